@@ -1,0 +1,57 @@
+# Everything a developer or a user needs, on a machine with Python 3.11+ and make. `make help` lists it.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+DATA ?= .memorist
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format bench lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+run: $(VENV)/.run ## Set everything up and start the server on loopback (DATA=folder ARGS="--port 9000")
+	@$(BIN)/memorist serve --data $(DATA) $(ARGS)
+
+test: $(VENV)/.dev ## Set everything up and run all tests (ARGS="-k name")
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.dev ## Check style, types and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## Rewrite the code in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results (ARGS="writes")
+	$(BIN)/python -m bench $(ARGS)
+
+lock: $(VENV)/.dev ## Resolve the dependencies again and write requirements/*.txt
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+		pyproject.toml -o requirements/run.txt $(LOCK_ARGS)
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+		--group dev pyproject.toml -c requirements/run.txt -o requirements/dev.txt $(LOCK_ARGS)
+
+clean: ## Remove the virtual environment and caches; memories stay
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Memorist needs Python 3.11 or newer: install it, or name it with PYTHON=path" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps keep a second `make run` instant; a changed lock file or project file installs again.
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/run.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,50 @@
+"""Long-term memory for AI agents.
+
+    from memorist import Memorist
+
+    with Memorist.open("./memories") as m:
+        ada = m.user("ada", agent="coder")
+        ada.remember("Deploys happen on Fridays only.", category="project")
+
+Names are imported when first used, so that `import memorist` and the command line stay fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncMemorist",
+    "Draft",
+    "Event",
+    "Kind",
+    "Memorist",
+    "MemoristError",
+    "Memory",
+    "Principal",
+    "Role",
+]
+
+_HOMES = {
+    "AsyncMemorist": "memorist.surfaces.library",
+    "Draft": "memorist.model",
+    "Event": "memorist.model",
+    "Kind": "memorist.model",
+    "Memorist": "memorist.surfaces.library",
+    "MemoristError": "memorist.errors",
+    "Memory": "memorist.model",
+    "Principal": "memorist.model",
+    "Role": "memorist.model",
+}
+
+if TYPE_CHECKING:
+    from memorist.errors import MemoristError
+    from memorist.model import Draft, Event, Kind, Memory, Principal, Role
+    from memorist.surfaces.library import AsyncMemorist, Memorist
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'memorist' has no attribute {name!r}")

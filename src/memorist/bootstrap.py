@@ -1,0 +1,43 @@
+"""The composition root: the only file that knows which parts are used."""
+
+from pathlib import Path
+
+from memorist.core.core import Core
+from memorist.ports import Clock
+from memorist.settings import Settings
+from memorist.store.drivers import Driver
+from memorist.store.sql_store import SqlStore
+from memorist.times import SystemClock
+
+_POSTGRES_SCHEMES = ("postgresql://", "postgres://")
+_SQLITE_SCHEME = "sqlite://"
+
+
+def open_core(settings: Settings, *, clock: Clock | None = None) -> Core:
+    """The core over the configured database, migrated to this release. Raises StoreError."""
+    clock = clock or SystemClock()
+    store = open_store(settings)
+    try:
+        store.migrator.migrate(clock.now())
+    except BaseException:
+        store.close()
+        raise
+    return Core(store, clock)
+
+
+def open_store(settings: Settings) -> SqlStore:
+    """The configured database as it is, not migrated. Raises StoreError."""
+    return SqlStore(_open_driver(settings))
+
+
+def _open_driver(settings: Settings) -> Driver:
+    # Each driver's library is imported only by those who use it.
+    url = settings.database_url()
+    if url.startswith(_POSTGRES_SCHEMES):
+        from memorist.store.postgres import PostgresDriver
+
+        return PostgresDriver(url, pool_size=settings.pool_size, timeout_s=settings.pool_timeout_s)
+    from memorist.store.sqlite import SqliteDriver
+
+    path = Path(url.removeprefix(_SQLITE_SCHEME)).expanduser()
+    return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms)

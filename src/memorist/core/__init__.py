@@ -1,0 +1,1 @@
+"""What Memorist does. Surfaces call it; it knows ports and values, no database and no protocol."""

@@ -1,0 +1,86 @@
+"""A request with an idempotency key has one effect: its answer is stored in the transaction that has the effect."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from memorist.core import validation
+from memorist.errors import IdempotencyInFlight, IdempotencyMismatch
+from memorist.model import IdempotencyRecord, Principal
+from memorist.ports import Clock, Store, Writer
+
+T = TypeVar("T")
+
+REMEMBERED_FOR = timedelta(hours=24)
+
+
+class Idempotency:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._in_flight: set[tuple[str, ...]] = set()
+
+    def write(
+        self,
+        principal: Principal,
+        route: str,
+        key: str | None,
+        request: Any,
+        work: Callable[[Writer], T],
+        encode: Callable[[T], Any],
+        decode: Callable[[Any], T],
+    ) -> T:
+        """Run `work` in a transaction, or, where this request was answered before, return that answer.
+
+        Raises IdempotencyMismatch for another request under the key, IdempotencyInFlight while the first is running.
+        """
+        if key is None:
+            return self._store.write(principal.tenant, work)
+        validation.idempotency_key(key)
+        caller = json.dumps([principal.key_id, principal.user, principal.agent])
+        request_hash = hashlib.sha256(json.dumps(request, sort_keys=True, default=str).encode()).hexdigest()
+
+        def once(tx: Writer) -> T:
+            now = self._clock.now()
+            record = tx.find_idempotency(caller, route, key)
+            if record is not None and record.expires_at > now:
+                if record.request_hash != request_hash:
+                    raise IdempotencyMismatch
+                return decode(json.loads(record.response))
+            tx.drop_expired_idempotency(now)
+            result = work(tx)
+            response = json.dumps(encode(result), ensure_ascii=False)
+            expires_at = now + REMEMBERED_FOR
+            if not tx.insert_idempotency(
+                IdempotencyRecord(caller, route, key, principal.user, request_hash, response, now, expires_at)
+            ):
+                raise _AnsweredMeanwhile
+            return result
+
+        with self._alone((principal.tenant, caller, route, key)):
+            try:
+                return self._store.write(principal.tenant, once)
+            except _AnsweredMeanwhile:
+                # Another process was first: this effect was rolled back, and its answer is there now.
+                return self._store.write(principal.tenant, once)
+
+    @contextmanager
+    def _alone(self, ticket: tuple[str, ...]) -> Iterator[None]:
+        with self._lock:
+            if ticket in self._in_flight:
+                raise IdempotencyInFlight
+            self._in_flight.add(ticket)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_flight.discard(ticket)
+
+
+class _AnsweredMeanwhile(Exception):
+    """Undoes the transaction of a request that another process has just answered."""

@@ -1,0 +1,392 @@
+"""Remember, read, list, edit and forget."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from memorist import lifecycle
+from memorist.core import access, validation
+from memorist.core.accesses import AccessLog
+from memorist.core.cursors import decode_cursor, encode_cursor
+from memorist.core.idempotency import Idempotency
+from memorist.core.records import memory_from_record, memory_to_record
+from memorist.errors import Conflict, DuplicateContent, InvalidField, NameTaken, StaleVersion
+from memorist.ids import new_id, parse_id
+from memorist.model import (
+    Draft,
+    Event,
+    Kind,
+    Memory,
+    Order,
+    OwnerFilter,
+    Page,
+    Principal,
+    Query,
+    Remembered,
+    Status,
+)
+from memorist.ports import Clock, Store, Writer
+
+# Two equal facts are one fact; two equal messages were said twice.
+_DEDUPLICATED_KINDS = frozenset({Kind.FACT})
+
+_EDITABLE = frozenset(
+    {
+        "content",
+        "category",
+        "name",
+        "description",
+        "excerpt",
+        "importance",
+        "confidence",
+        "relevance",
+        "meta",
+        "project",
+    }
+)
+_EDIT_ATTEMPTS = 10
+_ERASE_BATCH = 500
+
+
+class Memories:
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, idempotency: Idempotency) -> None:
+        self._store = store
+        self._clock = clock
+        self._accesses = accesses
+        self._idempotency = idempotency
+
+    # Writing
+
+    def remember(
+        self, principal: Principal, drafts: Sequence[Draft], *, idempotency_key: str | None = None
+    ) -> list[Remembered]:
+        """Store all drafts durably, or none. A fact that its owner already has in that scope and category is not
+        written again: it comes back with `was_new=False`.
+
+        Raises InvalidField, Forbidden, NameTaken, IdempotencyMismatch, IdempotencyInFlight or StoreError.
+        """
+        if len(drafts) > validation.MAX_BATCH:
+            raise InvalidField(f"At most {validation.MAX_BATCH} memories are taken at once.")
+        prepared = [self._prepare(principal, draft) for draft in drafts]
+        return self._idempotency.write(
+            principal,
+            "remember",
+            idempotency_key,
+            [asdict(draft) for draft in drafts] if idempotency_key is not None else None,
+            lambda tx: [self._insert(tx, principal, memory) for memory in prepared],
+            lambda results: [{"was_new": r.was_new, "memory": memory_to_record(r.memory)} for r in results],
+            lambda records: [
+                Remembered(memory_from_record(r["memory"], principal.tenant), r["was_new"], replayed=True)
+                for r in records
+            ],
+        )
+
+    def _prepare(self, principal: Principal, draft: Draft) -> Memory:
+        validation.draft(draft)
+        owner = draft.owner if draft.owner is not None else access.default_owner(principal)
+        access.require_writable(principal, owner)
+        now = self._clock.now()
+        memory_id = new_id("mem")
+        memory = Memory(
+            id=memory_id,
+            tenant=principal.tenant,
+            content=draft.content,
+            content_hash="",
+            dedup_key="",
+            created_at=now,
+            updated_at=now,
+            owner=owner,
+            session=draft.session or principal.session,
+            project=draft.project,
+            kind=draft.kind,
+            category=draft.category,
+            name=draft.name,
+            description=draft.description,
+            excerpt=draft.excerpt,
+            importance=draft.importance,
+            confidence=draft.confidence,
+            relevance=draft.relevance,
+            meta=None if draft.meta is None else validation.meta(draft.meta),
+            source_ref=draft.source_ref,
+            trust=draft.trust,
+            retention=draft.retention,
+            event_time=None if draft.event_time is None else validation.moment("event_time", draft.event_time),
+            valid_from=now,
+        )
+        return _with_hashes(memory)
+
+    def _insert(self, tx: Writer, principal: Principal, memory: Memory) -> Remembered:
+        for _ in range(_EDIT_ATTEMPTS):
+            if tx.insert_memory(memory):
+                tx.append_events([self._event(principal, memory, "created")])
+                return Remembered(memory, was_new=True)
+            existing = self._existing(tx, memory)
+            if existing is None:
+                continue  # Deleted between the two statements: the next try succeeds.
+            if not existing.is_current(self._clock.now()):
+                self._expire(tx, principal, existing)
+                continue
+            if memory.name is not None:
+                raise NameTaken
+            tx.append_events([self._event(principal, existing, "deduplicated")])
+            return Remembered(existing, was_new=False)
+        raise Conflict
+
+    def _existing(self, tx: Writer, memory: Memory) -> Memory | None:
+        owner = memory.owner
+        if memory.name is not None:
+            return tx.find_named(owner.user, owner.agent, memory.name)
+        return tx.find_duplicate(owner.user, owner.agent, memory.dedup_key)
+
+    def _expire(self, tx: Writer, principal: Principal, memory: Memory) -> None:
+        """Move a row past its own expiry out of the way of a new one."""
+        now = self._clock.now()
+        gone = replace(lifecycle.soft_delete(memory, now), updated_at=_later(memory.updated_at, now))
+        if tx.replace_memory(gone, memory.updated_at):
+            tx.append_events([self._event(principal, memory, "expired")])
+
+    def edit(
+        self,
+        principal: Principal,
+        memory_id: str,
+        changes: Mapping[str, Any],
+        *,
+        expected_version: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Memory:
+        """Change some fields of a memory that the caller may write.
+
+        With `expected_version` the change applies only to that version: StaleVersion otherwise.
+        Raises NotFound, Forbidden, InvalidField, NameTaken or DuplicateContent.
+        """
+        memory_id = parse_id("mem", memory_id)
+        for field in changes:
+            if field not in _EDITABLE:
+                raise InvalidField(f"{field} cannot be changed; {', '.join(sorted(_EDITABLE))} can.", field=field)
+        return self._idempotency.write(
+            principal,
+            f"edit {memory_id}",
+            idempotency_key,
+            [changes, expected_version],
+            lambda tx: self._edit(tx, principal, memory_id, changes, expected_version),
+            memory_to_record,
+            lambda record: memory_from_record(record, principal.tenant),
+        )
+
+    def _edit(
+        self,
+        tx: Writer,
+        principal: Principal,
+        memory_id: str,
+        changes: Mapping[str, Any],
+        expected_version: str | None,
+    ) -> Memory:
+        for _ in range(_EDIT_ATTEMPTS):
+            before = self._writable(tx, principal, memory_id)
+            if expected_version is not None and before.version != expected_version:
+                raise StaleVersion
+            after = _apply(before, changes, self._clock.now())
+            if after == before:
+                return before
+            self._refuse_clash(tx, before, after)
+            if tx.replace_memory(after, before.updated_at):
+                old = {name: getattr(before, name) for name in changes if getattr(before, name) != getattr(after, name)}
+                tx.append_events([self._event(principal, after, "updated", {"before": old})])
+                return after
+        raise Conflict("The memory is being changed by too many at once. Try again.")
+
+    def _refuse_clash(self, tx: Writer, before: Memory, after: Memory) -> None:
+        owner = after.owner
+        if after.name is not None and after.name != before.name and tx.find_named(owner.user, owner.agent, after.name):
+            raise NameTaken
+        if after.dedup_key != before.dedup_key and tx.find_duplicate(owner.user, owner.agent, after.dedup_key):
+            raise DuplicateContent
+
+    def forget(
+        self,
+        principal: Principal,
+        memory_id: str,
+        *,
+        expected_version: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Memory:
+        """Soft-delete: out of every list at once, recoverable during the grace period.
+
+        Raises NotFound, Forbidden or StaleVersion.
+        """
+        memory_id = parse_id("mem", memory_id)
+        return self._idempotency.write(
+            principal,
+            f"forget {memory_id}",
+            idempotency_key,
+            [expected_version],
+            lambda tx: self._forget(tx, principal, memory_id, expected_version),
+            memory_to_record,
+            lambda record: memory_from_record(record, principal.tenant),
+        )
+
+    def _forget(self, tx: Writer, principal: Principal, memory_id: str, expected_version: str | None) -> Memory:
+        for _ in range(_EDIT_ATTEMPTS):
+            before = self._writable(tx, principal, memory_id)
+            if expected_version is not None and before.version != expected_version:
+                raise StaleVersion
+            now = self._clock.now()
+            after = replace(lifecycle.soft_delete(before, now), updated_at=_later(before.updated_at, now))
+            if tx.replace_memory(after, before.updated_at):
+                tx.append_events([self._event(principal, after, "deleted")])
+                return after
+        raise Conflict("The memory is being changed by too many at once. Try again.")
+
+    def reset(self, principal: Principal) -> int:
+        """Erase for good everything that the caller owns, in batches; an admin that acts for nobody erases the tenant.
+
+        Rows, text entries and events go, and so do the remembered answers that quote them. Returns how many rows went.
+        """
+        access.require(principal, access.Action.WRITE)
+        erased = 0
+        for part in _own_slices(principal):
+            while batch := self._store.write(principal.tenant, partial(_erase_some, part)):
+                erased += batch
+        self._store.write(principal.tenant, lambda tx: tx.erase_idempotency(principal.user))
+        self._store.checkpoint()
+        return erased
+
+    # Reading
+
+    def get(self, principal: Principal, memory_id: str) -> Memory:
+        """One memory in full; the read is counted. Raises NotFound or InvalidId."""
+        memory_id = parse_id("mem", memory_id)
+        found = self._store.read(principal.tenant, lambda tx: tx.get_memory(memory_id))
+        memory = access.require_visible(principal, found, memory_id)
+        now = self._clock.now()
+        if memory.status is not Status.ARCHIVED and not memory.is_current(now):
+            access.require_visible(principal, None, memory_id)
+        return self._accesses.record_read(memory, now)
+
+    def list(
+        self,
+        principal: Principal,
+        *,
+        agent: str | None = None,
+        named: bool = False,
+        kind: Kind | None = None,
+        category: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        status: Status = Status.ACTIVE,
+        order: Order = Order.NEWEST,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Page:
+        """A page of what the caller sees; with `agent`, of that profile and of what it shares.
+
+        In the order NEWEST, paging neither skips nor repeats a row, whatever is written meanwhile; in the order
+        IMPORTANCE (of named memories) the same holds unless somebody changes that row's importance.
+        Raises InvalidField or InvalidCursor.
+        """
+        validation.page_limit(limit)
+        if order is Order.IMPORTANCE and not named:
+            raise InvalidField("Only named memories are listed by importance.", field="order")
+        if agent is not None:
+            principal = access.acting(principal, user=None, agent=validation.identifier("agent", agent), session=None)
+        query = Query(
+            owners=access.visible_slices(principal),
+            named=named,
+            kind=kind,
+            category=category,
+            project=project,
+            session=session,
+            status=status,
+            order=order,
+            limit=limit + 1,  # One more than the page tells whether there is another.
+        )
+        if cursor is not None:
+            query = replace(query, after=decode_cursor(query, cursor))
+        now = self._clock.now()
+        found = self._store.read(principal.tenant, lambda tx: tx.list_memories(query, now))
+        items = tuple(self._accesses.overlay(memory) for memory in found[:limit])
+        return Page(items, encode_cursor(query, items[-1]) if len(found) > limit else None)
+
+    def events(self, principal: Principal, memory_id: str) -> Sequence[Event]:
+        """The audit trail of one memory, oldest first, deleted or not. Raises NotFound or InvalidId."""
+        memory_id = parse_id("mem", memory_id)
+
+        def work(tx: Any) -> tuple[Memory | None, Sequence[Event]]:
+            return tx.get_memory(memory_id), tx.list_events([memory_id])
+
+        memory, events = self._store.read(principal.tenant, work)
+        access.require_visible(principal, memory, memory_id)
+        return events
+
+    # Shared steps
+
+    def _writable(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
+        """The current memory, which the caller may change. Raises NotFound or Forbidden."""
+        memory = access.require_visible(principal, tx.get_memory(memory_id), memory_id)
+        if not memory.is_current(self._clock.now()):
+            access.require_visible(principal, None, memory_id)
+        access.require_writable(principal, memory.owner)
+        return memory
+
+    def _event(
+        self, principal: Principal, memory: Memory, event_type: str, payload: Mapping[str, Any] | None = None
+    ) -> Event:
+        actor = principal.user or principal.agent or principal.role
+        return Event(memory.id, event_type, principal.source, self._clock.now(), actor, payload or {})
+
+
+def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
+    values = dict(changes)
+    if values.get("meta") is not None:
+        values["meta"] = validation.meta(values["meta"])
+    if before.name is not None and "name" in values and values["name"] is None:
+        raise InvalidField("A named memory keeps a name.", field="name")
+    after = replace(before, **values)
+    validation.draft(
+        Draft(
+            content=after.content,
+            category=after.category,
+            name=after.name,
+            description=after.description,
+            excerpt=after.excerpt,
+            importance=after.importance,
+            confidence=after.confidence,
+            relevance=after.relevance,
+            project=after.project,
+        )
+    )
+    after = _with_hashes(after)
+    return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
+
+
+def _with_hashes(memory: Memory) -> Memory:
+    """The memory with the hash of its text, and the key under which an equal one would be the same memory."""
+    dedup_key = memory.id
+    if memory.kind in _DEDUPLICATED_KINDS and memory.name is None:
+        scope = [memory.kind, memory.category, memory.session, memory.project, memory.content]
+        dedup_key = _sha256(json.dumps(scope))
+    return replace(memory, content_hash=_sha256(memory.content), dedup_key=dedup_key)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _later(before: datetime, now: datetime) -> datetime:
+    # updated_at doubles as the version, so it moves forward even when the clock does not.
+    return max(now, before + timedelta(microseconds=1))
+
+
+def _erase_some(part: OwnerFilter, tx: Writer) -> int:
+    return tx.erase_memories([memory.id for memory in tx.scan_memories(part, "", _ERASE_BATCH)])
+
+
+def _own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    if principal.user is None:
+        access.require(principal, access.Action.ADMINISTER)
+        return (OwnerFilter(any_user=True, any_agent=True),)
+    return (OwnerFilter(user=principal.user, agent=principal.agent, any_agent=principal.agent is None),)

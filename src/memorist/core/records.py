@@ -1,0 +1,98 @@
+"""Memories and events as plain JSON records: the format of exports and of remembered answers."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memorist.core import validation
+from memorist.errors import InvalidField
+from memorist.ids import parse_id
+from memorist.model import Draft, Event, Kind, Memory, Owner, Retention, Status, Trust
+from memorist.times import from_iso, to_iso
+
+_ENUMS: dict[str, type[StrEnum]] = {"kind": Kind, "trust": Trust, "status": Status, "retention": Retention}
+_TIMES = {
+    "created_at", "updated_at", "event_time", "valid_from", "valid_to", "archive_at", "retention_expires_at",
+    "expires_at", "deleted_at", "hard_delete_at", "anonymized_at", "last_accessed_at",
+}  # fmt: skip
+_MEMORY_FIELDS = [field.name for field in fields(Memory) if field.name not in ("tenant", "owner")]
+_REQUIRED = ("id", "content", "content_hash", "dedup_key", "created_at", "updated_at")
+_DRAFT_FIELDS = [field.name for field in fields(Draft) if field.name != "owner"]
+
+
+def memory_to_record(memory: Memory) -> dict[str, Any]:
+    """Every field except the tenant, which belongs to the place and not to the memory."""
+    record: dict[str, Any] = {"id": memory.id, "user": memory.owner.user, "agent": memory.owner.agent}
+    for name in _MEMORY_FIELDS:
+        value = getattr(memory, name)
+        record[name] = to_iso(value) if isinstance(value, datetime) else value
+    return record
+
+
+def memory_from_record(record: Mapping[str, Any], tenant: str) -> Memory:
+    """The memory that a record describes. Raises InvalidField where it is not what `memory_to_record` writes."""
+    known = {*_MEMORY_FIELDS, "user", "agent"}
+    unknown = sorted(set(record) - known)
+    if unknown:
+        raise InvalidField(f"A memory has no field {unknown[0]!r}.", field=unknown[0])
+    for name in _REQUIRED:
+        if record.get(name) is None:
+            raise InvalidField(f"A memory needs {name}.", field=name)
+    values = {name: _value(name, record[name]) for name in _MEMORY_FIELDS if name in record}
+    owner = Owner(record.get("user"), record.get("agent"))
+    memory = Memory(tenant=tenant, owner=owner, **values)
+    _validate(memory)
+    return replace(memory, id=parse_id("mem", memory.id))
+
+
+def _value(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    try:
+        if name in _ENUMS:
+            return _ENUMS[name](value)
+        if name in _TIMES:
+            return from_iso(value)
+    except (ValueError, TypeError) as error:
+        raise InvalidField(f"{name} cannot be {str(value)[:60]!r}.", field=name) from error
+    if name == "meta":
+        return validation.meta(value)
+    return value
+
+
+def _validate(memory: Memory) -> None:
+    validation.draft(Draft(owner=memory.owner, **{name: getattr(memory, name) for name in _DRAFT_FIELDS}))
+    validation.integer("access_count", memory.access_count)
+    for name in ("id", "content_hash", "dedup_key"):
+        validation.text(name, getattr(memory, name), longest=validation.MAX_LINE, one_line=True)
+    if memory.superseded_by is not None:
+        parse_id("mem", memory.superseded_by)
+
+
+def event_to_record(event: Event) -> dict[str, Any]:
+    """Every field except the sequence number, which the database gives anew; order is kept."""
+    return {
+        "memory_id": event.memory_id,
+        "event_type": event.event_type,
+        "source": event.source,
+        "actor": event.actor,
+        "payload": event.payload,
+        "created_at": to_iso(event.created_at),
+    }
+
+
+def event_from_record(record: Mapping[str, Any], memory_id: str) -> Event:
+    """Raises InvalidField where the record is not what `event_to_record` writes."""
+    try:
+        created_at = from_iso(record["created_at"])
+        event_type = validation.slug("event_type", record["event_type"])
+        source = validation.text("source", record["source"], longest=validation.MAX_LINE, one_line=True)
+        payload = validation.meta(record["payload"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise InvalidField("An event needs event_type, source, payload and created_at.", field="events") from error
+    actor = record.get("actor")
+    if actor is not None:
+        validation.text("actor", actor, longest=validation.MAX_LINE, one_line=True)
+    return Event(memory_id, event_type, source, created_at, actor, payload)

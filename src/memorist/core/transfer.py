@@ -1,0 +1,143 @@
+"""Export and import: everything a caller sees, as JSON records, one a line, streamed."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memorist.core import access
+from memorist.core.records import event_from_record, event_to_record, memory_from_record, memory_to_record
+from memorist.errors import InvalidField, InvalidId, InvalidJson
+from memorist.model import Event, Memory, Principal
+from memorist.ports import Clock, Reader, Store, Writer
+
+FORMAT = "memorist-export"
+VERSION = 1
+_BATCH = 200
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did, row by row."""
+
+    imported: int = 0
+    already_there: int = 0
+    conflicting: int = 0
+
+
+class Transfer:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def export(self, principal: Principal) -> Iterator[str]:
+        """Lines of JSON: a header, then each visible memory of any status with its events, in id order.
+
+        Importing them into an empty tenant and exporting again gives the same lines.
+        """
+        yield json.dumps({"format": FORMAT, "version": VERSION})
+        for batch in self._batches(principal):
+            trails = self._events_of(principal, batch)
+            for memory in batch:
+                line = {
+                    "memory": memory_to_record(memory),
+                    "events": [event_to_record(event) for event in trails[memory.id]],
+                }
+                yield json.dumps(line, ensure_ascii=False)
+
+    def _batches(self, principal: Principal) -> Iterator[list[Memory]]:
+        slices = access.visible_slices(principal)
+        after = ""
+        while True:
+
+            def work(tx: Reader, after: str = after) -> list[Memory]:
+                return [memory for part in slices for memory in tx.scan_memories(part, after, _BATCH)]
+
+            batch = sorted(self._store.read(principal.tenant, work), key=lambda memory: memory.id)[:_BATCH]
+            if not batch:
+                return
+            yield batch
+            after = batch[-1].id
+
+    def _events_of(self, principal: Principal, memories: Sequence[Memory]) -> dict[str, list[Event]]:
+        ids = [memory.id for memory in memories]
+        trails: dict[str, list[Event]] = defaultdict(list)
+        for event in self._store.read(principal.tenant, lambda tx: tx.list_events(ids)):
+            trails[event.memory_id].append(event)
+        return trails
+
+    def import_(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
+        """Write what an export holds, batch by batch, yielding the report so far after each.
+
+        A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
+        another active memory is counted as conflicting. Raises InvalidField with the line's number; batches before it
+        are stored.
+        """
+        access.require(principal, access.Action.WRITE)
+        report = ImportReport()
+        batch: list[tuple[Memory, list[Event]]] = []
+        for entry in self._parse(principal, lines):
+            batch.append(entry)
+            if len(batch) == _BATCH:
+                self._write(principal, batch, report)
+                yield report
+                batch = []
+        self._write(principal, batch, report)
+        yield report
+
+    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator[tuple[Memory, list[Event]]]:
+        for number, line in enumerate(lines, start=1):
+            if number == 1:
+                _check_header(line)
+            elif line.strip():
+                try:
+                    yield self._parse_line(principal, line)
+                except (InvalidField, InvalidId, InvalidJson) as error:
+                    raise InvalidField(f"Line {number}: {error.message}", field=error.field) from error
+
+    def _parse_line(self, principal: Principal, line: str) -> tuple[Memory, list[Event]]:
+        record = _json_object(line)
+        if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
+            raise InvalidField("A line holds a `memory` and its `events`.")
+        memory = memory_from_record(record["memory"], principal.tenant)
+        access.require_writable(principal, memory.owner)
+        if not all(isinstance(event, dict) for event in record["events"]):
+            raise InvalidField("Each event is an object.", field="events")
+        events = [event_from_record(event, memory.id) for event in record["events"]]
+        if not any(event.event_type == "created" for event in events):
+            events.insert(0, Event(memory.id, "created", "import", memory.created_at, principal.user))
+        return memory, events
+
+    def _write(self, principal: Principal, batch: Sequence[tuple[Memory, list[Event]]], report: ImportReport) -> None:
+        def work(tx: Writer) -> tuple[int, int, int]:
+            there = {memory.id for memory in tx.get_memories([memory.id for memory, _ in batch])}
+            imported = 0
+            for memory, events in batch:
+                if memory.id not in there and tx.insert_memory(memory):
+                    tx.append_events(events)
+                    there.add(memory.id)
+                    imported += 1
+            known = sum(memory.id in there for memory, _ in batch) - imported
+            return imported, known, len(batch) - imported - known
+
+        imported, there, conflicting = self._store.write(principal.tenant, work)
+        report.imported += imported
+        report.already_there += there
+        report.conflicting += conflicting
+
+
+def _check_header(line: str) -> None:
+    header = _json_object(line)
+    if header.get("format") != FORMAT or header.get("version") != VERSION:
+        raise InvalidField(f"This is no Memorist export: the first line must be {FORMAT}, version {VERSION}.")
+
+
+def _json_object(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidJson("This line is not JSON.") from error
+    if not isinstance(value, dict):
+        raise InvalidJson("This line is not a JSON object.")
+    return value

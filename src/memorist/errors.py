@@ -1,0 +1,199 @@
+"""The one tree of errors. A class's docstring is its default message; its `code` is stable and documented.
+
+MemoristError                     internal
+├── Invalid                       invalid_request
+│   ├── InvalidField              invalid_field
+│   ├── InvalidCursor             invalid_cursor
+│   ├── InvalidId                 invalid_id
+│   ├── InvalidJson               invalid_json
+│   ├── InvalidSetting            invalid_setting
+│   └── IdempotencyMismatch       idempotency_mismatch
+├── Unauthenticated               unauthenticated
+├── Forbidden                     forbidden
+├── NotFound                      not_found
+├── MethodNotAllowed              method_not_allowed
+├── Conflict                      conflict
+│   ├── NameTaken                 name_taken
+│   ├── DuplicateContent          duplicate_content
+│   ├── IllegalTransition         illegal_transition
+│   └── IdempotencyInFlight       idempotency_in_flight
+├── StaleVersion                  stale_version
+├── PayloadTooLarge               payload_too_large
+└── StoreError                    store_failed
+    ├── StoreUnavailable          store_unavailable
+    ├── StoreBusy                 store_busy
+    ├── StoreReadOnly             store_read_only
+    ├── StoreFull                 store_full
+    ├── StoreCorrupt              store_corrupt
+    └── StoreOutdated             store_outdated
+"""
+
+from collections.abc import Iterator
+
+
+class MemoristError(Exception):
+    """Something went wrong inside Memorist. The log has the details under the request's id."""
+
+    code = "internal"
+
+    def __init__(self, message: str | None = None, *, field: str | None = None) -> None:
+        self.message = message or " ".join((self.__doc__ or "").split())
+        self.field = field
+        super().__init__(self.message)
+
+
+class Invalid(MemoristError):
+    """The request cannot be understood. Compare it with the reference and send it again."""
+
+    code = "invalid_request"
+
+
+class InvalidField(Invalid):
+    """A field has a value that is not allowed. The message names the field and what it takes."""
+
+    code = "invalid_field"
+
+
+class InvalidCursor(Invalid):
+    """The cursor is not one that this list gave out. Start again without a cursor."""
+
+    code = "invalid_cursor"
+
+
+class InvalidId(Invalid):
+    """The id is malformed. Memory ids look like mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3, or are the same bits as a UUID."""
+
+    code = "invalid_id"
+
+
+class InvalidJson(Invalid):
+    """The body is not JSON in UTF-8. Check the quoting and the Content-Type header."""
+
+    code = "invalid_json"
+
+
+class InvalidSetting(Invalid):
+    """A setting has a value that is not allowed. `memorist config show` names where each value comes from."""
+
+    code = "invalid_setting"
+
+
+class IdempotencyMismatch(Invalid):
+    """This idempotency key was used before with another request. Use a new key for a new request."""
+
+    code = "idempotency_mismatch"
+
+
+class Unauthenticated(MemoristError):
+    """A valid API key is needed: send it as `Authorization: Bearer mst_live_…`."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(MemoristError):
+    """This key may not do that. Use a key with another role, or act as yourself."""
+
+    code = "forbidden"
+
+
+class NotFound(MemoristError):
+    """There is nothing here that you may see."""
+
+    code = "not_found"
+
+
+class MethodNotAllowed(MemoristError):
+    """This address exists, but does not take that method. The Allow header lists those it takes."""
+
+    code = "method_not_allowed"
+
+
+class Conflict(MemoristError):
+    """The request conflicts with what is stored. Read it again, then decide."""
+
+    code = "conflict"
+
+
+class NameTaken(Conflict):
+    """A memory of that name exists in this profile. Change it with PATCH, or choose another name."""
+
+    code = "name_taken"
+
+
+class DuplicateContent(Conflict):
+    """The same text is already remembered here. Nothing was changed."""
+
+    code = "duplicate_content"
+
+
+class IllegalTransition(Conflict):
+    """A memory in that state cannot move to the other one."""
+
+    code = "illegal_transition"
+
+
+class IdempotencyInFlight(Conflict):
+    """A request with this idempotency key is still being worked on. Try again in a second."""
+
+    code = "idempotency_in_flight"
+
+
+class StaleVersion(MemoristError):
+    """The memory changed since you read it. Read it again and repeat the change with the new ETag."""
+
+    code = "stale_version"
+
+
+class PayloadTooLarge(MemoristError):
+    """The body is larger than the server takes. Split it, or raise MEMORIST_BODY_LIMIT."""
+
+    code = "payload_too_large"
+
+
+class StoreError(MemoristError):
+    """The database refused. Nothing was half written; see the log for its own words."""
+
+    code = "store_failed"
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot be reached or opened. Check its address, that it runs, and that you may use it."""
+
+    code = "store_unavailable"
+
+
+class StoreBusy(StoreError):
+    """The database stayed locked by others for too long. Nothing was written; try again."""
+
+    code = "store_busy"
+
+
+class StoreReadOnly(StoreError):
+    """The database cannot be written. Check the permissions of the file and of its folder."""
+
+    code = "store_read_only"
+
+
+class StoreFull(StoreError):
+    """The disk is full. Nothing was lost and nothing was half written; free some space and try again."""
+
+    code = "store_full"
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged or no Memorist database. Run `memorist db check`, then restore from an export."""
+
+    code = "store_corrupt"
+
+
+class StoreOutdated(StoreError):
+    """The database was written by a newer Memorist. Upgrade Memorist; the data was not touched."""
+
+    code = "store_outdated"
+
+
+def all_errors(root: type[MemoristError] = MemoristError) -> Iterator[type[MemoristError]]:
+    """Every class of the tree, parents first."""
+    yield root
+    for child in root.__subclasses__():
+        yield from all_errors(child)

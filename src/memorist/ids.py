@@ -1,0 +1,52 @@
+"""Identities: 128 bits, a ULID, shown with a prefix (`mem_…`) or, where an API wants it, as a UUID of the same bits."""
+
+import os
+import time
+from uuid import UUID
+
+from memorist.errors import InvalidId
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+# Two characters at a time halves the work on the write path.
+_PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
+_VALUES = {c: i for i, c in enumerate(_ALPHABET)}
+
+_ULID_LENGTH = 26
+_MAX_ULID = (1 << 128) - 1
+
+
+def new_id(prefix: str) -> str:
+    """A fresh id such as `mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3`; ids sort by the millisecond they were made in."""
+    return f"{prefix}_{_encode((time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10)))}"
+
+
+def parse_id(prefix: str, text: str) -> str:
+    """The canonical form of an id given as `prefix_ULID`, bare ULID or UUID. Raises InvalidId."""
+    candidate = text.removeprefix(f"{prefix}_")
+    if len(candidate) == _ULID_LENGTH:
+        return f"{prefix}_{_encode(_decode(candidate))}"
+    try:
+        return f"{prefix}_{_encode(UUID(candidate).int)}"
+    except ValueError:
+        raise InvalidId(f"{text[:60]!r} is not an id: {prefix}_ and 26 characters, or a UUID, were expected") from None
+
+
+def to_uuid(prefixed: str) -> UUID:
+    """The same 128 bits as a UUID."""
+    return UUID(int=_decode(prefixed.rpartition("_")[2]))
+
+
+def _encode(number: int) -> str:
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def _decode(ulid: str) -> int:
+    number = 0
+    for character in ulid.upper():
+        value = _VALUES.get(character)
+        if value is None:
+            raise InvalidId(f"{ulid[:60]!r} is not a ULID: it has characters other than {_ALPHABET}")
+        number = number << 5 | value
+    if number > _MAX_ULID:
+        raise InvalidId(f"{ulid!r} is not a ULID: it is larger than 128 bits")
+    return number

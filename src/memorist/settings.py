@@ -1,0 +1,157 @@
+"""One settings object. A value comes from a flag, else `MEMORIST_*`, else the TOML file, else its default.
+
+`load_settings` also says where each value came from, which `memorist config show` prints.
+"""
+
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from memorist.errors import InvalidSetting
+
+ENVIRONMENT_PREFIX = "MEMORIST_"
+# Read by the loader itself and by the test suite; not fields of Settings.
+_OTHER_VARIABLES = {"MEMORIST_CONFIG", "MEMORIST_TEST_DATABASE_URL"}
+
+
+def _setting(default: Any, help: str, check: Callable[[Any], str | None] | None = None, secret: bool = False) -> Any:
+    return field(default=default, metadata={"help": help, "check": check, "secret": secret})
+
+
+def _between(low: int, high: int) -> Callable[[int], str | None]:
+    return lambda value: None if low <= value <= high else f"must be between {low} and {high}"
+
+
+def _one_of(*choices: str) -> Callable[[str], str | None]:
+    return lambda value: None if value in choices else f"must be one of {', '.join(choices)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set. docs/reference/settings.md has a heading for each, or a test fails."""
+
+    data: Path = _setting(Path("~/.local/share/memorist"), "Folder of the embedded database and of the local key.")
+    database: str = _setting(
+        "", "Database: a postgresql:// URL or a SQLite file. Empty: memorist.db in the data folder."
+    )
+    host: str = _setting(
+        "127.0.0.1", "Address that the server listens on. Other than loopback, it needs a key to exist."
+    )
+    port: int = _setting(8377, "Port that the server listens on; 0 takes a free one.", _between(0, 65535))
+    tenant: str = _setting("local", "Tenant that the command line acts in.")
+    user: str = _setting("local", "User that the command line acts as.")
+    agent: str = _setting("", "Agent (profile) that the command line acts as. Empty: none.")
+    api_key: str = _setting(
+        "", "API key that the command line acts with, instead of tenant, user and agent.", secret=True
+    )
+    body_limit: int = _setting(1_048_576, "Largest request body, in bytes.", _between(1024, 1_073_741_824))
+    busy_timeout_ms: int = _setting(10_000, "How long a write waits for another process's lock.", _between(0, 600_000))
+    pool_size: int = _setting(10, "Most PostgreSQL connections at a time.", _between(1, 1000))
+    pool_timeout_s: int = _setting(10, "How long a request waits for a PostgreSQL connection.", _between(1, 600))
+    log_level: str = _setting("info", "Least severe log line written.", _one_of("debug", "info", "warning", "error"))
+    log_format: str = _setting("json", "Log lines as json or as text.", _one_of("json", "text"))
+
+    def database_url(self) -> str:
+        """Where the memories are: a PostgreSQL URL or the path of an SQLite file."""
+        return self.database or str(self.data / "memorist.db")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, where each value came from, and what looked like a setting but is none."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+def load_settings(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Loaded:
+    """Resolve every setting. Raises InvalidSetting, naming the origin of the bad value."""
+    environment = os.environ if environment is None else environment
+    path = _config_path(environment)
+    file_values = _read_toml(path, required="MEMORIST_CONFIG" in environment)
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for setting in fields(Settings):
+        variable = ENVIRONMENT_PREFIX + setting.name.upper()
+        if flags is not None and flags.get(setting.name) is not None:
+            raw, origin = flags[setting.name], "flag"
+        elif variable in environment:
+            raw, origin = environment[variable], variable
+        elif setting.name in file_values:
+            raw, origin = file_values[setting.name], str(path)
+        else:
+            raw, origin = setting.default, "default"
+        values[setting.name] = _convert(setting, raw, origin)
+        origins[setting.name] = origin
+    return Loaded(Settings(**values), origins, _unknown_variables(environment))
+
+
+def _config_path(environment: Mapping[str, str]) -> Path:
+    if "MEMORIST_CONFIG" in environment:
+        return Path(environment["MEMORIST_CONFIG"]).expanduser()
+    base = environment.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(base).expanduser() / "memorist" / "config.toml"
+
+
+def _read_toml(path: Path, *, required: bool) -> dict[str, Any]:
+    if not required and not path.is_file():
+        return {}
+    import tomllib  # Only those who have a file pay for its parser.
+
+    try:
+        values = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidSetting(f"The settings file {path} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSetting(f"The settings file {path} is not valid TOML: {error}.") from error
+    names = [setting.name for setting in fields(Settings)]
+    for name in values:
+        if name not in names:
+            raise InvalidSetting(f"{path} sets {name!r}, which is no setting.{_suggestion(name, names)}")
+    return values
+
+
+def _convert(setting: Any, raw: Any, origin: str) -> Any:
+    try:
+        value = _coerce(setting.type, raw)
+    except (ValueError, TypeError) as error:
+        raise InvalidSetting(
+            f"{setting.name} (from {origin}) must be {_type_name(setting.type)}, not {raw!r}.",
+            field=setting.name,
+        ) from error
+    check = setting.metadata["check"]
+    complaint = check(value) if check else None
+    if complaint:
+        raise InvalidSetting(f"{setting.name} (from {origin}) {complaint}, not {raw!r}.", field=setting.name)
+    return value
+
+
+def _coerce(kind: Any, raw: Any) -> Any:
+    if kind is int:
+        if isinstance(raw, bool):
+            raise TypeError
+        return int(raw)
+    if kind is Path:
+        return Path(raw).expanduser()
+    if not isinstance(raw, str):
+        raise TypeError
+    return raw
+
+
+def _type_name(kind: Any) -> str:
+    return {int: "a whole number", Path: "a path"}.get(kind, "a text")
+
+
+def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    known = {ENVIRONMENT_PREFIX + setting.name.upper() for setting in fields(Settings)} | _OTHER_VARIABLES
+    unknown = sorted(name for name in environment if name.startswith(ENVIRONMENT_PREFIX) and name not in known)
+    return tuple(f"{name} is no setting of Memorist.{_suggestion(name, sorted(known))}" for name in unknown)
+
+
+def _suggestion(name: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean {close[0]}?" if close else ""

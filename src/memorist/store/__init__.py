@@ -1,0 +1,1 @@
+"""Durable storage: one SqlStore over two drivers."""

@@ -1,0 +1,60 @@
+"""What SqlStore needs of a database: connections that run named statements, in transactions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from memorist.store.statements import Statement
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+Parameters = Mapping[str, Any]
+
+
+class Connection(Protocol):
+    def rows(self, statement: Statement, parameters: Parameters) -> list[Row]: ...
+
+    def run(self, statement: Statement, parameters: Parameters) -> int:
+        """Execute and return how many rows it changed."""
+        ...
+
+    def run_many(self, statement: Statement, parameters: Sequence[Parameters]) -> None: ...
+
+    def script(self, sql: str) -> None:
+        """Several statements without parameters, as migrations have them."""
+        ...
+
+
+class Driver(Protocol):
+    """A database. Its own exceptions never leave it: they come out as errors of `memorist.errors`."""
+
+    dialect: str
+
+    def read(self, tenant: str | None, work: Callable[[Connection], T]) -> T: ...
+
+    def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T: ...
+
+    def encode_list(self, values: Sequence[str]) -> Any:
+        """A list of texts as this database takes it for one parameter."""
+        ...
+
+    def exclusive(self, work: Callable[[Connection], T]) -> T:
+        """A write transaction that no other process runs at the same time, for migrations."""
+        ...
+
+    def prepare_migration(self, sql: str) -> str:
+        """A migration's text as this server wants it."""
+        ...
+
+    def health(self, thorough: bool) -> dict[str, str]:
+        """Findings of the database's own checks: a name and `ok`, or what is wrong."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Empty the write-ahead log where that is ours to do, so that erased bytes are in no file."""
+        ...
+
+    def describe(self) -> dict[str, str | int]:
+        """Facts for `db status` and `doctor`: engine, version, place, size."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,89 @@
+"""Concurrent writers share one transaction: each pays for its own statements, and together for one flush to disk."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+# Enough to spread the cost of a flush; few enough that nobody waits long behind others.
+_LARGEST_BATCH = 128
+
+
+class Job:
+    """One caller's work, and how it ended."""
+
+    __slots__ = ("error", "leads", "result", "wake", "work")
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.work = work
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.leads = False
+        self.wake: threading.Lock | None = None
+
+
+class GroupCommit:
+    """The first writer to come leads: it commits everybody who is waiting, then hands the lead to the next in line.
+
+    There is no writer thread, so a lone writer never waits for another thread to wake up.
+    """
+
+    def __init__(self, commit: Callable[[Sequence[Job]], None]) -> None:
+        self._commit = commit
+        self._mutex = threading.Lock()
+        self._waiting: deque[Job] = deque()
+        self._busy = False
+
+    def submit(self, work: Callable[[], T]) -> T:
+        """Run `work` in a transaction and return its result once that is durable. Raises what `work` raised."""
+        job = Job(work)
+        with self._mutex:
+            self._waiting.append(job)
+            if self._busy:
+                job.wake = threading.Lock()
+                job.wake.acquire()
+            else:
+                self._busy = job.leads = True
+        if job.wake is not None:
+            self._wait(job)
+        if job.leads:
+            self._lead(job)
+        if job.error is not None:
+            raise job.error
+        return job.result  # type: ignore[no-any-return]
+
+    def _wait(self, job: Job) -> None:
+        assert job.wake is not None
+        try:
+            job.wake.acquire()
+        except BaseException:
+            # Interrupted while waiting: step out of the line, and do not take the lead along.
+            with self._mutex:
+                if job in self._waiting:
+                    self._waiting.remove(job)
+                    if job.leads:
+                        self._appoint()
+            raise
+
+    def _lead(self, own: Job) -> None:
+        with self._mutex:
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), _LARGEST_BATCH))]
+        try:
+            self._commit(batch)
+        finally:
+            with self._mutex:
+                self._appoint()
+            for job in batch:
+                if job is not own and job.wake is not None:
+                    job.wake.release()
+
+    def _appoint(self) -> None:
+        if not self._waiting:
+            self._busy = False
+            return
+        successor = self._waiting[0]
+        successor.leads = True
+        assert successor.wake is not None
+        successor.wake.release()

@@ -1,0 +1,96 @@
+"""Numbered, append-only migrations. Each runs once, in order, in one transaction that only one process holds."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+
+from memorist.errors import StoreOutdated
+from memorist.store.drivers import Connection, Driver
+from memorist.store.statements import Statement
+from memorist.times import from_micros, to_micros
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    version: int
+    name: str
+    checksum: str
+    applied_at: datetime
+
+
+def load_migrations(dialect: str) -> list[Migration]:
+    """The migrations that this release knows, in order."""
+    folder = files("memorist.store.migrations").joinpath(dialect)
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [
+        Migration(int(name[:4]), name[5:].removesuffix(".sql"), folder.joinpath(name).read_text("utf-8"))
+        for name in names
+    ]
+
+
+class Migrator:
+    """Brings a database up to this release."""
+
+    def __init__(self, driver: Driver, statements: dict[str, Statement], known: Sequence[Migration]) -> None:
+        self._driver = driver
+        self._statements = statements
+        self._known = list(known)
+
+    def applied(self) -> list[Applied]:
+        """What has been applied; empty for a new database."""
+        return self._driver.write(None, self._read_applied)
+
+    def pending(self) -> list[Migration]:
+        return self._missing(self.applied())
+
+    def migrate(self, now: datetime) -> list[Migration]:
+        """Apply what is missing and return it. Raises StoreOutdated where a newer release was here."""
+
+        def work(connection: Connection) -> list[Migration]:
+            missing = self._missing(self._read_applied(connection))
+            for migration in missing:
+                connection.script(self._driver.prepare_migration(migration.sql))
+                connection.run(
+                    self._statements["record_migration"],
+                    {
+                        "version": migration.version,
+                        "name": migration.name,
+                        "checksum": migration.checksum,
+                        "applied_at": to_micros(now),
+                    },
+                )
+            return missing
+
+        return self._driver.exclusive(work)
+
+    def _read_applied(self, connection: Connection) -> list[Applied]:
+        connection.run(self._statements["create_migrations_table"], {})
+        rows = connection.rows(self._statements["applied_migrations"], {})
+        return [Applied(row[0], row[1], row[2], from_micros(row[3])) for row in rows]
+
+    def _missing(self, applied: Sequence[Applied]) -> list[Migration]:
+        known = {migration.version: migration for migration in self._known}
+        for entry in applied:
+            migration = known.get(entry.version)
+            if migration is None:
+                raise StoreOutdated
+            if migration.checksum != entry.checksum:
+                raise StoreOutdated(
+                    f"Migration {entry.version} of this database is not the one this release has. "
+                    "Use the release that made it, then export and import."
+                )
+        done = {entry.version for entry in applied}
+        return [migration for migration in self._known if migration.version not in done]

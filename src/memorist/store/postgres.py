@@ -1,0 +1,233 @@
+"""The PostgreSQL driver (psycopg 3): a pool, one tenant a transaction, partitions or, with Citus, shards by tenant."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import sql
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from memorist import errors
+from memorist.store.drivers import Connection, Parameters, Row
+from memorist.store.statements import Statement
+
+T = TypeVar("T")
+
+# Measured: 32 partitions keep a tenant's index small at any size; shards use the same number.
+PARTITIONS = 32
+
+# Held while migrating. The number is arbitrary, but must never change.
+_MIGRATION_LOCK = 0x6D656D6F
+
+# Reference tables and shards of one migration are made in one transaction.
+_CITUS_PREAMBLE = "SET LOCAL citus.multi_shard_modify_mode = 'sequential';\n"
+
+_DIRECTIVE = re.compile(r"^-- @(tenant_table|reference_table) (\w+)$", re.MULTILINE)
+
+_MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
+    (psycopg.errors.UniqueViolation, errors.Conflict),
+    (psycopg.errors.ReadOnlySqlTransaction, errors.StoreReadOnly),
+    (psycopg.errors.DiskFull, errors.StoreFull),
+    (psycopg.errors.LockNotAvailable, errors.StoreBusy),
+    (psycopg.errors.DeadlockDetected, errors.StoreBusy),
+    (psycopg.errors.SerializationFailure, errors.StoreBusy),
+    (psycopg.errors.TooManyConnections, errors.StoreBusy),
+    (psycopg.errors.DataCorrupted, errors.StoreCorrupt),
+    (psycopg.errors.IndexCorrupted, errors.StoreCorrupt),
+    (PoolTimeout, errors.StoreUnavailable),
+    (PoolClosed, errors.StoreUnavailable),
+    (psycopg.OperationalError, errors.StoreUnavailable),
+    (psycopg.Error, errors.StoreError),
+]
+
+# Work is repeatable by contract, so that a transaction the server gave up on is simply run again.
+_RETRYABLE = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+_ATTEMPTS = 4
+
+
+class _NeverBegan(psycopg.OperationalError):
+    """The connection was dead before the transaction began, so that trying again is safe."""
+
+
+class PostgresDriver:
+    dialect = "postgres"
+
+    def __init__(self, url: str, *, pool_size: int, timeout_s: float) -> None:
+        """Connect, or raise StoreUnavailable within `timeout_s`."""
+        self.url = url
+        # One plain connection first: its error says why, where the pool's would only say that it waited.
+        with _translated():
+            psycopg.connect(url, connect_timeout=max(2, int(timeout_s))).close()
+            self._pool = ConnectionPool(
+                url,
+                min_size=1,
+                max_size=pool_size,
+                timeout=timeout_s,
+                kwargs={"autocommit": True},
+                open=True,
+                name="memorist",
+            )
+            self._citus = self._has_citus()
+
+    # Transactions
+
+    def read(self, tenant: str | None, work: Callable[[Connection], T]) -> T:
+        return self._transact("BEGIN READ ONLY", tenant, work)
+
+    def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T:
+        return self._transact("BEGIN", tenant, work)
+
+    def exclusive(self, work: Callable[[Connection], T]) -> T:
+        def locked(connection: Connection) -> T:
+            connection.script(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+            return work(connection)
+
+        return self.write(None, locked)
+
+    def _transact(self, begin: str, tenant: str | None, work: Callable[[Connection], T]) -> T:
+        with _translated():
+            for attempt in range(_ATTEMPTS):
+                try:
+                    return self._attempt(begin, tenant, work)
+                except _RETRYABLE:
+                    if attempt + 1 == _ATTEMPTS:
+                        raise
+                except _NeverBegan:
+                    # The server restarted under the pool: drop its dead connections and take a living one.
+                    self._pool.check()
+            return self._attempt(begin, tenant, work)
+
+    def _attempt(self, begin: str, tenant: str | None, work: Callable[[Connection], T]) -> T:
+        with self._pool.connection() as connection:
+            try:
+                for command in self._opening(begin, tenant):
+                    connection.execute(command)
+            except psycopg.OperationalError as error:
+                raise _NeverBegan(str(error)) from error
+            try:
+                result = work(PostgresConnection(connection))
+                connection.execute("COMMIT")
+            except BaseException:
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+
+    def _opening(self, begin: str, tenant: str | None) -> list[str]:
+        """Open a transaction and tell row-level security whose it is, LOCAL so that the pool never leaks it."""
+        if tenant is None:
+            return [begin]
+        whose = f"SET LOCAL memorist.tenant = {sql.Literal(tenant).as_string()}"
+        if self._citus:
+            # Citus forwards a SET LOCAL to its workers one command at a time, and only when told to.
+            return [begin, "SET LOCAL citus.propagate_set_commands = 'local'", whose]
+        return [f"{begin}; {whose}"]
+
+    def close(self) -> None:
+        self._pool.close()
+
+    # What SqlStore asks beyond transactions
+
+    def encode_list(self, values: Sequence[str]) -> list[str]:
+        return list(values)
+
+    def prepare_migration(self, migration: str) -> str:
+        """Carry out `@tenant_table` and `@reference_table`: as shards where Citus is, as partitions elsewhere."""
+        place = _distribute if self._citus else _partition
+        for kind, table in _DIRECTIVE.findall(migration):
+            migration = place(migration, kind, table)
+        return f"{_CITUS_PREAMBLE}{migration}" if self._citus else migration
+
+    def _has_citus(self) -> bool:
+        with _translated(), self._pool.connection() as connection:
+            found = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone()
+        return found is not None
+
+    def checkpoint(self) -> None:
+        """Nothing to do: VACUUM and the retention of WAL archives are the server's."""
+
+    def health(self, thorough: bool) -> dict[str, str]:  # noqa: ARG002
+        with _translated(), self._pool.connection() as connection:
+            invalid = connection.execute(
+                "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"
+            ).fetchall()
+        return {"indexes": "ok" if not invalid else "invalid: " + ", ".join(row[0] for row in invalid)}
+
+    def describe(self) -> dict[str, str | int]:
+        with _translated(), self._pool.connection() as connection:
+            row = connection.execute(
+                "SELECT current_setting('server_version'), current_database(), pg_database_size(current_database())"
+            ).fetchone()
+        assert row is not None
+        engine = "PostgreSQL with Citus" if self._citus else "PostgreSQL"
+        return {"engine": engine, "version": row[0], "place": row[1], "size_bytes": row[2]}
+
+
+class PostgresConnection:
+    """Runs statements on one psycopg connection."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
+        return self._connection.execute(statement.sql, parameters).fetchall()
+
+    def run(self, statement: Statement, parameters: Parameters) -> int:
+        return self._connection.execute(statement.sql, parameters).rowcount
+
+    def run_many(self, statement: Statement, parameters: Sequence[Parameters]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(statement.sql, parameters)
+
+    def script(self, text: str) -> None:
+        self._connection.execute(text)
+
+
+def _partition(migration: str, kind: str, table: str) -> str:
+    if kind == "reference_table":
+        return migration
+    created = re.compile(rf"(CREATE TABLE {table} \(.*?\n\));", re.DOTALL)
+    partitions = "\n".join(
+        f"CREATE TABLE {table}_p{part:02} PARTITION OF {table} "
+        f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {part});"
+        for part in range(PARTITIONS)
+    )
+    migration = created.sub(r"\1 PARTITION BY HASH (tenant_id);", migration)
+    return _replace_directive(migration, kind, table, f"{partitions}\n{_row_level_security(table)}")
+
+
+def _distribute(migration: str, kind: str, table: str) -> str:
+    if kind == "reference_table":
+        return _replace_directive(migration, kind, table, f"SELECT create_reference_table('{table}');")
+    colocate = "none" if table == "memories" else "memories"
+    placed = f"SELECT create_distributed_table('{table}', 'tenant_id', colocate_with => '{colocate}'" + (
+        f", shard_count => {PARTITIONS});" if colocate == "none" else ");"
+    )
+    return _replace_directive(migration, kind, table, f"{placed}\n{_row_level_security(table)}")
+
+
+def _replace_directive(migration: str, kind: str, table: str, replacement: str) -> str:
+    return migration.replace(f"-- @{kind} {table}\n", f"{replacement}\n", 1)
+
+
+def _row_level_security(table: str) -> str:
+    mine = "tenant_id = current_setting('memorist.tenant', true)"
+    return (
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;\n"
+        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY;\n"
+        f"CREATE POLICY {table}_of_tenant ON {table} USING ({mine}) WITH CHECK ({mine});"
+    )
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+        meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
+        said = str(error).strip().split("\n")[0]
+        raise meaning(f"{meaning().message} (PostgreSQL says: {said})") from error

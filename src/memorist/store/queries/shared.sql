@@ -1,0 +1,208 @@
+-- Statements that run unchanged on SQLite, PostgreSQL and Citus.
+-- Each has a name and a line that says what it is for. A statement on a tenant's table names :tenant, or it is refused.
+
+-- fragment: memory_columns
+id, tenant_id, content, content_hash, dedup_key, created_at, updated_at, user_id, agent_id, session_id, project,
+kind, category, name, description, excerpt, importance, confidence, relevance, meta, source_ref, trust, status,
+retention, superseded_by, event_time, valid_from, valid_to, archive_at, retention_expires_at, expires_at, deleted_at,
+hard_delete_at, anonymized_at, access_count, last_accessed_at
+
+-- fragment: memory_values
+:id, :tenant, :content, :content_hash, :dedup_key, :created_at, :updated_at, :user_id, :agent_id, :session_id, :project,
+:kind, :category, :name, :description, :excerpt, :importance, :confidence, :relevance, :meta, :source_ref, :trust, :status,
+:retention, :superseded_by, :event_time, :valid_from, :valid_to, :archive_at, :retention_expires_at, :expires_at, :deleted_at,
+:hard_delete_at, :anonymized_at, :access_count, :last_accessed_at
+
+-- fragment: list_filters
+    AND (expires_at IS NULL OR expires_at > :now)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+    AND (CAST(:kind AS text) IS NULL OR kind = :kind)
+    AND (CAST(:category AS text) IS NULL OR category = :category)
+    AND (CAST(:project AS text) IS NULL OR project = :project)
+    AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
+
+-- name: get_memory
+-- One memory, whatever its status.
+SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = :id
+
+-- name: insert_memory
+-- Write a memory, unless its id, its name or its text exists already for that owner.
+INSERT INTO memories ({memory_columns}) VALUES ({memory_values}) ON CONFLICT DO NOTHING
+
+-- name: replace_memory
+-- Change a memory that nobody changed since it was read.
+UPDATE memories SET
+    content = :content, content_hash = :content_hash, dedup_key = :dedup_key, updated_at = :updated_at,
+    user_id = :user_id, agent_id = :agent_id, session_id = :session_id, project = :project, kind = :kind,
+    category = :category, name = :name, description = :description, excerpt = :excerpt, importance = :importance,
+    confidence = :confidence, relevance = :relevance, meta = :meta, source_ref = :source_ref, trust = :trust,
+    status = :status, retention = :retention, superseded_by = :superseded_by, event_time = :event_time,
+    valid_from = :valid_from, valid_to = :valid_to, archive_at = :archive_at,
+    retention_expires_at = :retention_expires_at, expires_at = :expires_at, deleted_at = :deleted_at,
+    hard_delete_at = :hard_delete_at, anonymized_at = :anonymized_at
+WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
+
+-- name: find_named
+-- The active memory of a name.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND name = :name
+    AND status = 'active' AND name <> ''
+
+-- name: find_duplicate
+-- The active memory with the same text for the same owner.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND dedup_key = :dedup_key
+    AND status = 'active'
+
+-- name: list_newest_of_user
+-- A page of one user's memories, newest first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
+    AND (created_at, id) < (:after_time, :after_id)
+    {list_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: list_newest_of_tenant
+-- A page of a tenant's memories, newest first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND status = :status AND (created_at, id) < (:after_time, :after_id)
+    {list_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: list_named_newest_of_user
+-- A page of one user's named memories, newest first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status AND name <> ''
+    AND (created_at, id) < (:after_time, :after_id)
+    {list_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: list_named_newest_of_tenant
+-- A page of a tenant's named memories, newest first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND status = :status AND name <> '' AND (created_at, id) < (:after_time, :after_id)
+    {list_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: list_named_importance_of_user
+-- A page of one user's named memories, the most important first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status AND name <> ''
+    AND (importance, created_at, id) < (:after_importance, :after_time, :after_id)
+    {list_filters}
+ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
+
+-- name: list_named_importance_of_tenant
+-- A page of a tenant's named memories, the most important first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND status = :status AND name <> ''
+    AND (importance, created_at, id) < (:after_importance, :after_time, :after_id)
+    {list_filters}
+ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
+
+-- name: scan_memories
+-- All memories of a slice in id order, whatever their status.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND id > :after_id
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+ORDER BY id LIMIT :limit
+
+-- name: add_access
+-- Count reads of a memory; not an edit, so updated_at stays.
+UPDATE memories SET access_count = access_count + :reads, last_accessed_at = :at
+WHERE tenant_id = :tenant AND id = :id AND (last_accessed_at IS NULL OR last_accessed_at <= :at)
+
+-- name: append_event
+-- One line of the audit trail.
+INSERT INTO memory_events (tenant_id, memory_id, event_type, source, actor, payload, created_at)
+VALUES (:tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at)
+
+-- name: find_idempotency
+-- What was answered to a request of that key.
+SELECT principal, route, key, user_id, request_hash, response, created_at, expires_at FROM idempotency_keys
+WHERE tenant_id = :tenant AND principal = :principal AND route = :route AND key = :key
+
+-- name: insert_idempotency
+-- Remember the answer to a request, unless the key is taken.
+INSERT INTO idempotency_keys (tenant_id, principal, route, key, user_id, request_hash, response, created_at, expires_at)
+VALUES (:tenant, :principal, :route, :key, :user_id, :request_hash, :response, :created_at, :expires_at)
+ON CONFLICT DO NOTHING
+
+-- name: drop_expired_idempotency
+-- Forget answers that are past their time.
+DELETE FROM idempotency_keys WHERE tenant_id = :tenant AND expires_at <= :now
+
+-- name: erase_idempotency
+-- Forget every remembered answer of a user, or of all users.
+DELETE FROM idempotency_keys
+WHERE tenant_id = :tenant AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+
+-- name: insert_tenant
+-- scope: global
+-- A new tenant, unless it exists.
+INSERT INTO tenants (id, created_at) VALUES (:id, :created_at) ON CONFLICT DO NOTHING
+
+-- name: list_tenants
+-- scope: global
+-- All tenants, oldest first.
+SELECT id, created_at FROM tenants ORDER BY created_at, id
+
+-- name: find_key
+-- scope: global
+-- The key with that hash: this is how the tenant becomes known.
+SELECT id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at
+FROM api_keys WHERE secret_hash = :secret_hash
+
+-- name: any_key
+-- scope: global
+-- Whether any key was ever made.
+SELECT 1 FROM api_keys LIMIT 1
+
+-- name: list_keys
+-- A tenant's keys, oldest first.
+SELECT id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at
+FROM api_keys WHERE tenant_id = :tenant ORDER BY created_at, id
+
+-- name: insert_key
+-- A new key; only the hash of its secret is kept.
+INSERT INTO api_keys (id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at)
+VALUES (:id, :tenant, :secret_hash, :role, :user_id, :agent_id, :label, :created_at, :revoked_at, :last_used_at)
+
+-- name: revoke_key
+-- End a key that was not revoked before.
+UPDATE api_keys SET revoked_at = :at WHERE tenant_id = :tenant AND id = :id AND revoked_at IS NULL
+
+-- name: touch_key
+-- Note when a key was last used.
+UPDATE api_keys SET last_used_at = :at
+WHERE tenant_id = :tenant AND id = :id AND (last_used_at IS NULL OR last_used_at < :at)
+
+-- name: ping
+-- scope: global
+-- Whether the database answers and has its tables.
+SELECT count(*) FROM (SELECT 1 FROM tenants LIMIT 1) AS probe
+
+-- name: applied_migrations
+-- scope: global
+-- What has been applied, in order.
+SELECT version, name, checksum, applied_at FROM schema_migrations ORDER BY version
+
+-- name: record_migration
+-- scope: global
+-- Note that a migration has been applied.
+INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (:version, :name, :checksum, :applied_at)
+
+-- name: count_memories
+-- How many rows a tenant has, of every status.
+SELECT count(*) FROM memories WHERE tenant_id = :tenant
+
+-- name: count_created
+-- How many of a tenant's rows have their `created` event.
+SELECT count(DISTINCT memory_id) FROM memory_events WHERE tenant_id = :tenant AND event_type = 'created'
+
+-- name: count_orphan_events
+-- Events whose memory is gone.
+SELECT count(*) FROM memory_events AS e
+WHERE e.tenant_id = :tenant
+    AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = e.tenant_id AND m.id = e.memory_id)

@@ -1,0 +1,104 @@
+"""Between rows and values. An absent text that is part of a key is '' in the row and None in the value."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from memorist.model import ApiKey, Kind, Memory, Owner, Retention, Role, Status, Trust
+from memorist.times import from_micros, to_micros
+
+# Lookups in a dict are several times faster than calling the enum, and this runs for every row read.
+_KINDS = {kind.value: kind for kind in Kind}
+_TRUSTS = {trust.value: trust for trust in Trust}
+_STATUSES = {status.value: status for status in Status}
+_RETENTIONS = {retention.value: retention for retention in Retention}
+
+
+def memory_from_row(row: tuple[Any, ...]) -> Memory:
+    """The memory in a row of `memory_columns` (queries/shared.sql)."""
+    (
+        id_, tenant, content, content_hash, dedup_key, created_at, updated_at, user, agent, session, project,
+        kind, category, name, description, excerpt, importance, confidence, relevance, meta, source_ref, trust, status,
+        retention, superseded_by, event_time, valid_from, valid_to, archive_at, retention_expires_at, expires_at,
+        deleted_at, hard_delete_at, anonymized_at, access_count, last_accessed_at,
+    ) = row  # fmt: skip
+    return Memory(
+        id_, tenant, content, content_hash, dedup_key, from_micros(created_at), from_micros(updated_at),
+        Owner(user or None, agent or None), session or None, project or None,
+        _KINDS[kind], category or None, name or None, description, excerpt, importance, confidence, relevance,
+        None if meta is None else json.loads(meta), source_ref, _TRUSTS[trust], _STATUSES[status],
+        _RETENTIONS[retention], superseded_by, _moment(event_time), _moment(valid_from), _moment(valid_to),
+        _moment(archive_at), _moment(retention_expires_at), _moment(expires_at), _moment(deleted_at),
+        _moment(hard_delete_at), _moment(anonymized_at), access_count, _moment(last_accessed_at),
+    )  # fmt: skip
+
+
+def memory_to_parameters(memory: Memory) -> dict[str, Any]:
+    """The parameters of `memory_values` (queries/shared.sql), less the tenant."""
+    return {
+        "id": memory.id,
+        "content": memory.content,
+        "content_hash": memory.content_hash,
+        "dedup_key": memory.dedup_key,
+        "created_at": to_micros(memory.created_at),
+        "updated_at": to_micros(memory.updated_at),
+        "user_id": memory.owner.user or "",
+        "agent_id": memory.owner.agent or "",
+        "session_id": memory.session or "",
+        "project": memory.project or "",
+        "kind": memory.kind,
+        "category": memory.category or "",
+        "name": memory.name or "",
+        "description": memory.description,
+        "excerpt": memory.excerpt,
+        "importance": memory.importance,
+        "confidence": memory.confidence,
+        "relevance": memory.relevance,
+        "meta": None if memory.meta is None else json.dumps(memory.meta, ensure_ascii=False),
+        "source_ref": memory.source_ref,
+        "trust": memory.trust,
+        "status": memory.status,
+        "retention": memory.retention,
+        "superseded_by": memory.superseded_by,
+        "event_time": _micros(memory.event_time),
+        "valid_from": _micros(memory.valid_from),
+        "valid_to": _micros(memory.valid_to),
+        "archive_at": _micros(memory.archive_at),
+        "retention_expires_at": _micros(memory.retention_expires_at),
+        "expires_at": _micros(memory.expires_at),
+        "deleted_at": _micros(memory.deleted_at),
+        "hard_delete_at": _micros(memory.hard_delete_at),
+        "anonymized_at": _micros(memory.anonymized_at),
+        "access_count": memory.access_count,
+        "last_accessed_at": _micros(memory.last_accessed_at),
+    }
+
+
+def key_from_row(row: tuple[Any, ...]) -> ApiKey:
+    id_, tenant, secret_hash, role, user, agent, label, created_at, revoked_at, last_used_at = row
+    return ApiKey(
+        id_, tenant, secret_hash, Role(role), from_micros(created_at), user or None, agent or None, label,
+        _moment(revoked_at), _moment(last_used_at),
+    )  # fmt: skip
+
+
+def key_to_parameters(key: ApiKey) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "secret_hash": key.secret_hash,
+        "role": key.role,
+        "user_id": key.user or "",
+        "agent_id": key.agent or "",
+        "label": key.label,
+        "created_at": to_micros(key.created_at),
+        "revoked_at": _micros(key.revoked_at),
+        "last_used_at": _micros(key.last_used_at),
+    }
+
+
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)

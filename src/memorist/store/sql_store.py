@@ -1,0 +1,280 @@
+"""The one store: ports.Store over a driver and its named statements."""
+
+import heapq
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from memorist.model import (
+    ApiKey,
+    Event,
+    IdempotencyRecord,
+    Memory,
+    Order,
+    OwnerFilter,
+    Query,
+    Tenant,
+)
+from memorist.ports import Reader, Writer
+from memorist.store.drivers import Connection, Driver
+from memorist.store.migrations import Migrator, load_migrations
+from memorist.store.rows import (
+    key_from_row,
+    key_to_parameters,
+    memory_from_row,
+    memory_to_parameters,
+)
+from memorist.store.statements import Statement, load_statements
+from memorist.times import from_micros, to_micros
+
+T = TypeVar("T")
+
+# Before every row: later than any time, after any id in byte order, above any importance.
+_BEFORE_ALL = {"after_time": 2**62, "after_id": "~", "after_importance": 2**31 - 1}
+
+
+class SqlStore:
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self._statements = load_statements(driver.dialect)
+        self.migrator = Migrator(driver, self._statements, load_migrations(driver.dialect))
+
+    def read(self, tenant: str, work: Callable[[Reader], T]) -> T:
+        return self.driver.read(tenant, lambda connection: work(self._transaction(connection, tenant)))
+
+    def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
+        return self.driver.write(tenant, lambda connection: work(self._transaction(connection, tenant)))
+
+    def _transaction(self, connection: Connection, tenant: str) -> "SqlTransaction":
+        return SqlTransaction(connection, tenant, self._statements, self.driver.encode_list)
+
+    # What is known before, or above, a tenant
+
+    def create_tenant(self, tenant: Tenant) -> bool:
+        row = {"id": tenant.id, "created_at": to_micros(tenant.created_at)}
+        return self.driver.write(None, lambda connection: connection.run(self._statements["insert_tenant"], row)) == 1
+
+    def list_tenants(self) -> list[Tenant]:
+        return [Tenant(row[0], from_micros(row[1])) for row in self._global_rows("list_tenants", {})]
+
+    def find_key(self, secret_hash: str) -> ApiKey | None:
+        rows = self._global_rows("find_key", {"secret_hash": secret_hash})
+        return key_from_row(rows[0]) if rows else None
+
+    def has_keys(self) -> bool:
+        return bool(self._global_rows("any_key", {}))
+
+    def ping(self) -> None:
+        self._global_rows("ping", {})
+
+    def _global_rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self.driver.read(None, lambda connection: connection.rows(self._statements[name], parameters))
+
+    # Upkeep
+
+    def check(self, *, thorough: bool = True) -> dict[str, str]:
+        """The database's own checks, and ours: every row has its text entry and its `created` event."""
+        findings = self.driver.health(thorough)
+        for tenant in self.list_tenants():
+            findings[f"tenant {tenant.id}"] = self.driver.read(tenant.id, partial(self._check_tenant, tenant.id))
+        return findings
+
+    def _check_tenant(self, tenant: str, connection: Connection) -> str:
+        names = ("count_memories", "count_text_entries", "count_created", "count_orphan_events")
+        rows, texts, created, orphans = (
+            connection.rows(self._statements[name], {"tenant": tenant})[0][0] for name in names
+        )
+        if rows == texts == created and orphans == 0:
+            return "ok"
+        return f"{rows} rows, {texts} text entries, {created} created events, {orphans} events of no memory"
+
+    def checkpoint(self) -> None:
+        self.driver.checkpoint()
+
+    def close(self) -> None:
+        self.driver.close()
+
+
+class SqlTransaction:
+    """One tenant's view inside a transaction. Every statement gets the tenant from here, never from an argument."""
+
+    __slots__ = ("_connection", "_encode_list", "_statements", "_tenant")
+
+    def __init__(
+        self,
+        connection: Connection,
+        tenant: str,
+        statements: Mapping[str, Statement],
+        encode_list: Callable[[Sequence[str]], Any],
+    ) -> None:
+        self._connection = connection
+        self._tenant = tenant
+        self._statements = statements
+        self._encode_list = encode_list
+
+    def _rows(self, statement: str, /, **parameters: Any) -> list[tuple[Any, ...]]:
+        parameters["tenant"] = self._tenant
+        return self._connection.rows(self._statements[statement], parameters)
+
+    def _run(self, statement: str, /, **parameters: Any) -> int:
+        parameters["tenant"] = self._tenant
+        return self._connection.run(self._statements[statement], parameters)
+
+    # Memories
+
+    def get_memory(self, memory_id: str) -> Memory | None:
+        rows = self._rows("get_memory", id=memory_id)
+        return memory_from_row(rows[0]) if rows else None
+
+    def get_memories(self, memory_ids: Sequence[str]) -> list[Memory]:
+        return [memory_from_row(row) for row in self._rows("get_memories", ids=self._encode_list(memory_ids))]
+
+    def find_named(self, user: str | None, agent: str | None, name: str) -> Memory | None:
+        rows = self._rows("find_named", user_id=user or "", agent_id=agent or "", name=name)
+        return memory_from_row(rows[0]) if rows else None
+
+    def find_duplicate(self, user: str | None, agent: str | None, dedup_key: str) -> Memory | None:
+        rows = self._rows("find_duplicate", user_id=user or "", agent_id=agent or "", dedup_key=dedup_key)
+        return memory_from_row(rows[0]) if rows else None
+
+    def list_memories(self, query: Query, now: datetime) -> list[Memory]:
+        # Each slice of owners is one walk of one index; the merge of a few short lists beats any OR in SQL.
+        slices = [self._list_slice(query, owner, now) for owner in query.owners]
+        if len(slices) == 1:
+            return slices[0]
+        sort_key = _SORT_KEYS[query.order]
+        return list(heapq.merge(*slices, key=sort_key, reverse=True))[: query.limit]
+
+    def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
+        shelf = "named_" if query.named else ""
+        breadth = "tenant" if owner.any_user else "user"
+        after = _BEFORE_ALL
+        if query.after is not None:
+            after = {
+                "after_time": to_micros(query.after.created_at),
+                "after_id": query.after.id,
+                "after_importance": query.after.importance,
+            }
+        rows = self._rows(
+            f"list_{shelf}{query.order}_of_{breadth}",
+            user_id=owner.user or "",
+            agent_id=None if owner.any_agent else owner.agent or "",
+            status=query.status,
+            now=to_micros(now),
+            kind=query.kind,
+            category=query.category,
+            project=query.project,
+            session_id=query.session,
+            limit=query.limit,
+            **after,
+        )
+        return [memory_from_row(row) for row in rows]
+
+    def scan_memories(self, owner: OwnerFilter, after_id: str, limit: int) -> list[Memory]:
+        rows = self._rows(
+            "scan_memories",
+            user_id=None if owner.any_user else owner.user or "",
+            agent_id=None if owner.any_agent else owner.agent or "",
+            after_id=after_id,
+            limit=limit,
+        )
+        return [memory_from_row(row) for row in rows]
+
+    def insert_memory(self, memory: Memory) -> bool:
+        return self._run("insert_memory", **memory_to_parameters(memory)) == 1
+
+    def replace_memory(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        parameters = memory_to_parameters(memory)
+        return self._run("replace_memory", expected_updated_at=to_micros(expected_updated_at), **parameters) == 1
+
+    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
+        # In id order, so that two processes flushing the same rows cannot lock each other out.
+        rows = [
+            {"tenant": self._tenant, "id": memory_id, "reads": reads, "at": to_micros(at)}
+            for memory_id, (reads, at) in sorted(accesses.items())
+        ]
+        self._connection.run_many(self._statements["add_access"], rows)
+
+    def erase_memories(self, memory_ids: Sequence[str]) -> int:
+        ids = self._encode_list(memory_ids)
+        self._run("erase_events", ids=ids)
+        return self._run("erase_memories", ids=ids)
+
+    # Events
+
+    def append_events(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._run(
+                "append_event",
+                memory_id=event.memory_id,
+                event_type=event.event_type,
+                source=event.source,
+                actor=event.actor,
+                payload=json.dumps(event.payload, ensure_ascii=False) if event.payload else "{}",
+                created_at=to_micros(event.created_at),
+            )
+
+    def list_events(self, memory_ids: Sequence[str]) -> list[Event]:
+        rows = self._rows("list_events", ids=self._encode_list(memory_ids))
+        return [Event(row[0], row[1], row[2], from_micros(row[3]), row[4], json.loads(row[5]), row[6]) for row in rows]
+
+    # Remembered requests
+
+    def find_idempotency(self, principal: str, route: str, key: str) -> IdempotencyRecord | None:
+        rows = self._rows("find_idempotency", principal=principal, route=route, key=key)
+        if not rows:
+            return None
+        principal, route, key, user, request_hash, response, created_at, expires_at = rows[0]
+        return IdempotencyRecord(
+            principal,
+            route,
+            key,
+            user or None,
+            request_hash,
+            response,
+            from_micros(created_at),
+            from_micros(expires_at),
+        )
+
+    def insert_idempotency(self, record: IdempotencyRecord) -> bool:
+        inserted = self._run(
+            "insert_idempotency",
+            principal=record.principal,
+            route=record.route,
+            key=record.key,
+            user_id=record.user or "",
+            request_hash=record.request_hash,
+            response=record.response,
+            created_at=to_micros(record.created_at),
+            expires_at=to_micros(record.expires_at),
+        )
+        return inserted == 1
+
+    def drop_expired_idempotency(self, now: datetime) -> int:
+        return self._run("drop_expired_idempotency", now=to_micros(now))
+
+    def erase_idempotency(self, user: str | None) -> int:
+        return self._run("erase_idempotency", user_id=user)
+
+    # Keys
+
+    def list_keys(self) -> list[ApiKey]:
+        return [key_from_row(row) for row in self._rows("list_keys")]
+
+    def insert_key(self, key: ApiKey) -> None:
+        self._run("insert_key", **key_to_parameters(key))
+
+    def revoke_key(self, key_id: str, at: datetime) -> bool:
+        return self._run("revoke_key", id=key_id, at=to_micros(at)) == 1
+
+    def touch_keys(self, uses: Mapping[str, datetime]) -> None:
+        for key_id, at in sorted(uses.items()):
+            self._run("touch_key", id=key_id, at=to_micros(at))
+
+
+_SORT_KEYS: dict[Order, Callable[[Memory], tuple[Any, ...]]] = {
+    Order.NEWEST: lambda memory: (memory.created_at, memory.id),
+    Order.IMPORTANCE: lambda memory: (memory.importance, memory.created_at, memory.id),
+}

@@ -1,0 +1,241 @@
+"""The SQLite driver (apsw): WAL, durable commits shared by concurrent writers, parallel readers, secure deletion."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from memorist import errors
+from memorist.store.drivers import Connection, Parameters, Row
+from memorist.store.group_commit import GroupCommit, Job
+from memorist.store.statements import Statement
+
+T = TypeVar("T")
+
+# Older versions can corrupt a WAL database when a checkpoint races a writer.
+MINIMUM_SQLITE = (3, 51, 3)
+
+_PRAGMAS = """
+PRAGMA synchronous = FULL;
+PRAGMA secure_delete = ON;
+PRAGMA foreign_keys = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -16384;
+"""
+
+# apsw's exception and what it means to a caller; the first match wins.
+_MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
+    (apsw.BusyError, errors.StoreBusy),
+    (apsw.LockedError, errors.StoreBusy),
+    (apsw.ReadOnlyError, errors.StoreReadOnly),
+    (apsw.FullError, errors.StoreFull),
+    (apsw.CorruptError, errors.StoreCorrupt),
+    (apsw.NotADBError, errors.StoreCorrupt),
+    (apsw.ConstraintError, errors.Conflict),
+    (apsw.CantOpenError, errors.StoreUnavailable),
+    (apsw.IOError, errors.StoreUnavailable),
+    (apsw.PermissionsError, errors.StoreUnavailable),
+    (apsw.ConnectionClosedError, errors.StoreUnavailable),
+    (apsw.Error, errors.StoreError),
+]
+
+
+class SqliteDriver:
+    dialect = "sqlite"
+
+    def __init__(self, path: Path, *, busy_timeout_ms: int) -> None:
+        """Open the file, making it and its folder where they are missing. Raises StoreError."""
+        require_sqlite(apsw.sqlite_lib_version())
+        self.path = path
+        self._busy_timeout_ms = busy_timeout_ms
+        self._idle_readers: list[apsw.Connection] = []
+        self._closed = threading.Event()
+        _make_folder(path.parent)
+        with _translated():
+            self._writer = self._open()
+            self._switch_to_wal()
+        self._queue = GroupCommit(self._commit)
+        self._write_connection = SqliteConnection(self._writer)
+
+    # Transactions
+
+    def read(self, tenant: str | None, work: Callable[[Connection], T]) -> T:  # noqa: ARG002
+        with _translated(), self._reader() as reader:
+            reader.execute("BEGIN")
+            try:
+                return work(SqliteConnection(reader))
+            finally:
+                if reader.in_transaction:
+                    reader.execute("COMMIT")
+
+    def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T:  # noqa: ARG002
+        with _translated():
+            return self._queue.submit(lambda: work(self._write_connection))
+
+    def exclusive(self, work: Callable[[Connection], T]) -> T:
+        # BEGIN IMMEDIATE already keeps every other process from writing.
+        return self.write(None, work)
+
+    def _commit(self, batch: Sequence[Job]) -> None:
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
+            if len(batch) == 1:
+                batch[0].result = batch[0].work()
+            else:
+                for job in batch:
+                    self._run_in_savepoint(job)
+            self._writer.execute("COMMIT")
+        except BaseException as error:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            for job in batch:
+                job.error = error
+
+    def _run_in_savepoint(self, job: Job) -> None:
+        self._writer.execute("SAVEPOINT job")
+        try:
+            job.result = job.work()
+        except Exception as error:
+            # A full disk or a failed read ends the whole transaction, not only this job.
+            if not self._writer.in_transaction:
+                raise
+            self._writer.execute("ROLLBACK TO job")
+            job.error = error
+        self._writer.execute("RELEASE job")
+
+    # Connections
+
+    @contextmanager
+    def _reader(self) -> Iterator[apsw.Connection]:
+        try:
+            reader = self._idle_readers.pop()
+        except IndexError:
+            reader = self._open()
+            reader.execute("PRAGMA query_only = ON")
+        try:
+            yield reader
+        finally:
+            if self._closed.is_set():
+                reader.close()
+            else:
+                self._idle_readers.append(reader)
+
+    def _open(self) -> apsw.Connection:
+        if self._closed.is_set():
+            raise errors.StoreUnavailable("This store was closed. Open it again.")
+        connection = apsw.Connection(str(self.path))
+        connection.set_busy_timeout(self._busy_timeout_ms)
+        connection.execute(_PRAGMAS)
+        return connection
+
+    def _switch_to_wal(self) -> None:
+        # Two processes that open a new file at once compete for this; the busy timeout does not apply to it.
+        deadline = time.monotonic() + self._busy_timeout_ms / 1000
+        while True:
+            try:
+                self._writer.execute("PRAGMA journal_mode = WAL").fetchall()
+                return
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            except apsw.ReadOnlyError:
+                # Still readable: a write will say what is wrong.
+                return
+
+    def close(self) -> None:
+        self._closed.set()
+        while self._idle_readers:
+            self._idle_readers.pop().close()
+        self._writer.close()
+
+    # What SqlStore asks beyond transactions
+
+    def encode_list(self, values: Sequence[str]) -> str:
+        return json.dumps(list(values))
+
+    def prepare_migration(self, sql: str) -> str:
+        return sql
+
+    def checkpoint(self) -> None:
+        """Move everything out of the write-ahead log and empty it, so that erased bytes are in no file."""
+        with _translated():
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def health(self, thorough: bool) -> dict[str, str]:
+        check = "integrity_check" if thorough else "quick_check"
+        with _translated(), self._reader() as reader:
+            found = [str(row[0]) for row in reader.execute(f"PRAGMA {check}")]
+            broken_links = reader.execute("PRAGMA foreign_key_check").fetchall()
+        return {
+            check: "; ".join(found[:5]),
+            "foreign_key_check": "ok" if not broken_links else f"{len(broken_links)} rows point nowhere",
+            "full_text_check": self._full_text_health(),
+        }
+
+    def _full_text_health(self) -> str:
+        try:
+            self._writer.execute("INSERT INTO memories_text (memories_text, rank) VALUES ('integrity-check', 1)")
+        except apsw.CorruptError:
+            return "the text index does not match the rows"
+        except apsw.ReadOnlyError:
+            return "not checked: the database is read-only"
+        return "ok"
+
+    def describe(self) -> dict[str, str | int]:
+        return {
+            "engine": "SQLite",
+            "version": apsw.sqlite_lib_version(),
+            "place": str(self.path),
+            "size_bytes": self.path.stat().st_size if self.path.exists() else 0,
+        }
+
+
+class SqliteConnection:
+    """Runs statements on one apsw connection."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
+        return self._connection.execute(statement.sql, parameters).fetchall()
+
+    def run(self, statement: Statement, parameters: Parameters) -> int:
+        self._connection.execute(statement.sql, parameters)
+        return self._connection.changes()
+
+    def run_many(self, statement: Statement, parameters: Sequence[Parameters]) -> None:
+        self._connection.executemany(statement.sql, parameters)
+
+    def script(self, sql: str) -> None:
+        self._connection.execute(sql)
+
+
+def require_sqlite(version: str) -> None:
+    """Raises StoreUnavailable where the SQLite library is too old to trust with durable data."""
+    if tuple(int(part) for part in version.split(".")[:3]) < MINIMUM_SQLITE:
+        wanted = ".".join(map(str, MINIMUM_SQLITE))
+        raise errors.StoreUnavailable(f"SQLite {version} is too old: {wanted} or newer is needed. Upgrade `apsw`.")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise errors.StoreUnavailable(f"The folder {folder} cannot be made: {error.strerror}.") from error
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
+        raise meaning(f"{meaning().message} (SQLite says: {error})") from error

@@ -1,0 +1,67 @@
+"""Named SQL statements, read from the `.sql` files beside this module.
+
+A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant. `-- fragment: x`
+blocks are pasted where `{x}` stands. Parameters are written `:name` in both dialects. A statement on a tenant's tables
+that does not bind `:tenant` is refused when the files are read, so it can never run.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
+_FRAGMENT = re.compile(r"\{(\w+)\}")
+# A single colon before a word: not the `::` of a cast.
+_PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
+_TENANT_FILTER = re.compile(r"\btenant_id = :tenant\b")
+_TENANT_INSERT = re.compile(r"INSERT INTO \w+ \([^)]*\btenant_id\b.*:tenant\b", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    name: str
+    purpose: str
+    sql: str
+
+
+def load_statements(dialect: str) -> dict[str, Statement]:
+    """All statements of a dialect (`sqlite` or `postgres`), ready for its driver."""
+    statements = {}
+    fragments: dict[str, str] = {}
+    for source in ("shared", dialect):
+        for kind, name, body in _blocks(source):
+            if kind == "fragment":
+                fragments[name] = body.strip()
+                continue
+            statement = _parse(name, body, fragments)
+            if name in statements:
+                raise ValueError(f"statement {name} is defined twice")
+            if dialect == "postgres":
+                statement = Statement(name, statement.purpose, to_psycopg(statement.sql))
+            statements[name] = statement
+    return statements
+
+
+@cache
+def _blocks(source: str) -> list[tuple[str, str, str]]:
+    text = files("memorist.store").joinpath(f"queries/{source}.sql").read_text("utf-8")
+    parts = _BLOCK.split(text)[1:]
+    return list(zip(parts[0::3], parts[1::3], parts[2::3], strict=True))
+
+
+def _parse(name: str, body: str, fragments: dict[str, str]) -> Statement:
+    lines = body.strip().splitlines()
+    comments = [line.removeprefix("-- ") for line in lines if line.startswith("--")]
+    sql = "\n".join(line for line in lines if not line.startswith("--")).strip()
+    sql = _FRAGMENT.sub(lambda match: fragments[match[1]], sql)
+    if "scope: global" in comments:
+        comments.remove("scope: global")
+    elif not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
+        raise ValueError(f"statement {name} does not bind :tenant")
+    return Statement(name, " ".join(comments), sql)
+
+
+def to_psycopg(sql: str) -> str:
+    """The same statement in psycopg's parameter style."""
+    return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))

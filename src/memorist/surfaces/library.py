@@ -1,0 +1,273 @@
+"""The Python library: `Memorist.open(...)`, then a handle for each user.
+
+with Memorist.open("./memories") as m:
+    me = m.user("ada", agent="coder")
+    me.remember("Deploys happen on Fridays only.", category="project")
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from memorist.bootstrap import open_core
+from memorist.core.context import Section
+from memorist.core.core import Core
+from memorist.core.transfer import ImportReport
+from memorist.errors import InvalidField
+from memorist.model import (
+    Draft,
+    Event,
+    Kind,
+    Memory,
+    Order,
+    Owner,
+    Page,
+    Principal,
+    Remembered,
+    Role,
+    Status,
+    Trust,
+)
+from memorist.settings import Settings, load_settings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_DATABASE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+
+
+class Memorist:
+    """An open store of memories. Safe to share between threads; close it, or use it in a `with`."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    @classmethod
+    def open(cls, url_or_path: str | Path | None = None) -> Self:
+        """Open a folder, an SQLite file or a `postgresql://` URL; without one, what the settings name.
+
+        Missing folders and files are made, and the database is brought up to this release. Raises StoreError.
+        """
+        return cls(open_core(_settings_for(url_or_path)))
+
+    def user(
+        self, user: str, *, agent: str | None = None, session: str | None = None, tenant: str = "local"
+    ) -> "Handle":
+        """A handle that acts as one user, optionally as one of the user's agents and in one session."""
+        self._core.identity.create_tenant(tenant)
+        return Handle(self._core, Principal(tenant, Role.USER, user, agent, session))
+
+    def admin(self, *, user: str | None = None, tenant: str = "local") -> "Handle":
+        """A handle that administers a tenant: it sees every user's memories and writes those that all share."""
+        self._core.identity.create_tenant(tenant)
+        return Handle(self._core, Principal(tenant, Role.ADMIN, user))
+
+    def with_key(self, api_key: str) -> "Handle":
+        """A handle that acts as the holder of an API key. Raises Unauthenticated."""
+        return Handle(self._core, self._core.identity.authenticate(api_key))
+
+    def close(self) -> None:
+        """Write what is pending and let go of the database."""
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Handle:
+    """What one principal can do. Every call goes through the same policy layer as the server's."""
+
+    def __init__(self, core: Core, principal: Principal) -> None:
+        self._core = core
+        self.principal = principal
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: Kind = Kind.FACT,
+        category: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        excerpt: str | None = None,
+        importance: int = 0,
+        confidence: float | None = None,
+        relevance: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+        source_ref: str | None = None,
+        trust: Trust = Trust.USER,
+        project: str | None = None,
+        session: str | None = None,
+        event_time: datetime | None = None,
+        owner: Owner | None = None,
+        idempotency_key: str | None = None,
+    ) -> Remembered:
+        """Store one memory durably. `was_new` is False where this owner already has that fact in that category.
+
+        Raises InvalidField, Forbidden, NameTaken, IdempotencyMismatch, IdempotencyInFlight or StoreError.
+        """
+        draft = Draft(
+            content, kind, category, name, description, excerpt, importance, confidence, relevance, meta,
+            source_ref, trust, project, session, event_time=event_time, owner=owner,
+        )  # fmt: skip
+        return self.remember_all([draft], idempotency_key=idempotency_key)[0]
+
+    def remember_all(self, drafts: Iterable[Draft], *, idempotency_key: str | None = None) -> list[Remembered]:
+        """Store all drafts in one transaction, or none."""
+        return self._core.memories.remember(self.principal, list(drafts), idempotency_key=idempotency_key)
+
+    def get(self, memory_id: str) -> Memory:
+        """One memory in full, by its id in any form; the read is counted. Raises NotFound or InvalidId."""
+        return self._core.memories.get(self.principal, memory_id)
+
+    def list(
+        self,
+        *,
+        agent: str | None = None,
+        named: bool = False,
+        kind: Kind | None = None,
+        category: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        status: Status = Status.ACTIVE,
+        order: Order = Order.NEWEST,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Page:
+        """A page of memories, newest first; pass `next_cursor` back to go on. Raises InvalidField or InvalidCursor."""
+        return self._core.memories.list(
+            self.principal, agent=agent, named=named, kind=kind, category=category, project=project, session=session,
+            status=status, order=order, limit=limit, cursor=cursor,
+        )  # fmt: skip
+
+    def edit(
+        self,
+        memory_id: str,
+        changes: Mapping[str, Any],
+        *,
+        expected_version: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Memory:
+        """Change fields of a memory. With `expected_version=memory.version`, only if nobody else did meanwhile.
+
+        Raises NotFound, Forbidden, InvalidField, StaleVersion, NameTaken or DuplicateContent.
+        """
+        return self._core.memories.edit(
+            self.principal,
+            memory_id,
+            changes,
+            expected_version=expected_version,
+            idempotency_key=idempotency_key,
+        )
+
+    def forget(self, memory_id: str, *, expected_version: str | None = None) -> Memory:
+        """Soft-delete a memory: gone from every list at once. Raises NotFound, Forbidden or StaleVersion."""
+        return self._core.memories.forget(self.principal, memory_id, expected_version=expected_version)
+
+    def events(self, memory_id: str) -> Sequence[Event]:
+        """What happened to a memory, oldest first. Raises NotFound or InvalidId."""
+        return self._core.memories.events(self.principal, memory_id)
+
+    def section(self, agent: str | None = None) -> Section:
+        """The memory section for a system prompt: the named memories of a profile, fenced."""
+        return self._core.context.section(self.principal, agent)
+
+    def export(self) -> Iterator[str]:
+        """Everything this handle sees, as lines of JSON."""
+        return self._core.transfer.export(self.principal)
+
+    def import_(self, lines: Iterable[str]) -> ImportReport:
+        """Store what an export holds; what is there already is left alone. Raises InvalidField."""
+        report = ImportReport()
+        for report in self._core.transfer.import_(self.principal, lines):  # noqa: B007
+            pass
+        return report
+
+    def reset(self) -> int:
+        """Erase for good everything this handle owns. Returns how many memories went."""
+        return self._core.memories.reset(self.principal)
+
+
+def _awaitable(
+    method: Callable[Concatenate[Any, P], T],
+) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    """The same method of the wrapped object, on a thread, to be awaited."""
+
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self._wrapped, *args, **kwargs)
+
+    call.__name__ = method.__name__
+    call.__doc__ = method.__doc__
+    return call
+
+
+class AsyncHandle:
+    """A Handle to be awaited: the same calls, each on a thread."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._wrapped = handle
+
+    @property
+    def principal(self) -> Principal:
+        return self._wrapped.principal
+
+    remember = _awaitable(Handle.remember)
+    remember_all = _awaitable(Handle.remember_all)
+    get = _awaitable(Handle.get)
+    list = _awaitable(Handle.list)
+    edit = _awaitable(Handle.edit)
+    forget = _awaitable(Handle.forget)
+    events = _awaitable(Handle.events)
+    section = _awaitable(Handle.section)
+    import_ = _awaitable(Handle.import_)
+    reset = _awaitable(Handle.reset)
+
+
+class AsyncMemorist:
+    """Memorist for asyncio: `async with await AsyncMemorist.open(path) as m: me = await m.user("ada")`."""
+
+    def __init__(self, wrapped: Memorist) -> None:
+        self._wrapped = wrapped
+
+    @classmethod
+    async def open(cls, url_or_path: str | Path | None = None) -> Self:
+        return cls(await asyncio.to_thread(Memorist.open, url_or_path))
+
+    async def user(
+        self, user: str, *, agent: str | None = None, session: str | None = None, tenant: str = "local"
+    ) -> AsyncHandle:
+        return AsyncHandle(
+            await asyncio.to_thread(self._wrapped.user, user, agent=agent, session=session, tenant=tenant)
+        )
+
+    async def admin(self, *, user: str | None = None, tenant: str = "local") -> AsyncHandle:
+        return AsyncHandle(await asyncio.to_thread(self._wrapped.admin, user=user, tenant=tenant))
+
+    async def with_key(self, api_key: str) -> AsyncHandle:
+        return AsyncHandle(await asyncio.to_thread(self._wrapped.with_key, api_key))
+
+    close = _awaitable(Memorist.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def _settings_for(url_or_path: str | Path | None) -> Settings:
+    settings = load_settings().settings
+    if url_or_path is None:
+        return settings
+    text = str(url_or_path)
+    if not text or "\x00" in text:
+        raise InvalidField("Name a folder, an SQLite file or a postgresql:// URL.", field="url_or_path")
+    if "://" in text or text.endswith(_DATABASE_ENDINGS):
+        return dataclasses.replace(settings, database=text)
+    return dataclasses.replace(settings, database="", data=Path(text))

@@ -1,0 +1,32 @@
+"""Times: aware UTC datetimes inside, integer microseconds in the store, ISO-8601 with Z at the doors."""
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def to_iso(moment: datetime) -> str:
+    """Always UTC and always six decimals, so that texts sort as times do."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def from_iso(text: str) -> datetime:
+    """An aware UTC datetime; a time without an offset is taken as UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+class SystemClock:
+    """The clock of the machine."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
