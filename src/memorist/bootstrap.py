@@ -1,16 +1,11 @@
 """The composition root: the only file that knows which parts are used."""
 
-from pathlib import Path
-
 from memorist.core.core import Core
 from memorist.ports import Clock
 from memorist.settings import Settings
 from memorist.store.drivers import Driver
 from memorist.store.sql_store import SqlStore
 from memorist.times import SystemClock
-
-_POSTGRES_SCHEMES = ("postgresql://", "postgres://")
-_SQLITE_SCHEME = "sqlite://"
 
 
 def open_core(settings: Settings, *, clock: Clock | None = None) -> Core:
@@ -32,12 +27,20 @@ def open_store(settings: Settings) -> SqlStore:
 
 def _open_driver(settings: Settings) -> Driver:
     # Each driver's library is imported only by those who use it.
-    url = settings.database_url()
-    if url.startswith(_POSTGRES_SCHEMES):
+    path = settings.sqlite_path()
+    if path is None:
         from memorist.store.postgres import PostgresDriver
 
-        return PostgresDriver(url, pool_size=settings.pool_size, timeout_s=settings.pool_timeout_s)
+        return PostgresDriver(
+            settings.database_url(), pool_size=settings.pool_size, timeout_s=settings.pool_timeout_s
+        )
     from memorist.store.sqlite import SqliteDriver
 
-    path = Path(url.removeprefix(_SQLITE_SCHEME)).expanduser()
     return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms)
+
+
+def run_server(settings: Settings) -> None:
+    """Serve HTTP until told to stop. Raises StoreError or InvalidSetting."""
+    from memorist.surfaces.http.server import serve
+
+    serve(open_core(settings), settings)

@@ -1,6 +1,7 @@
 """Identities: 128 bits, a ULID, shown with a prefix (`mem_…`) or, where an API wants it, as a UUID of the same bits."""
 
 import os
+import re
 import time
 from uuid import UUID
 
@@ -11,6 +12,7 @@ _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _VALUES = {c: i for i, c in enumerate(_ALPHABET)}
 
+_CANONICAL = re.compile(f"[0-7][{_ALPHABET}]{{25}}")
 _ULID_LENGTH = 26
 _MAX_ULID = (1 << 128) - 1
 
@@ -23,6 +25,8 @@ def new_id(prefix: str) -> str:
 def parse_id(prefix: str, text: str) -> str:
     """The canonical form of an id given as `prefix_ULID`, bare ULID or UUID. Raises InvalidId."""
     candidate = text.removeprefix(f"{prefix}_")
+    if candidate is not text and _CANONICAL.fullmatch(candidate):
+        return text
     if len(candidate) == _ULID_LENGTH:
         return f"{prefix}_{_encode(_decode(candidate))}"
     try:

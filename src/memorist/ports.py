@@ -86,7 +86,10 @@ class Writer(Reader, Protocol):
     def drop_expired_idempotency(self, now: datetime) -> int: ...
 
     def erase_idempotency(self, user: str | None) -> int:
-        """Forget every stored answer of a user, or with None of the tenant, since answers quote memories."""
+        """Forget every stored answer of a user, or with None of the tenant, since answers quote memories.
+
+        Answers to those who act for nobody go as well: they may quote anybody.
+        """
         ...
 
     def insert_key(self, key: ApiKey) -> None: ...
@@ -99,7 +102,12 @@ class Writer(Reader, Protocol):
 class Store(Protocol):
     """Durable memory. A write is on disk when `write` returns."""
 
-    def read(self, tenant: str, work: Callable[[Reader], T]) -> T: ...
+    instant_reads: bool
+    """Whether a read by key never waits, for a network or for a lock."""
+
+    def read(self, tenant: str, work: Callable[[Reader], T], *, snapshot: bool = True) -> T:
+        """Run `work` on one consistent view. Without `snapshot` each of its statements has a view of its own."""
+        ...
 
     def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
         """Run `work` in one transaction. It may run more than once, so it must have no effect outside."""

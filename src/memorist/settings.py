@@ -16,6 +16,9 @@ ENVIRONMENT_PREFIX = "MEMORIST_"
 # Read by the loader itself and by the test suite; not fields of Settings.
 _OTHER_VARIABLES = {"MEMORIST_CONFIG", "MEMORIST_TEST_DATABASE_URL"}
 
+_POSTGRES_SCHEMES = ("postgresql://", "postgres://")
+_SQLITE_SCHEME = "sqlite://"
+
 
 def _setting(default: Any, help: str, check: Callable[[Any], str | None] | None = None, secret: bool = False) -> Any:
     return field(default=default, metadata={"help": help, "check": check, "secret": secret})
@@ -29,13 +32,18 @@ def _one_of(*choices: str) -> Callable[[str], str | None]:
     return lambda value: None if value in choices else f"must be one of {', '.join(choices)}"
 
 
+def _known_database(value: str) -> str | None:
+    known = "://" not in value or value.startswith((*_POSTGRES_SCHEMES, _SQLITE_SCHEME))
+    return None if known else "must be a postgresql:// URL or the path of a file"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. docs/reference/settings.md has a heading for each, or a test fails."""
 
     data: Path = _setting(Path("~/.local/share/memorist"), "Folder of the embedded database and of the local key.")
     database: str = _setting(
-        "", "Database: a postgresql:// URL or a SQLite file. Empty: memorist.db in the data folder."
+        "", "Database: a postgresql:// URL or a SQLite file. Empty: memorist.db in the data folder.", _known_database
     )
     host: str = _setting(
         "127.0.0.1", "Address that the server listens on. Other than loopback, it needs a key to exist."
@@ -57,6 +65,11 @@ class Settings:
     def database_url(self) -> str:
         """Where the memories are: a PostgreSQL URL or the path of an SQLite file."""
         return self.database or str(self.data / "memorist.db")
+
+    def sqlite_path(self) -> Path | None:
+        """The file of the embedded database; None where it is PostgreSQL."""
+        url = self.database_url()
+        return None if url.startswith(_POSTGRES_SCHEMES) else Path(url.removeprefix(_SQLITE_SCHEME)).expanduser()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +148,13 @@ def _coerce(kind: Any, raw: Any) -> Any:
         if isinstance(raw, bool):
             raise TypeError
         return int(raw)
-    if kind is Path:
-        return Path(raw).expanduser()
+    if kind is Path and isinstance(raw, Path):
+        return raw.expanduser()
     if not isinstance(raw, str):
         raise TypeError
-    return raw
+    if "\x00" in raw or (kind is Path and not raw):
+        raise ValueError
+    return Path(raw).expanduser() if kind is Path else raw
 
 
 def _type_name(kind: Any) -> str:

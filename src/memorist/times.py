@@ -16,7 +16,9 @@ def from_micros(micros: int) -> datetime:
 
 def to_iso(moment: datetime) -> str:
     """Always UTC and always six decimals, so that texts sort as times do."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def from_iso(text: str) -> datetime:

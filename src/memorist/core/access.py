@@ -81,7 +81,14 @@ def default_owner(principal: Principal) -> Owner:
     return Owner(principal.user, principal.agent)
 
 
-def acting(principal: Principal, *, user: str | None, agent: str | None, session: str | None) -> Principal:
+def acting(
+    principal: Principal,
+    *,
+    user: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+    source: str | None = None,
+) -> Principal:
     """The principal that a credential becomes when a request names whom it acts for. Raises Forbidden."""
     if user is not None and user != principal.user and not _may_act_for_others(principal):
         raise Forbidden("This key acts for its own user only. Acting for another needs a service or admin key.")
@@ -92,6 +99,7 @@ def acting(principal: Principal, *, user: str | None, agent: str | None, session
         user=user or principal.user,
         agent=agent or principal.agent,
         session=session or principal.session,
+        source=source or principal.source,
     )
 
 

@@ -260,7 +260,7 @@ class Memories:
     def get(self, principal: Principal, memory_id: str) -> Memory:
         """One memory in full; the read is counted. Raises NotFound or InvalidId."""
         memory_id = parse_id("mem", memory_id)
-        found = self._store.read(principal.tenant, lambda tx: tx.get_memory(memory_id))
+        found = self._store.read(principal.tenant, lambda tx: tx.get_memory(memory_id), snapshot=False)
         memory = access.require_visible(principal, found, memory_id)
         now = self._clock.now()
         if memory.status is not Status.ARCHIVED and not memory.is_current(now):
@@ -292,7 +292,7 @@ class Memories:
         if order is Order.IMPORTANCE and not named:
             raise InvalidField("Only named memories are listed by importance.", field="order")
         if agent is not None:
-            principal = access.acting(principal, user=None, agent=validation.identifier("agent", agent), session=None)
+            principal = access.acting(principal, agent=validation.identifier("agent", agent))
         query = Query(
             owners=access.visible_slices(principal),
             named=named,

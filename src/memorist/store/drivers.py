@@ -28,8 +28,9 @@ class Driver(Protocol):
     """A database. Its own exceptions never leave it: they come out as errors of `memorist.errors`."""
 
     dialect: str
+    instant_reads: bool
 
-    def read(self, tenant: str | None, work: Callable[[Connection], T]) -> T: ...
+    def read(self, tenant: str | None, work: Callable[[Connection], T], *, snapshot: bool = True) -> T: ...
 
     def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T: ...
 

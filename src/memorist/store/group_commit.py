@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from memorist.errors import StoreError
+
 T = TypeVar("T")
 
 # Enough to spread the cost of a flush; few enough that nobody waits long behind others.
@@ -72,6 +74,10 @@ class GroupCommit:
             batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), _LARGEST_BATCH))]
         try:
             self._commit(batch)
+        except BaseException as error:
+            # Nobody may be told that it was written.
+            for job in batch:
+                job.error = error if job is own or isinstance(error, Exception) else _interrupted()
         finally:
             with self._mutex:
                 self._appoint()
@@ -87,3 +93,8 @@ class GroupCommit:
         successor.leads = True
         assert successor.wake is not None
         successor.wake.release()
+
+
+def _interrupted() -> StoreError:
+    # An interrupt is for the thread that got it; those it wrote for just try again.
+    return StoreError("Another thread was interrupted while it wrote for this one as well. Try again.")

@@ -53,6 +53,7 @@ class _NeverBegan(psycopg.OperationalError):
 
 class PostgresDriver:
     dialect = "postgres"
+    instant_reads = False
 
     def __init__(self, url: str, *, pool_size: int, timeout_s: float) -> None:
         """Connect, or raise StoreUnavailable within `timeout_s`."""
@@ -73,8 +74,8 @@ class PostgresDriver:
 
     # Transactions
 
-    def read(self, tenant: str | None, work: Callable[[Connection], T]) -> T:
-        return self._transact("BEGIN READ ONLY", tenant, work)
+    def read(self, tenant: str | None, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:  # noqa: ARG002
+        return self._transact("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", tenant, work)
 
     def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T:
         return self._transact("BEGIN", tenant, work)
@@ -158,11 +159,13 @@ class PostgresDriver:
     def describe(self) -> dict[str, str | int]:
         with _translated(), self._pool.connection() as connection:
             row = connection.execute(
-                "SELECT current_setting('server_version'), current_database(), pg_database_size(current_database())"
+                "SELECT current_setting('server_version'), current_database(), pg_database_size(current_database()), "
+                "(SELECT coalesce(installed_version, default_version) "
+                "FROM pg_available_extensions WHERE name = 'vector')"
             ).fetchone()
         assert row is not None
         engine = "PostgreSQL with Citus" if self._citus else "PostgreSQL"
-        return {"engine": engine, "version": row[0], "place": row[1], "size_bytes": row[2]}
+        return {"engine": engine, "version": row[0], "place": row[1], "size_bytes": row[2], "pgvector": row[3] or ""}
 
 
 class PostgresConnection:
@@ -193,7 +196,9 @@ def _partition(migration: str, kind: str, table: str) -> str:
     created = re.compile(rf"(CREATE TABLE {table} \(.*?\n\));", re.DOTALL)
     partitions = "\n".join(
         f"CREATE TABLE {table}_p{part:02} PARTITION OF {table} "
-        f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {part});"
+        f"FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {part});\n"
+        # Without a policy of its own a partition is closed to whoever goes around its table.
+        f"ALTER TABLE {table}_p{part:02} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
         for part in range(PARTITIONS)
     )
     migration = created.sub(r"\1 PARTITION BY HASH (tenant_id);", migration)

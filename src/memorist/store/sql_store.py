@@ -38,11 +38,14 @@ _BEFORE_ALL = {"after_time": 2**62, "after_id": "~", "after_importance": 2**31 -
 class SqlStore:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
+        self.instant_reads = driver.instant_reads
         self._statements = load_statements(driver.dialect)
         self.migrator = Migrator(driver, self._statements, load_migrations(driver.dialect))
 
-    def read(self, tenant: str, work: Callable[[Reader], T]) -> T:
-        return self.driver.read(tenant, lambda connection: work(self._transaction(connection, tenant)))
+    def read(self, tenant: str, work: Callable[[Reader], T], *, snapshot: bool = True) -> T:
+        return self.driver.read(
+            tenant, lambda connection: work(self._transaction(connection, tenant)), snapshot=snapshot
+        )
 
     def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
         return self.driver.write(tenant, lambda connection: work(self._transaction(connection, tenant)))
@@ -70,7 +73,8 @@ class SqlStore:
         self._global_rows("ping", {})
 
     def _global_rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        return self.driver.read(None, lambda connection: connection.rows(self._statements[name], parameters))
+        statement = self._statements[name]
+        return self.driver.read(None, lambda connection: connection.rows(statement, parameters), snapshot=False)
 
     # Upkeep
 

@@ -47,6 +47,8 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
 
 class SqliteDriver:
     dialect = "sqlite"
+    # Readers of a WAL database wait for nobody.
+    instant_reads = True
 
     def __init__(self, path: Path, *, busy_timeout_ms: int) -> None:
         """Open the file, making it and its folder where they are missing. Raises StoreError."""
@@ -55,6 +57,8 @@ class SqliteDriver:
         self._busy_timeout_ms = busy_timeout_ms
         self._idle_readers: list[apsw.Connection] = []
         self._closed = threading.Event()
+        # Upkeep runs between transactions on the writer, never inside somebody's.
+        self._writing = threading.Lock()
         _make_folder(path.parent)
         with _translated():
             self._writer = self._open()
@@ -64,37 +68,46 @@ class SqliteDriver:
 
     # Transactions
 
-    def read(self, tenant: str | None, work: Callable[[Connection], T]) -> T:  # noqa: ARG002
-        with _translated(), self._reader() as reader:
+    def read(self, tenant: str | None, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:  # noqa: ARG002
+        reader = self._take_reader()
+        try:
+            if not snapshot:
+                return work(SqliteConnection(reader))
             reader.execute("BEGIN")
             try:
                 return work(SqliteConnection(reader))
             finally:
                 if reader.in_transaction:
                     reader.execute("COMMIT")
+        except apsw.Error as error:
+            raise _meaning_of(error) from error
+        finally:
+            self._return_reader(reader)
 
     def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T:  # noqa: ARG002
-        with _translated():
+        try:
             return self._queue.submit(lambda: work(self._write_connection))
+        except apsw.Error as error:
+            raise _meaning_of(error) from error
 
     def exclusive(self, work: Callable[[Connection], T]) -> T:
         # BEGIN IMMEDIATE already keeps every other process from writing.
         return self.write(None, work)
 
     def _commit(self, batch: Sequence[Job]) -> None:
-        try:
-            self._writer.execute("BEGIN IMMEDIATE")
-            if len(batch) == 1:
-                batch[0].result = batch[0].work()
-            else:
-                for job in batch:
-                    self._run_in_savepoint(job)
-            self._writer.execute("COMMIT")
-        except BaseException as error:
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-            for job in batch:
-                job.error = error
+        with self._writing:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                if len(batch) == 1:
+                    batch[0].result = batch[0].work()
+                else:
+                    for job in batch:
+                        self._run_in_savepoint(job)
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
 
     def _run_in_savepoint(self, job: Job) -> None:
         self._writer.execute("SAVEPOINT job")
@@ -110,20 +123,20 @@ class SqliteDriver:
 
     # Connections
 
-    @contextmanager
-    def _reader(self) -> Iterator[apsw.Connection]:
+    def _take_reader(self) -> apsw.Connection:
         try:
-            reader = self._idle_readers.pop()
+            return self._idle_readers.pop()
         except IndexError:
-            reader = self._open()
-            reader.execute("PRAGMA query_only = ON")
-        try:
-            yield reader
-        finally:
-            if self._closed.is_set():
-                reader.close()
-            else:
-                self._idle_readers.append(reader)
+            with _translated():
+                reader = self._open()
+                reader.execute("PRAGMA query_only = ON")
+            return reader
+
+    def _return_reader(self, reader: apsw.Connection) -> None:
+        if self._closed.is_set():
+            reader.close()
+        else:
+            self._idle_readers.append(reader)
 
     def _open(self) -> apsw.Connection:
         if self._closed.is_set():
@@ -152,7 +165,8 @@ class SqliteDriver:
         self._closed.set()
         while self._idle_readers:
             self._idle_readers.pop().close()
-        self._writer.close()
+        with self._writing:
+            self._writer.close()
 
     # What SqlStore asks beyond transactions
 
@@ -164,23 +178,29 @@ class SqliteDriver:
 
     def checkpoint(self) -> None:
         """Move everything out of the write-ahead log and empty it, so that erased bytes are in no file."""
-        with _translated():
+        with _translated(), self._writing:
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def health(self, thorough: bool) -> dict[str, str]:
         check = "integrity_check" if thorough else "quick_check"
-        with _translated(), self._reader() as reader:
-            found = [str(row[0]) for row in reader.execute(f"PRAGMA {check}")]
-            broken_links = reader.execute("PRAGMA foreign_key_check").fetchall()
+        reader = self._take_reader()
+        try:
+            with _translated():
+                found = [str(row[0]) for row in reader.execute(f"PRAGMA {check}")]
+                broken_links = reader.execute("PRAGMA foreign_key_check").fetchall()
+                full_text = self._full_text_health()
+        finally:
+            self._return_reader(reader)
         return {
             check: "; ".join(found[:5]),
             "foreign_key_check": "ok" if not broken_links else f"{len(broken_links)} rows point nowhere",
-            "full_text_check": self._full_text_health(),
+            "full_text_check": full_text,
         }
 
     def _full_text_health(self) -> str:
         try:
-            self._writer.execute("INSERT INTO memories_text (memories_text, rank) VALUES ('integrity-check', 1)")
+            with self._writing:
+                self._writer.execute("INSERT INTO memories_text (memories_text, rank) VALUES ('integrity-check', 1)")
         except apsw.CorruptError:
             return "the text index does not match the rows"
         except apsw.ReadOnlyError:
@@ -191,6 +211,7 @@ class SqliteDriver:
         return {
             "engine": "SQLite",
             "version": apsw.sqlite_lib_version(),
+            "minimum_version": ".".join(map(str, MINIMUM_SQLITE)),
             "place": str(self.path),
             "size_bytes": self.path.stat().st_size if self.path.exists() else 0,
         }
@@ -237,5 +258,9 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except apsw.Error as error:
-        meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
-        raise meaning(f"{meaning().message} (SQLite says: {error})") from error
+        raise _meaning_of(error) from error
+
+
+def _meaning_of(error: apsw.Error) -> errors.MemoristError:
+    meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
+    return meaning(f"{meaning().message} (SQLite says: {error})")

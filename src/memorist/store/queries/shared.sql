@@ -110,8 +110,10 @@ ORDER BY id LIMIT :limit
 
 -- name: add_access
 -- Count reads of a memory; not an edit, so updated_at stays.
-UPDATE memories SET access_count = access_count + :reads, last_accessed_at = :at
-WHERE tenant_id = :tenant AND id = :id AND (last_accessed_at IS NULL OR last_accessed_at <= :at)
+UPDATE memories SET
+    access_count = access_count + :reads,
+    last_accessed_at = CASE WHEN last_accessed_at > :at THEN last_accessed_at ELSE :at END
+WHERE tenant_id = :tenant AND id = :id
 
 -- name: append_event
 -- One line of the audit trail.
@@ -134,9 +136,9 @@ ON CONFLICT DO NOTHING
 DELETE FROM idempotency_keys WHERE tenant_id = :tenant AND expires_at <= :now
 
 -- name: erase_idempotency
--- Forget every remembered answer of a user, or of all users.
+-- Forget every remembered answer of a user and of those who act for nobody, or of all users.
 DELETE FROM idempotency_keys
-WHERE tenant_id = :tenant AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+WHERE tenant_id = :tenant AND (CAST(:user_id AS text) IS NULL OR user_id IN ('', :user_id))
 
 -- name: insert_tenant
 -- scope: global

@@ -1,0 +1,22 @@
+"""Whether the process lives, and whether it can serve."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from memorist import __version__
+from memorist.surfaces.http.callers import core_of
+from memorist.surfaces.http.responses import Json
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", summary="Is the process alive?")
+def health() -> Response:
+    return Json({"status": "ok", "version": __version__})
+
+
+@router.get("/readyz", summary="Can it serve?")
+def readiness(request: Request) -> Response:
+    """Asks the database; 503 with the reason where it does not answer."""
+    core_of(request).store.ping()
+    return Json({"status": "ready"})

@@ -1,0 +1,142 @@
+"""Errors on the wire: RFC 9457 problem details with a stable `code`, the request's id and a link to what to do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.routing import Match
+
+from memorist import errors
+from memorist.surfaces.http.responses import Json
+
+ERRORS_PAGE = "/docs/errors"
+
+STATUS: dict[type[errors.MemoristError], int] = {
+    errors.MemoristError: 500,
+    errors.Invalid: 400,
+    errors.InvalidField: 422,
+    errors.InvalidId: 422,
+    errors.IdempotencyMismatch: 422,
+    errors.Unauthenticated: 401,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.MethodNotAllowed: 405,
+    errors.Conflict: 409,
+    errors.StaleVersion: 412,
+    errors.PayloadTooLarge: 413,
+    errors.StoreError: 503,
+    errors.StoreFull: 507,
+}
+
+_HEADERS: dict[type[errors.MemoristError], dict[str, str]] = {
+    errors.Unauthenticated: {"WWW-Authenticate": 'Bearer realm="memorist"'},
+    errors.IdempotencyInFlight: {"Retry-After": "1"},
+    errors.StoreBusy: {"Retry-After": "1"},
+    errors.StoreUnavailable: {"Retry-After": "5"},
+}
+
+# What the framework raises by itself, in our words.
+_BY_STATUS: dict[int, type[errors.MemoristError]] = {
+    400: errors.InvalidJson,
+    404: errors.NotFound,
+    405: errors.MethodNotAllowed,
+    413: errors.PayloadTooLarge,
+}
+
+_UNKNOWN_FIELD = "extra_forbidden"
+_BROKEN_JSON = "json_invalid"
+
+
+def status_of(error: errors.MemoristError) -> int:
+    """The status of the error's class or of its nearest ancestor in the table."""
+    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
+def problem(
+    error: errors.MemoristError,
+    request_id: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    details: Sequence[Mapping[str, str]] = (),
+) -> Json:
+    """The response for an error."""
+    status = status_of(error)
+    body: dict[str, Any] = {
+        "type": f"{ERRORS_PAGE}#{error.code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": error.message,
+        "code": error.code,
+        "request_id": request_id,
+    }
+    if error.field is not None:
+        body["field"] = error.field
+    if details:
+        body["errors"] = list(details)
+    all_headers = {**_HEADERS.get(type(error), {}), **(headers or {})}
+    return Json(body, status, all_headers, media_type="application/problem+json")
+
+
+@contextmanager
+def speaking(words: Mapping[str, str]) -> Iterator[None]:
+    """Name a refused field as the API at hand does: `words` maps the core's names to its own."""
+    try:
+        yield
+    except errors.InvalidField as error:
+        name = error.field
+        if name is None or name not in words:
+            raise
+        raise errors.InvalidField(error.message.replace(name, words[name], 1), field=words[name]) from error
+
+
+async def on_memorist_error(request: Request, error: Exception) -> Json:
+    assert isinstance(error, errors.MemoristError)
+    return problem(error, request.state.request_id)
+
+
+async def on_http_error(request: Request, error: Exception) -> Json:
+    assert isinstance(error, HTTPException)
+    meaning = _BY_STATUS.get(error.status_code, errors.MemoristError)
+    headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
+    return problem(meaning(), request.state.request_id, headers=headers)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of every route at this address; the framework names those of the first only."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return ", ".join(sorted(found))
+
+
+async def on_validation_error(request: Request, error: Exception) -> Json:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if any(item["type"] == _BROKEN_JSON for item in found):
+        return problem(errors.InvalidJson(), request.state.request_id)
+    # What was sent is never echoed: it may be huge, secret, or no text at all.
+    details = [{"field": _field(item["loc"]), "message": _message(item)} for item in found[:20]]
+    first = details[0]
+    named = errors.InvalidField(f"{first['field']}: {first['message']}", field=first["field"])
+    return problem(named, request.state.request_id, details=details)
+
+
+async def on_unexpected_error(request: Request, error: Exception) -> Json:  # noqa: ARG001
+    return problem(errors.MemoristError(), request.state.request_id)
+
+
+def _field(location: Sequence[Any]) -> str:
+    parts = [str(part) for part in location if part not in ("body", "query", "path", "header")]
+    name = ".".join(parts) or "body"
+    return name.encode("utf-8", "replace").decode()[:100]
+
+
+def _message(item: Mapping[str, Any]) -> str:
+    if item["type"] == _UNKNOWN_FIELD:
+        return "there is no such field"
+    return str(item["msg"]).encode("utf-8", "replace").decode()[:300]

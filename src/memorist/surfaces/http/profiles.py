@@ -1,0 +1,210 @@
+"""The profile API: typed, named memories of (user, profile), and the memory section for a system prompt."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import PlainTextResponse, Response
+from typing_extensions import TypedDict
+
+from memorist.core import access
+from memorist.model import Draft, Memory, Order, Owner, Principal
+from memorist.surfaces.http.callers import caller, core_of, promptly
+from memorist.surfaces.http.etags import expected_version, unchanged, versioned
+from memorist.surfaces.http.problems import speaking
+from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.routes import DirectRoute
+from memorist.times import to_iso
+
+router = APIRouter(prefix="/v1/memories", tags=["profile memory"])
+direct = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=DirectRoute)
+
+# What the core calls it, and what this API does.
+_WORDS = {"category": "type", "content": "body", "agent": "profile_id"}
+
+# The profile of callers that name none.
+DEFAULT_PROFILE = "default"
+
+MemoryType = Literal["user", "feedback", "project", "reference"]
+IdempotencyKey = Annotated[
+    str | None, Header(description="A retry under the same key within 24 hours has no second effect.")
+]
+IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
+
+
+class NewMemory(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    type: MemoryType
+    name: str = Field(description="A slug, unique in its profile.", examples=["feedback_no_db_mocking"])
+    description: str = Field("", description="One line, shown in the memory section.")
+    body: str = Field(description="The content, as Markdown.")
+    importance: int = Field(0, description="An ordering hint: higher comes first.")
+    profile_id: str | None = Field(
+        None, description="Absent: the caller's profile. null: shared by all profiles, for admin keys only."
+    )
+
+
+class MemoryChanges(TypedDict, total=False):
+    """Any of these, none of them null."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[misc]
+
+    type: MemoryType
+    name: str
+    description: str
+    body: str
+    importance: int
+
+
+class MemoryRow(BaseModel):
+    id: str
+    user_id: str | None
+    profile_id: str | None
+    type: str | None
+    name: str | None
+    description: str | None
+    body: str
+    importance: int
+    created_at: str
+    updated_at: str
+    last_accessed_at: str | None
+
+
+class MemoryList(BaseModel):
+    data: list[MemoryRow]
+    next_cursor: str | None
+    has_more: bool
+
+
+class MemorySection(BaseModel):
+    profile_id: str | None
+    section: str
+    count: int
+
+
+@router.get("", response_model=MemoryList, summary="List memories")
+def list_memories(
+    request: Request,
+    profile_id: str | None = None,
+    type: MemoryType | None = None,
+    sort: Literal["importance", "created"] = "importance",
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    cursor: str | None = None,
+) -> Response:
+    """Your rows across all profiles or, with `profile_id`, what that profile sees. The most important come first."""
+    with speaking(_WORDS):
+        page = core_of(request).memories.list(
+            _caller(request),
+            agent=profile_id,
+            named=True,
+            category=type,
+            order=Order.IMPORTANCE if sort == "importance" else Order.NEWEST,
+            limit=limit,
+            cursor=cursor,
+        )
+    rows = [encode(memory) for memory in page.items]
+    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+
+
+@router.post("", status_code=201, response_model=MemoryRow, summary="Create a memory")
+def create_memory(request: Request, new: NewMemory, idempotency_key: IdempotencyKey = None) -> Response:
+    """A name that exists in the profile is a conflict (409); change that row with PATCH."""
+    principal = _caller(request)
+    draft = Draft(
+        content=new.body,
+        category=new.type,
+        name=new.name,
+        description=new.description,
+        importance=new.importance,
+        owner=_owner(principal, new),
+    )
+    with speaking(_WORDS):
+        result = core_of(request).memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
+    headers = {"Location": f"{router.prefix}/{result.memory.id}"}
+    if result.replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return versioned(encode(result.memory), result.memory, 201, headers)
+
+
+@router.get("/section", response_model=MemorySection, summary="The memory section of a profile")
+def memory_section(request: Request, profile_id: str | None = None) -> Response:
+    """All descriptions of a profile as one fenced block for a system prompt; as plain text where that is accepted."""
+    with speaking(_WORDS):
+        section = core_of(request).context.section(_caller(request), profile_id)
+    if "text/plain" in request.headers.get("accept", ""):
+        return PlainTextResponse(section.text)
+    return Json({"profile_id": profile_id, "section": section.text, "count": section.count})
+
+
+@direct.get("/{memory_id}", response_model=MemoryRow, summary="Read a memory")
+async def read_memory(request: Request, memory_id: str) -> Response:
+    """The whole row; its `last_accessed_at` moves. With `If-None-Match`, 304 where it did not change."""
+    memory = await promptly(request, lambda: core_of(request).memories.get(_caller(request), memory_id))
+    return unchanged(request, memory) or versioned(encode(memory), memory)
+
+
+@router.patch("/{memory_id}", response_model=MemoryRow, summary="Change a memory")
+def change_memory(
+    request: Request,
+    memory_id: str,
+    changes: MemoryChanges,
+    idempotency_key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response:
+    """Only the fields that are sent change."""
+    with speaking(_WORDS):
+        memory = core_of(request).memories.edit(
+            _caller(request),
+            memory_id,
+            _renamed(changes),
+            expected_version=expected_version(if_match),
+            idempotency_key=idempotency_key,
+        )
+    return versioned(encode(memory), memory)
+
+
+@router.delete("/{memory_id}", status_code=204, summary="Delete a memory")
+def delete_memory(
+    request: Request, memory_id: str, idempotency_key: IdempotencyKey = None, if_match: IfMatch = None
+) -> Response:
+    """Gone from every list at once; recoverable by an operator for seven days."""
+    core_of(request).memories.forget(
+        _caller(request), memory_id, expected_version=expected_version(if_match), idempotency_key=idempotency_key
+    )
+    return Response(status_code=204)
+
+
+def encode(memory: Memory) -> dict[str, Any]:
+    """A memory in the words of this API."""
+    return {
+        "id": memory.id,
+        "user_id": memory.owner.user,
+        "profile_id": memory.owner.agent,
+        "type": memory.category,
+        "name": memory.name,
+        "description": memory.description,
+        "body": memory.content,
+        "importance": memory.importance,
+        "created_at": to_iso(memory.created_at),
+        "updated_at": to_iso(memory.updated_at),
+        "last_accessed_at": None if memory.last_accessed_at is None else to_iso(memory.last_accessed_at),
+    }
+
+
+def _renamed(changes: Mapping[str, Any]) -> dict[str, Any]:
+    core_names = {word: name for name, word in _WORDS.items()}
+    return {core_names.get(name, name): value for name, value in changes.items()}
+
+
+def _owner(principal: Principal, new: NewMemory) -> Owner:
+    if "profile_id" not in new.model_fields_set:
+        return Owner(principal.user, principal.agent or DEFAULT_PROFILE)
+    if new.profile_id is None:
+        access.require(principal, access.Action.SHARE)
+    return Owner(principal.user, new.profile_id)
+
+
+def _caller(request: Request) -> Principal:
+    return caller(request, source="profiles")

@@ -1,0 +1,110 @@
+"""Starting the server: the first key, the socket, and what to do next."""
+
+import ipaddress
+import os
+import socket
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from memorist.core.core import Core
+from memorist.errors import InvalidSetting
+from memorist.model import Principal, Role
+from memorist.settings import Settings
+from memorist.surfaces.http.app import create_app
+from memorist.surfaces.http.logs import set_up_logging
+
+LOCAL_KEY_FILE = "local.key"
+_GRACE_SECONDS = 30
+
+
+def serve(core: Core, settings: Settings) -> None:
+    """Serve until told to stop, then finish what is in flight and close the core.
+
+    Raises InvalidSetting where the address cannot be used, or is not loopback while no key exists.
+    """
+    try:
+        loopback = is_loopback(settings.host)
+        if not loopback and not core.identity.has_keys():
+            raise InvalidSetting(
+                f"{settings.host} is reachable from other machines, and no API key exists yet. "
+                "Make one first with `memorist keys create --role admin`, or listen on 127.0.0.1.",
+                field="host",
+            )
+        listener = _listen(settings)
+        key_file = ensure_local_key(core, settings) if loopback else None
+        set_up_logging(settings)
+        _greet(listener, key_file, settings)
+    except BaseException:
+        core.close()
+        raise
+    config = uvicorn.Config(
+        create_app(core, settings),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def ensure_local_key(core: Core, settings: Settings) -> Path | None:
+    """On the first start make the local tenant, user and key. Returns the key's file, where there is one."""
+    path = settings.data / LOCAL_KEY_FILE
+    if not core.identity.has_keys():
+        operator = Principal(settings.tenant, Role.ADMIN, source="first_start")
+        _, secret = core.identity.create_key(operator, Role.ADMIN, user=settings.user, label="made on the first start")
+        _write_secret(path, secret)
+    return path if path.exists() else None
+
+
+def _write_secret(path: Path, secret: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    # Made unreadable for others from the start, not afterwards.
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secret + "\n")
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host.strip("[]"), settings.port))
+    except OSError as error:
+        listener.close()
+        raise InvalidSetting(
+            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}. Choose another with --port.",
+            field="port",
+        ) from error
+    return listener
+
+
+def _greet(listener: socket.socket, key_file: Path | None, settings: Settings) -> None:
+    host, port = listener.getsockname()[:2]
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    key = f"$(cat {key_file})" if key_file else "<your key>"
+    database = "PostgreSQL" if "://" in settings.database else settings.database_url()
+    print(
+        f"Memorist is serving on {address}\n"
+        f"  memories   {database}\n"
+        f"  key        {key_file or 'memorist keys create --role user --user NAME'}\n"
+        f"  reference  {address}/docs\n\n"
+        "Remember something:\n"
+        f'  curl {address}/v1/memories -H "Authorization: Bearer {key}" -H "Content-Type: application/json" \\\n'
+        '    -d \'{"type": "user", "name": "user_profile", "description": "Who I am", "body": "I work in UTC+2."}\'\n\n'
+        "Stop with Ctrl-C.",
+        file=sys.stdout,
+        flush=True,
+    )

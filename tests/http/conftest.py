@@ -1,0 +1,85 @@
+"""A real server on a real port, over each database; every test has tenants of its own."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pytest
+import uvicorn
+
+from memorist.bootstrap import open_core
+from memorist.core.core import Core
+from memorist.model import Principal, Role
+from memorist.settings import Settings
+from memorist.surfaces.http.app import create_app
+from memorist.surfaces.http.server import _listen
+from memorist.testing import new_tenant
+
+
+@dataclass
+class Served:
+    """A running server and the core behind it."""
+
+    url: str
+    core: Core
+
+    def key(self, tenant: str, role: Role, user: str | None = None, agent: str | None = None) -> str:
+        operator = Principal(tenant, Role.ADMIN)
+        return self.core.identity.create_key(operator, role, user=user, agent=agent)[1]
+
+    @contextmanager
+    def client(
+        self, tenant: str, role: Role = Role.USER, user: str | None = "ada", agent: str | None = None
+    ) -> Iterator[httpx2.Client]:
+        headers = {"Authorization": f"Bearer {self.key(tenant, role, user, agent)}"}
+        with httpx2.Client(base_url=self.url, headers=headers, timeout=30) as client:
+            yield client
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[Served]:
+    core = open_core(settings)
+    listener = _listen(settings)
+    config = uvicorn.Config(create_app(core, settings), log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}", core)
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder: Path = tmp_path_factory.mktemp("served")
+    database = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
+    with serving(Settings(data=folder, database=database, port=0)) as server:
+        yield server
+
+
+@pytest.fixture
+def tenant() -> str:
+    return new_tenant()
+
+
+@pytest.fixture
+def ada(served: Served, tenant: str) -> Iterator[httpx2.Client]:
+    """A user's client."""
+    with served.client(tenant) as client:
+        yield client
+
+
+@pytest.fixture
+def admin(served: Served, tenant: str) -> Iterator[httpx2.Client]:
+    """The client of an admin who is also the user ada."""
+    with served.client(tenant, Role.ADMIN, "ada") as client:
+        yield client
+
+
+def new_memory(name: str = "user_profile", **fields: object) -> dict[str, object]:
+    return {"type": "user", "name": name, "description": f"About {name}", "body": f"The body of {name}.", **fields}
