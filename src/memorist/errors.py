@@ -139,7 +139,7 @@ class IdempotencyInFlight(Conflict):
 
 
 class StaleVersion(MemoristError):
-    """The memory changed since you read it. Read it again and repeat the change with the new ETag."""
+    """The memory changed since you read it. Read it again, and repeat the change on its new version."""
 
     code = "stale_version"
 

@@ -170,9 +170,13 @@ class Memory:
         """Changes with every edit, and with nothing else; the doors show it as the ETag."""
         return f"{to_micros(self.updated_at):x}"
 
+    def is_expired(self, now: datetime) -> bool:
+        """Past its own expiry, whether or not a sweep ran."""
+        return self.expires_at is not None and self.expires_at <= now
+
     def is_current(self, now: datetime) -> bool:
-        """Active and not past its own expiry, whether or not a sweep ran."""
-        return self.status is Status.ACTIVE and (self.expires_at is None or self.expires_at > now)
+        """Active and not past its own expiry."""
+        return self.status is Status.ACTIVE and not self.is_expired(now)
 
 
 @dataclass(frozen=True, slots=True)

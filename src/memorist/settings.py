@@ -111,14 +111,16 @@ def _config_path(environment: Mapping[str, str]) -> Path:
 
 
 def _read_toml(path: Path, *, required: bool) -> dict[str, Any]:
-    if not required and not path.is_file():
-        return {}
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        if not required and isinstance(error, FileNotFoundError | NotADirectoryError):
+            return {}
+        raise InvalidSetting(f"The settings file {path} cannot be read: {error.strerror}.") from error
     import tomllib  # Only those who have a file pay for its parser.
 
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InvalidSetting(f"The settings file {path} cannot be read: {error.strerror}.") from error
+        values = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(f"The settings file {path} is not valid TOML: {error}.") from error
     names = [setting.name for setting in fields(Settings)]
@@ -131,7 +133,7 @@ def _read_toml(path: Path, *, required: bool) -> dict[str, Any]:
 def _convert(setting: Any, raw: Any, origin: str) -> Any:
     try:
         value = _coerce(setting.type, raw)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RuntimeError) as error:  # RuntimeError: the home of an unknown user.
         raise InvalidSetting(
             f"{setting.name} (from {origin}) must be {_type_name(setting.type)}, not {raw!r}.",
             field=setting.name,
@@ -145,7 +147,7 @@ def _convert(setting: Any, raw: Any, origin: str) -> Any:
 
 def _coerce(kind: Any, raw: Any) -> Any:
     if kind is int:
-        if isinstance(raw, bool):
+        if isinstance(raw, bool | float):
             raise TypeError
         return int(raw)
     if kind is Path and isinstance(raw, Path):

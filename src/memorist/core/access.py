@@ -77,7 +77,7 @@ def require_writable(principal: Principal, owner: Owner) -> None:
 def default_owner(principal: Principal) -> Owner:
     """Whose a new memory is when nothing else is said: the caller's. Raises Forbidden where it acts for nobody."""
     if principal.user is None and principal.agent is None and principal.role is not Role.ADMIN:
-        raise Forbidden("This key acts for nobody. Name the user in the X-Memorist-User header.")
+        raise Forbidden("This key acts for nobody. Name the user it acts for.")
     return Owner(principal.user, principal.agent)
 
 

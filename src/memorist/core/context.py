@@ -37,12 +37,7 @@ class Context:
 
 def format_section(memories: list[Memory]) -> str:
     """The memory section: a fenced block that nothing inside can close."""
-    lines = [
-        f"- {memory.name} ({memory.category}): {_one_line(memory.description or '')}".rstrip(": ")
-        for memory in memories
-    ]
-    if not lines:
-        lines = ["(nothing is remembered yet)"]
+    lines = [_line(memory) for memory in memories] or ["(nothing is remembered yet)"]
     return "\n".join(
         [
             "<memories>",
@@ -53,6 +48,12 @@ def format_section(memories: list[Memory]) -> str:
             "</memories>",
         ]
     )
+
+
+def _line(memory: Memory) -> str:
+    label = memory.name if memory.category is None else f"{memory.name} ({memory.category})"
+    description = _one_line(memory.description or "")
+    return f"- {label}: {description}" if description else f"- {label}"
 
 
 def _one_line(text: str) -> str:

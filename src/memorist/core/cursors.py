@@ -13,11 +13,11 @@ from memorist.times import from_micros, to_micros
 
 
 def encode_cursor(query: Query, last: Memory) -> str:
-    body = [_fingerprint(query), to_micros(last.created_at), last.id, last.importance]
+    body = [_fingerprint(last.tenant, query), to_micros(last.created_at), last.id, last.importance]
     return base64.urlsafe_b64encode(json.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
-def decode_cursor(query: Query, cursor: str) -> Position:
+def decode_cursor(tenant: str, query: Query, cursor: str) -> Position:
     """Where to go on. Raises InvalidCursor for anything that this very list did not give out."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
@@ -26,7 +26,7 @@ def decode_cursor(query: Query, cursor: str) -> Position:
     except Exception as error:
         # Whatever is wrong with a cursor, there is one answer to it.
         raise InvalidCursor from error
-    if fingerprint != _fingerprint(query):
+    if fingerprint != _fingerprint(tenant, query):
         raise InvalidCursor("The cursor belongs to a list with other filters. Keep the filters, or start again.")
     return position
 
@@ -37,6 +37,6 @@ def _whole(value: Any) -> int:
     return value
 
 
-def _fingerprint(query: Query) -> str:
+def _fingerprint(tenant: str, query: Query) -> str:
     # The page size may change from page to page.
-    return hashlib.sha256(repr(replace(query, limit=0, after=None)).encode()).hexdigest()[:12]
+    return hashlib.sha256(repr((tenant, replace(query, limit=0, after=None))).encode()).hexdigest()[:12]

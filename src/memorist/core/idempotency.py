@@ -42,8 +42,9 @@ class Idempotency:
         if key is None:
             return self._store.write(principal.tenant, work)
         validation.idempotency_key(key)
-        caller = json.dumps([principal.key_id, principal.user, principal.agent])
-        request_hash = hashlib.sha256(json.dumps(request, sort_keys=True, default=str).encode()).hexdigest()
+        # Hashed, because the names together can be longer than a database takes as a key.
+        caller = _hash([principal.key_id, principal.user, principal.agent])
+        request_hash = _hash(request)
 
         def once(tx: Writer) -> T:
             now = self._clock.now()
@@ -84,3 +85,7 @@ class Idempotency:
 
 class _AnsweredMeanwhile(Exception):
     """Undoes the transaction of a request that another process has just answered."""
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

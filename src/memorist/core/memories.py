@@ -1,7 +1,6 @@
 """Remember, read, list, edit and forget."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -27,7 +26,9 @@ from memorist.model import (
     Principal,
     Query,
     Remembered,
+    Retention,
     Status,
+    Trust,
 )
 from memorist.ports import Clock, Store, Writer
 
@@ -76,8 +77,10 @@ class Memories:
             principal,
             "remember",
             idempotency_key,
-            [asdict(draft) for draft in drafts] if idempotency_key is not None else None,
-            lambda tx: [self._insert(tx, principal, memory) for memory in prepared],
+            None
+            if idempotency_key is None
+            else [asdict(replace(draft, meta=memory.meta)) for draft, memory in zip(drafts, prepared, strict=True)],
+            lambda tx: self._insert_all(tx, principal, prepared),
             lambda results: [{"was_new": r.was_new, "memory": memory_to_record(r.memory)} for r in results],
             lambda records: [
                 Remembered(memory_from_record(r["memory"], principal.tenant), r["was_new"], replayed=True)
@@ -87,22 +90,25 @@ class Memories:
 
     def _prepare(self, principal: Principal, draft: Draft) -> Memory:
         validation.draft(draft)
-        owner = draft.owner if draft.owner is not None else access.default_owner(principal)
+        owner = draft.owner if draft.owner is not None else validation.owner(access.default_owner(principal))
         access.require_writable(principal, owner)
         now = self._clock.now()
         memory_id = new_id("mem")
-        memory = Memory(
+        session = draft.session or principal.session
+        if session is not None:
+            validation.identifier("session", session)
+        return Memory(
             id=memory_id,
             tenant=principal.tenant,
             content=draft.content,
-            content_hash="",
-            dedup_key="",
+            content_hash=_sha256(draft.content),
+            dedup_key=_dedup_key(draft, memory_id, session),
             created_at=now,
             updated_at=now,
             owner=owner,
-            session=draft.session or principal.session,
+            session=session,
             project=draft.project,
-            kind=draft.kind,
+            kind=Kind(draft.kind),
             category=draft.category,
             name=draft.name,
             description=draft.description,
@@ -112,12 +118,17 @@ class Memories:
             relevance=draft.relevance,
             meta=None if draft.meta is None else validation.meta(draft.meta),
             source_ref=draft.source_ref,
-            trust=draft.trust,
-            retention=draft.retention,
+            trust=Trust(draft.trust),
+            retention=Retention(draft.retention),
             event_time=None if draft.event_time is None else validation.moment("event_time", draft.event_time),
             valid_from=now,
         )
-        return _with_hashes(memory)
+
+    def _insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
+        # What can clash goes in one order, so that two batches never wait for each other.
+        order = sorted(range(len(memories)), key=lambda place: _clash_key(memories[place]))
+        results = {place: self._insert(tx, principal, memories[place]) for place in order}
+        return [results[place] for place in range(len(memories))]
 
     def _insert(self, tx: Writer, principal: Principal, memory: Memory) -> Remembered:
         for _ in range(_EDIT_ATTEMPTS):
@@ -167,6 +178,8 @@ class Memories:
         for field in changes:
             if field not in _EDITABLE:
                 raise InvalidField(f"{field} cannot be changed; {', '.join(sorted(_EDITABLE))} can.", field=field)
+        if changes.get("meta") is not None:
+            changes = {**changes, "meta": validation.meta(changes["meta"])}
         return self._idempotency.write(
             principal,
             f"edit {memory_id}",
@@ -192,19 +205,21 @@ class Memories:
             after = _apply(before, changes, self._clock.now())
             if after == before:
                 return before
-            self._refuse_clash(tx, before, after)
+            self._refuse_clash(tx, principal, before, after)
             if tx.replace_memory(after, before.updated_at):
                 old = {name: getattr(before, name) for name in changes if getattr(before, name) != getattr(after, name)}
                 tx.append_events([self._event(principal, after, "updated", {"before": old})])
                 return after
         raise Conflict("The memory is being changed by too many at once. Try again.")
 
-    def _refuse_clash(self, tx: Writer, before: Memory, after: Memory) -> None:
-        owner = after.owner
-        if after.name is not None and after.name != before.name and tx.find_named(owner.user, owner.agent, after.name):
-            raise NameTaken
-        if after.dedup_key != before.dedup_key and tx.find_duplicate(owner.user, owner.agent, after.dedup_key):
-            raise DuplicateContent
+    def _refuse_clash(self, tx: Writer, principal: Principal, before: Memory, after: Memory) -> None:
+        if after.name != before.name or after.dedup_key != before.dedup_key:
+            existing = self._existing(tx, after)
+            if existing is None or existing.id == after.id:
+                return
+            if existing.is_current(self._clock.now()):
+                raise NameTaken if after.name is not None else DuplicateContent
+            self._expire(tx, principal, existing)
 
     def forget(
         self,
@@ -263,7 +278,7 @@ class Memories:
         found = self._store.read(principal.tenant, lambda tx: tx.get_memory(memory_id), snapshot=False)
         memory = access.require_visible(principal, found, memory_id)
         now = self._clock.now()
-        if memory.status is not Status.ARCHIVED and not memory.is_current(now):
+        if memory.is_expired(now) or memory.status not in (Status.ACTIVE, Status.ARCHIVED):
             access.require_visible(principal, None, memory_id)
         return self._accesses.record_read(memory, now)
 
@@ -289,6 +304,9 @@ class Memories:
         Raises InvalidField or InvalidCursor.
         """
         validation.page_limit(limit)
+        for field, value in (("category", category), ("project", project), ("session", session)):
+            if value is not None:
+                validation.text(field, value, longest=validation.MAX_LINE, empty=True)
         if order is Order.IMPORTANCE and not named:
             raise InvalidField("Only named memories are listed by importance.", field="order")
         if agent is not None:
@@ -305,7 +323,7 @@ class Memories:
             limit=limit + 1,  # One more than the page tells whether there is another.
         )
         if cursor is not None:
-            query = replace(query, after=decode_cursor(query, cursor))
+            query = replace(query, after=decode_cursor(principal.tenant, query, cursor))
         now = self._clock.now()
         found = self._store.read(principal.tenant, lambda tx: tx.list_memories(query, now))
         items = tuple(self._accesses.overlay(memory) for memory in found[:limit])
@@ -340,12 +358,9 @@ class Memories:
 
 
 def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
-    values = dict(changes)
-    if values.get("meta") is not None:
-        values["meta"] = validation.meta(values["meta"])
-    if before.name is not None and "name" in values and values["name"] is None:
+    if before.name is not None and "name" in changes and changes["name"] is None:
         raise InvalidField("A named memory keeps a name.", field="name")
-    after = replace(before, **values)
+    after = replace(before, **changes)
     validation.draft(
         Draft(
             content=after.content,
@@ -359,21 +374,26 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
             project=after.project,
         )
     )
-    after = _with_hashes(after)
+    after = replace(
+        after, content_hash=_sha256(after.content), dedup_key=_dedup_key(after, after.id, after.session)
+    )
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 
-def _with_hashes(memory: Memory) -> Memory:
-    """The memory with the hash of its text, and the key under which an equal one would be the same memory."""
-    dedup_key = memory.id
-    if memory.kind in _DEDUPLICATED_KINDS and memory.name is None:
-        scope = [memory.kind, memory.category, memory.session, memory.project, memory.content]
-        dedup_key = _sha256(json.dumps(scope))
-    return replace(memory, content_hash=_sha256(memory.content), dedup_key=dedup_key)
+def _dedup_key(text: Draft | Memory, memory_id: str, session: str | None) -> str:
+    """The key under which an equal text of the same owner would be the same memory."""
+    if text.kind not in _DEDUPLICATED_KINDS or text.name is not None:
+        return memory_id
+    # None of them can hold a NUL, so no two lists of parts give the same text.
+    return _sha256("\0".join([text.kind, text.category or "", session or "", text.project or "", text.content]))
 
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _clash_key(memory: Memory) -> str:
+    return memory.name or ("" if memory.dedup_key == memory.id else memory.dedup_key)
 
 
 def _later(before: datetime, now: datetime) -> datetime:
@@ -388,5 +408,5 @@ def _erase_some(part: OwnerFilter, tx: Writer) -> int:
 def _own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     if principal.user is None:
         access.require(principal, access.Action.ADMINISTER)
-        return (OwnerFilter(any_user=True, any_agent=True),)
-    return (OwnerFilter(user=principal.user, agent=principal.agent, any_agent=principal.agent is None),)
+    user, agent = principal.user, principal.agent
+    return (OwnerFilter(user, agent, any_user=user is None, any_agent=agent is None),)

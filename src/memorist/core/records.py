@@ -55,7 +55,7 @@ def _value(name: str, value: Any) -> Any:
             return _ENUMS[name](value)
         if name in _TIMES:
             return from_iso(value)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InvalidField(f"{name} cannot be {str(value)[:60]!r}.", field=name) from error
     if name == "meta":
         return validation.meta(value)
@@ -64,6 +64,7 @@ def _value(name: str, value: Any) -> Any:
 
 def _validate(memory: Memory) -> None:
     validation.draft(Draft(owner=memory.owner, **{name: getattr(memory, name) for name in _DRAFT_FIELDS}))
+    validation.choice("status", memory.status, Status)
     validation.integer("access_count", memory.access_count)
     for name in ("id", "content_hash", "dedup_key"):
         validation.text(name, getattr(memory, name), longest=validation.MAX_LINE, one_line=True)
@@ -89,8 +90,8 @@ def event_from_record(record: Mapping[str, Any], memory_id: str) -> Event:
         created_at = from_iso(record["created_at"])
         event_type = validation.slug("event_type", record["event_type"])
         source = validation.text("source", record["source"], longest=validation.MAX_LINE, one_line=True)
-        payload = validation.meta(record["payload"])
-    except (KeyError, ValueError, TypeError) as error:
+        payload = validation.payload(record["payload"])
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
         raise InvalidField("An event needs event_type, source, payload and created_at.", field="events") from error
     actor = record.get("actor")
     if actor is not None:

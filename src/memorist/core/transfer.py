@@ -87,6 +87,7 @@ class Transfer:
         yield report
 
     def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator[tuple[Memory, list[Event]]]:
+        number = 0
         for number, line in enumerate(lines, start=1):
             if number == 1:
                 _check_header(line)
@@ -95,6 +96,8 @@ class Transfer:
                     yield self._parse_line(principal, line)
                 except (InvalidField, InvalidId, InvalidJson) as error:
                     raise InvalidField(f"Line {number}: {error.message}", field=error.field) from error
+        if number == 0:
+            _check_header("{}")
 
     def _parse_line(self, principal: Principal, line: str) -> tuple[Memory, list[Event]]:
         record = _json_object(line)

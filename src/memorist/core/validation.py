@@ -5,10 +5,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from memorist.errors import InvalidField
-from memorist.model import Draft
+from memorist.model import Draft, Kind, Owner, Retention, Trust
 
 MAX_CONTENT = 100_000
 MAX_LINE = 500
@@ -16,6 +17,7 @@ MAX_NAME = 128
 MAX_IDENTIFIER = 128
 MAX_META_BYTES = 64_000
 MAX_META_DEPTH = 32
+MAX_PAYLOAD_BYTES = 2_000_000
 MAX_BATCH = 1000
 MAX_IDEMPOTENCY_KEY = 255
 
@@ -70,6 +72,13 @@ def tenant_name(value: str) -> str:
     return value
 
 
+def choice(field: str, value: str, choices: type[StrEnum]) -> None:
+    try:
+        choices(value)
+    except ValueError as error:
+        raise InvalidField(f"{field} must be one of {', '.join(choices)}.", field=field) from error
+
+
 def integer(field: str, value: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) < value < 2**31 - 1:
         raise InvalidField(f"{field} must be a whole number within 32 bits.", field=field)
@@ -86,24 +95,36 @@ def moment(field: str, value: datetime) -> datetime:
     """An aware time within what every store can hold."""
     if not isinstance(value, datetime):
         raise InvalidField(f"{field} must be a time.", field=field)
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidField(f"{field} must be a time from year 1 to 9999 in UTC.", field=field) from error
 
 
 def meta(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """A JSON object of bounded size, returned as plain JSON values."""
+    return json_object("meta", value, largest=MAX_META_BYTES, deepest=MAX_META_DEPTH)
+
+
+def payload(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What an event carries: it may quote a whole memory as it was before a change."""
+    return json_object("payload", value, largest=MAX_PAYLOAD_BYTES, deepest=MAX_META_DEPTH + 2)
+
+
+def json_object(field: str, value: Mapping[str, Any], *, largest: int, deepest: int) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidField("meta must be an object.", field="meta")
+        raise InvalidField(f"{field} must be an object.", field=field)
     try:
         encoded = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidField("meta must be plain JSON without NaN, infinity or cycles.", field="meta") from error
-    if len(encoded.encode("utf-8", "surrogatepass")) > MAX_META_BYTES:
-        raise InvalidField(f"meta takes at most {MAX_META_BYTES} bytes.", field="meta")
+        raise InvalidField(f"{field} must be plain JSON without NaN, infinity or cycles.", field=field) from error
+    if len(encoded.encode("utf-8", "surrogatepass")) > largest:
+        raise InvalidField(f"{field} takes at most {largest} bytes.", field=field)
     for item, depth in _walk(value):
-        if depth > MAX_META_DEPTH:
-            raise InvalidField(f"meta is nested deeper than {MAX_META_DEPTH} levels.", field="meta")
+        if depth > deepest:
+            raise InvalidField(f"{field} is nested deeper than {deepest} levels.", field=field)
         if isinstance(item, str) and _UNSTORABLE.search(item):
-            raise InvalidField("meta holds a NUL or a lone surrogate, which is no text. Remove it.", field="meta")
+            raise InvalidField(f"{field} holds a NUL or a lone surrogate, which is no text. Remove it.", field=field)
     decoded: Mapping[str, Any] = json.loads(encoded)
     return decoded
 
@@ -132,10 +153,18 @@ def draft(value: Draft) -> None:
         fraction("relevance", value.relevance)
     if value.event_time is not None:
         moment("event_time", value.event_time)
+    choice("kind", value.kind, Kind)
+    choice("trust", value.trust, Trust)
+    choice("retention", value.retention, Retention)
     if value.owner is not None:
-        for field, name in (("user", value.owner.user), ("agent", value.owner.agent)):
-            if name is not None:
-                identifier(field, name)
+        owner(value.owner)
+
+
+def owner(value: Owner) -> Owner:
+    for field, name in (("user", value.user), ("agent", value.agent)):
+        if name is not None:
+            identifier(field, name)
+    return value
 
 
 def idempotency_key(value: str) -> str:

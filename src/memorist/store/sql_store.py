@@ -187,7 +187,9 @@ class SqlTransaction:
         return [memory_from_row(row) for row in rows]
 
     def insert_memory(self, memory: Memory) -> bool:
-        return self._run("insert_memory", **memory_to_parameters(memory)) == 1
+        parameters = memory_to_parameters(memory)
+        parameters["tenant"] = self._tenant
+        return self._connection.run(self._statements["insert_memory"], parameters) == 1
 
     def replace_memory(self, memory: Memory, expected_updated_at: datetime) -> bool:
         parameters = memory_to_parameters(memory)

@@ -59,7 +59,7 @@ class SqliteDriver:
         self._closed = threading.Event()
         # Upkeep runs between transactions on the writer, never inside somebody's.
         self._writing = threading.Lock()
-        _make_folder(path.parent)
+        _make_private_file(path)
         with _translated():
             self._writer = self._open()
             self._switch_to_wal()
@@ -98,16 +98,25 @@ class SqliteDriver:
         with self._writing:
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
-                if len(batch) == 1:
-                    batch[0].result = batch[0].work()
-                else:
-                    for job in batch:
-                        self._run_in_savepoint(job)
+                self._run_all(batch)
                 self._writer.execute("COMMIT")
             except BaseException:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
+
+    def _run_all(self, batch: Sequence[Job]) -> None:
+        try:
+            for job in batch:
+                job.result = job.work()
+        except Exception:
+            if len(batch) == 1 or not self._writer.in_transaction:
+                raise
+            # Again, each behind a savepoint of its own. Not at first: failures are rare, and savepoints cost every job.
+            self._writer.execute("ROLLBACK")
+            self._writer.execute("BEGIN IMMEDIATE")
+            for job in batch:
+                self._run_in_savepoint(job)
 
     def _run_in_savepoint(self, job: Job) -> None:
         self._writer.execute("SAVEPOINT job")
@@ -143,7 +152,8 @@ class SqliteDriver:
             raise errors.StoreUnavailable("This store was closed. Open it again.")
         connection = apsw.Connection(str(self.path))
         connection.set_busy_timeout(self._busy_timeout_ms)
-        connection.execute(_PRAGMAS)
+        # Some of them answer, and apsw goes on to the next statement only when an answer was fetched.
+        connection.execute(_PRAGMAS).fetchall()
         return connection
 
     def _switch_to_wal(self) -> None:
@@ -236,7 +246,7 @@ class SqliteConnection:
         self._connection.executemany(statement.sql, parameters)
 
     def script(self, sql: str) -> None:
-        self._connection.execute(sql)
+        self._connection.execute(sql).fetchall()
 
 
 def require_sqlite(version: str) -> None:
@@ -246,11 +256,14 @@ def require_sqlite(version: str) -> None:
         raise errors.StoreUnavailable(f"SQLite {version} is too old: {wanted} or newer is needed. Upgrade `apsw`.")
 
 
-def _make_folder(folder: Path) -> None:
+def _make_private_file(path: Path) -> None:
+    """Make the file, where it is missing, readable by its owner only; the log files beside it follow its mode."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            path.touch(mode=0o600)
     except OSError as error:
-        raise errors.StoreUnavailable(f"The folder {folder} cannot be made: {error.strerror}.") from error
+        raise errors.StoreUnavailable(f"{path} cannot be made: {error.strerror}.") from error
 
 
 @contextmanager

@@ -6,13 +6,13 @@ with Memorist.open("./memories") as m:
 """
 
 import asyncio
-import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memorist.bootstrap import open_core
+from memorist.core import validation
 from memorist.core.context import Section
 from memorist.core.core import Core
 from memorist.core.transfer import ImportReport
@@ -56,14 +56,22 @@ class Memorist:
     def user(
         self, user: str, *, agent: str | None = None, session: str | None = None, tenant: str = "local"
     ) -> "Handle":
-        """A handle that acts as one user, optionally as one of the user's agents and in one session."""
-        self._core.identity.create_tenant(tenant)
-        return Handle(self._core, Principal(tenant, Role.USER, user, agent, session))
+        """A handle that acts as one user, optionally as one of the user's agents and in one session.
+
+        Raises InvalidField.
+        """
+        return self._handle(Principal(tenant, Role.USER, user, agent, session))
 
     def admin(self, *, user: str | None = None, tenant: str = "local") -> "Handle":
         """A handle that administers a tenant: it sees every user's memories and writes those that all share."""
-        self._core.identity.create_tenant(tenant)
-        return Handle(self._core, Principal(tenant, Role.ADMIN, user))
+        return self._handle(Principal(tenant, Role.ADMIN, user))
+
+    def _handle(self, principal: Principal) -> "Handle":
+        for field in ("user", "agent", "session"):
+            if getattr(principal, field) is not None:
+                validation.identifier(field, getattr(principal, field))
+        self._core.identity.create_tenant(principal.tenant)
+        return Handle(self._core, principal)
 
     def with_key(self, api_key: str) -> "Handle":
         """A handle that acts as the holder of an API key. Raises Unauthenticated."""
@@ -262,12 +270,11 @@ class AsyncMemorist:
 
 
 def _settings_for(url_or_path: str | Path | None) -> Settings:
-    settings = load_settings().settings
     if url_or_path is None:
-        return settings
+        return load_settings().settings
     text = str(url_or_path)
     if not text or "\x00" in text:
         raise InvalidField("Name a folder, an SQLite file or a postgresql:// URL.", field="url_or_path")
     if "://" in text or text.endswith(_DATABASE_ENDINGS):
-        return dataclasses.replace(settings, database=text)
-    return dataclasses.replace(settings, database="", data=Path(text))
+        return load_settings({"database": text}).settings
+    return load_settings({"database": "", "data": text}).settings

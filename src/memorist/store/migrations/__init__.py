@@ -50,8 +50,8 @@ class Migrator:
         self._known = list(known)
 
     def applied(self) -> list[Applied]:
-        """What has been applied; empty for a new database."""
-        return self._driver.write(None, self._read_applied)
+        """What has been applied; empty for a new database. Writes nothing, so that a read-only one can be asked."""
+        return self._driver.read(None, self._read_applied)
 
     def pending(self) -> list[Migration]:
         return self._missing(self.applied())
@@ -59,7 +59,11 @@ class Migrator:
     def migrate(self, now: datetime) -> list[Migration]:
         """Apply what is missing and return it. Raises StoreOutdated where a newer release was here."""
 
+        if not self.pending():
+            return []
+
         def work(connection: Connection) -> list[Migration]:
+            connection.run(self._statements["create_migrations_table"], {})
             missing = self._missing(self._read_applied(connection))
             for migration in missing:
                 connection.script(self._driver.prepare_migration(migration.sql))
@@ -77,7 +81,8 @@ class Migrator:
         return self._driver.exclusive(work)
 
     def _read_applied(self, connection: Connection) -> list[Applied]:
-        connection.run(self._statements["create_migrations_table"], {})
+        if connection.rows(self._statements["has_migrations_table"], {}) == [(0,)]:
+            return []
         rows = connection.rows(self._statements["applied_migrations"], {})
         return [Applied(row[0], row[1], row[2], from_micros(row[3])) for row in rows]
 

@@ -7,6 +7,11 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL
 )
 
+-- name: has_migrations_table
+-- scope: global
+-- Whether anything was ever applied.
+SELECT count(*) FROM (SELECT to_regclass('schema_migrations') AS found) AS looked WHERE found IS NOT NULL
+
 -- name: get_memories
 -- Several memories by id.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))

@@ -7,6 +7,11 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
 ) STRICT
 
+-- name: has_migrations_table
+-- scope: global
+-- Whether anything was ever applied.
+SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'
+
 -- name: get_memories
 -- Several memories by id.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))

@@ -1,0 +1,156 @@
+"""`memorist doctor`: each check is a function that yields findings; what fails becomes a finding too."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from memorist import __version__
+from memorist.bootstrap import open_store
+from memorist.errors import MemoristError
+from memorist.settings import Loaded, Settings, load_settings
+from memorist.surfaces.cli.failures import FAILED_CHECK
+from memorist.surfaces.cli.flags import PLACE, Flags, with_flags
+from memorist.surfaces.cli.terminal import note, print_json, print_table
+
+_OLDEST_PYTHON = (3, 11)
+_LITTLE_SPACE = 1024**3
+_NO_SPACE = 100 * 1024**2
+_OTHERS = 0o077
+
+
+class State(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    check: str
+    state: State
+    message: str
+
+
+@with_flags(*PLACE)
+def doctor(flags: Flags) -> None:
+    """Check this installation and its database, and say what to do. Changes nothing; exits with 1 on a problem."""
+    findings = list(_examine(flags))
+    healthy = all(finding.state is not State.PROBLEM for finding in findings)
+    if flags.as_json:
+        print_json({"ok": healthy, "checks": [asdict(finding) for finding in findings]})
+    else:
+        rows = [[finding.state, finding.check, finding.message] for finding in findings]
+        print_table(["", "check", "finding"], rows, whole=["", "check"])
+        note("Everything works." if healthy else "Something needs repair.")
+    if not healthy:
+        raise typer.Exit(FAILED_CHECK)
+
+
+def _examine(flags: Flags) -> Iterator[Finding]:
+    yield from _check_versions()
+    try:
+        loaded = load_settings(flags.as_settings())
+    except MemoristError as error:
+        yield Finding("settings", State.PROBLEM, error.message)
+        return
+    yield from _check_settings(loaded)
+    path = loaded.settings.sqlite_path()
+    try:
+        if path is None:
+            yield from _check_postgres(loaded.settings)
+        else:
+            yield from _check_sqlite(loaded.settings, path)
+    except MemoristError as error:
+        yield Finding("database", State.PROBLEM, error.message)
+
+
+def _check_versions() -> Iterator[Finding]:
+    supported = sys.version_info[:2] >= _OLDEST_PYTHON
+    oldest = ".".join(map(str, _OLDEST_PYTHON))
+    advice = "" if supported else f"; install {oldest} or newer"
+    yield Finding("python", State.OK if supported else State.PROBLEM, f"{platform.python_version()}{advice}")
+    yield Finding("memorist", State.OK, __version__)
+
+
+def _check_settings(loaded: Loaded) -> Iterator[Finding]:
+    if not loaded.warnings:
+        yield Finding("settings", State.OK, "every value is valid, and no MEMORIST_ variable is unknown")
+    for warning in loaded.warnings:
+        yield Finding("settings", State.WARNING, f"{warning} Correct or unset it.")
+
+
+def _check_postgres(settings: Settings) -> Iterator[Finding]:
+    with closing(open_store(settings)) as store:
+        facts = store.driver.describe()
+        yield Finding("postgresql", State.OK, f"{facts['engine']} {facts['version']}, database {facts['place']}")
+        if facts["pgvector"]:
+            yield Finding("pgvector", State.OK, f"{facts['pgvector']}")
+        else:
+            yield Finding("pgvector", State.WARNING, "not available: install the extension for search by meaning")
+        yield from _check_content(store)
+
+
+def _check_sqlite(settings: Settings, path: Path) -> Iterator[Finding]:
+    # A database in memory tells the version of the library even where there is no file yet.
+    with closing(open_store(replace(settings, database=":memory:"))) as scratch:
+        facts = scratch.driver.describe()
+        yield Finding("sqlite", State.OK, f"{facts['version']}, at least {facts['minimum_version']} is needed")
+    yield from _check_folder(path.parent)
+    if not path.exists():
+        yield Finding("database", State.OK, f"none yet: the first command that needs it makes {path}")
+        return
+    if not _may(path, os.R_OK | os.W_OK):
+        yield Finding("database", State.PROBLEM, f"{path} cannot be read and written: give yourself both permissions")
+        return
+    with closing(open_store(settings)) as store:
+        yield from _check_content(store)
+
+
+def _check_folder(folder: Path) -> Iterator[Finding]:
+    if not folder.is_dir():
+        state, advice = (State.PROBLEM, "is no folder") if folder.exists() else (State.OK, "does not exist yet")
+        yield Finding("data folder", state, f"{folder} {advice}")
+        return
+    if not _may(folder, os.R_OK | os.W_OK | os.X_OK):
+        yield Finding(
+            "data folder", State.PROBLEM, f"{folder} cannot be written: chown it to yourself, or name another"
+        )
+    elif folder.stat().st_mode & _OTHERS:
+        yield Finding("data folder", State.WARNING, f"others can look into {folder}: run `chmod 700` on it")
+    else:
+        yield Finding("data folder", State.OK, f"{folder} is writable, and private")
+    free = shutil.disk_usage(folder).free
+    state = State.PROBLEM if free < _NO_SPACE else State.WARNING if free < _LITTLE_SPACE else State.OK
+    advice = "" if state is State.OK else "; make room before it is full"
+    yield Finding("disk", state, f"{free / _LITTLE_SPACE:.1f} GiB free{advice}")
+
+
+def _may(path: Path, access: int) -> bool:
+    return os.access(path, access, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _check_content(store: Any) -> Iterator[Finding]:
+    """What holds for both databases, once one is open."""
+    pending = store.migrator.pending()
+    if pending:
+        yield Finding("schema", State.WARNING, f"{len(pending)} migrations are pending: run `memorist db migrate`")
+        return
+    yield Finding("schema", State.OK, "up to date")
+    for name, finding in store.check(thorough=False).items():
+        if finding == "ok":
+            yield Finding(name, State.OK, "ok")
+        else:
+            yield Finding(name, State.PROBLEM, f"{finding}; export what you can, then restore from an export")
+    if store.has_keys():
+        yield Finding("keys", State.OK, "API keys exist")
+    else:
+        yield Finding("keys", State.OK, "none yet: `memorist serve` makes the first, or `memorist keys create`")

@@ -1,0 +1,109 @@
+"""The options that commands share, declared once, and how a command is registered.
+
+A command is a function whose first parameter is `Flags`; `with_flags` replaces that parameter by the shared options:
+
+    @with_flags(*PLACE, *IDENTITY)
+    def show(flags: Flags, memory_id: ...) -> None: ...
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from memorist.surfaces.cli.plain_values import PlainCommand, PlainGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What the shared options said; None where an option was not given or the command does not take it."""
+
+    data: str | None = None
+    database: str | None = None
+    as_json: bool = False
+    tenant: str | None = None
+    key: str | None = None
+    user: str | None = None
+    agent: str | None = None
+
+    def as_settings(self) -> dict[str, str | None]:
+        """The flags under the names of the settings that they override."""
+        return {
+            "data": self.data,
+            # Whoever names a folder means that folder, not a database from the environment.
+            "database": "" if self.data is not None and self.database is None else self.database,
+            "tenant": self.tenant,
+            "api_key": self.key,
+            "user": self.user,
+            "agent": self.agent,
+        }
+
+
+def _option(name: str, flag: str, help: str, *, metavar: str, hidden: bool = False) -> inspect.Parameter:
+    annotation = Annotated[str | None, typer.Option(flag, metavar=metavar, help=help, hidden=hidden)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+_KEY_HELP = "Act with this API key, instead of as the operator of the database."
+
+# Where the memories are and how to answer: every command takes these.
+PLACE = (
+    _option("data", "--data", "Folder of the embedded database.", metavar="DIR"),
+    _option("database", "--database", "A postgresql:// URL or an SQLite file.", metavar="URL"),
+    inspect.Parameter(
+        "as_json",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
+    ),
+)
+# Which tenant, and by what right.
+CREDENTIAL = (
+    _option("tenant", "--tenant", "Tenant to act in.", metavar="NAME"),
+    _option("key", "--key", _KEY_HELP, metavar="KEY"),
+)
+# On whose behalf.
+IDENTITY = (
+    *CREDENTIAL,
+    _option("user", "--user", "User to act as.", metavar="NAME"),
+    _option("agent", "--agent", "Agent (profile) to act as.", metavar="NAME"),
+)
+# Commands of the operator know the option only to refuse it with a clear answer.
+REFUSED_KEY = (_option("key", "--key", _KEY_HELP, metavar="KEY", hidden=True),)
+
+
+def with_flags(*options: inspect.Parameter) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the shared options; it receives them as one `Flags`."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        _, *own = inspect.signature(function, eval_str=True).parameters.values()
+
+        @functools.wraps(function)
+        def command(**arguments: Any) -> None:
+            flags = Flags(**{option.name: arguments.pop(option.name) for option in options})
+            function(flags, **arguments)
+
+        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        command.__signature__ = inspect.Signature([*parameters, *options])  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def new_group() -> typer.Typer:
+    """An application without commands yet. Its help is plain text, like that of `memorist --help`."""
+    return typer.Typer(
+        cls=PlainGroup,
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def register(group: typer.Typer, name: str, function: Callable[..., None], summary: str | None = None) -> None:
+    """Add a command to a group; `summary` is its line in the group's help, its docstring the help of its own."""
+    group.command(name, cls=PlainCommand, short_help=summary)(function)

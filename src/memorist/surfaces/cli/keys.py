@@ -1,0 +1,85 @@
+"""`memorist keys create`, `list` and `revoke`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from memorist.model import ApiKey, Role
+from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.flags import CREDENTIAL, PLACE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
+from memorist.times import to_iso
+
+
+@with_flags(*PLACE, *CREDENTIAL)
+def create(
+    flags: Flags,
+    role: Annotated[Role, typer.Option(help="What the key may do.")],
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="User that the key is bound to.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Agent that the key is bound to.")] = None,
+    label: Annotated[str | None, typer.Option(metavar="LINE", help="What the key is for.")] = None,
+) -> None:
+    """Create an API key and print it, this once: only its hash is kept."""
+    with opened(flags) as door:
+        principal = door.holder()
+        tenants = {tenant.id for tenant in door.core.identity.list_tenants()}
+        key, secret = door.core.identity.create_key(principal, role, user=user, agent=agent, label=label)
+    if key.tenant not in tenants:
+        note(f"The tenant {key.tenant} is new.")
+    if flags.as_json:
+        print_json({"id": key.id, "key": secret, **_described(key)})
+        return
+    print_line(secret)
+    note(f"{key.id}: {key.role} key of the tenant {key.tenant}. Keep it now: it is not shown again.")
+
+
+@with_flags(*PLACE, *CREDENTIAL)
+def list_(flags: Flags) -> None:
+    """List the API keys of a tenant, revoked ones too. The keys themselves are kept nowhere."""
+    with opened(flags) as door:
+        keys = door.core.identity.list_keys(door.holder())
+    records = [{"id": key.id, **_described(key), **_usage(key)} for key in keys]
+    if flags.as_json:
+        print_json({"items": records})
+        return
+    if not records:
+        note("There is no key yet. `memorist keys create` makes one.")
+        return
+    columns = ["id", "role", "user", "agent", "label", "created_at", "last_used_at", "revoked_at"]
+    print_table(columns, [[record[column] or "" for column in columns] for record in records], whole=["id"])
+
+
+@with_flags(*PLACE, *CREDENTIAL)
+def revoke(flags: Flags, key_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as key_….")]) -> None:
+    """End a key at once, in every process."""
+    with opened(flags) as door:
+        door.core.identity.revoke_key(door.holder(), key_id)
+    if flags.as_json:
+        print_json({"id": key_id, "revoked": True})
+    else:
+        print_line(key_id)
+        note("Revoked.")
+
+
+def _described(key: ApiKey) -> dict[str, Any]:
+    return {
+        "tenant": key.tenant,
+        "role": key.role,
+        "user": key.user,
+        "agent": key.agent,
+        "label": key.label,
+        "created_at": to_iso(key.created_at),
+    }
+
+
+def _usage(key: ApiKey) -> dict[str, Any]:
+    return {
+        "last_used_at": to_iso(key.last_used_at) if key.last_used_at else None,
+        "revoked_at": to_iso(key.revoked_at) if key.revoked_at else None,
+    }
+
+
+app = new_group()
+register(app, "create", create)
+register(app, "list", list_)
+register(app, "revoke", revoke)

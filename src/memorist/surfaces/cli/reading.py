@@ -1,0 +1,144 @@
+"""`memorist list`, `show`, `events` and `section`."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from memorist.core.records import event_to_record
+from memorist.model import Kind, Memory, Order, Page, Status
+from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.records import memory_record
+from memorist.surfaces.cli.terminal import note, print_card, print_json, print_json_page, print_line, print_table
+
+_PAGE = 20
+_LARGEST_PAGE = 100
+
+MemoryId = Annotated[str, typer.Argument(metavar="ID", help="Id of a memory, as mem_… or as a UUID.")]
+AllUsers = Annotated[bool, typer.Option("--all-users", help="Look at the whole tenant (operator and admin keys).")]
+
+
+@with_flags(*PLACE, *IDENTITY)
+def list_(
+    flags: Flags,
+    category: Annotated[str | None, typer.Option(metavar="NAME", help="Only this category.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Only this kind.")] = None,
+    project: Annotated[str | None, typer.Option(metavar="NAME", help="Only this project.")] = None,
+    session: Annotated[str | None, typer.Option(metavar="ID", help="Only this session.")] = None,
+    status: Annotated[Status, typer.Option(help="Where in its life.")] = Status.ACTIVE,
+    named: Annotated[bool, typer.Option("--named", help="Only those with a name.")] = False,
+    order: Annotated[Order, typer.Option(help="importance is for --named only.")] = Order.NEWEST,
+    limit: Annotated[int, typer.Option(metavar="N", help="Most on one page, 1 to 100.")] = _PAGE,
+    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Every page, one after the other.")] = False,
+    all_users: AllUsers = False,
+) -> None:
+    """List memories, newest first."""
+    with opened(flags) as door:
+        read_page = partial(
+            door.core.memories.list,
+            door.everybody() if all_users else door.caller(),
+            category=category, kind=kind, project=project, session=session, status=status, named=named, order=order,
+            limit=_LARGEST_PAGE if all_ else limit,
+        )  # fmt: skip
+        first = read_page(cursor=cursor)
+        pages = _pages(first, read_page) if all_ else iter([first])
+        next_cursor = None if all_ else first.next_cursor
+        if flags.as_json:
+            print_json_page((memory_record(memory) for page in pages for memory in page.items), next_cursor)
+            return
+        for page in pages:
+            _print_page(page, with_user=all_users)
+        if next_cursor:
+            note(f"There are more: --all lists them, --cursor {next_cursor} goes on.")
+
+
+def _pages(first: Page, read_page: Any) -> Iterator[Page]:
+    page = first
+    yield page
+    while page.next_cursor is not None:
+        page = read_page(cursor=page.next_cursor)
+        yield page
+
+
+def _print_page(page: Page, *, with_user: bool) -> None:
+    if not page.items:
+        note("Nothing is remembered here.")
+        return
+    users = ["user"] if with_user else []
+    print_table(
+        ["id", "created", *users, "category", "name", "text"],
+        [
+            [
+                memory.id,
+                _minute(memory.created_at),
+                *([memory.user or "(all)"] if with_user else []),
+                memory.category or "",
+                memory.name or "",
+                _beginning(memory),
+            ]
+            for memory in page.items
+        ],
+        whole=["id", "created"],
+    )
+
+
+@with_flags(*PLACE, *IDENTITY)
+def show(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None:
+    """Show one memory in full. The read is counted."""
+    with opened(flags) as door:
+        memory = door.core.memories.get(door.everybody() if all_users else door.caller(), memory_id)
+    record = memory_record(memory)
+    if flags.as_json:
+        print_json(record)
+        return
+    body = record.pop("content")
+    print_card({name: _text(value) for name, value in record.items() if value is not None}, body)
+
+
+@with_flags(*PLACE, *IDENTITY)
+def events(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None:
+    """Show what happened to a memory, oldest first, even if it was deleted."""
+    with opened(flags) as door:
+        trail = door.core.memories.events(door.everybody() if all_users else door.caller(), memory_id)
+    records = [event_to_record(event) for event in trail]
+    if flags.as_json:
+        print_json({"items": records})
+        return
+    print_table(
+        ["when", "event", "by", "through", "details"],
+        [
+            [event["created_at"], event["event_type"], event["actor"] or "", event["source"], _text(event["payload"])]
+            for event in records
+        ],
+        whole=["when", "event"],
+    )
+
+
+@with_flags(*PLACE, *IDENTITY)
+def section(flags: Flags) -> None:
+    """Print the memory section for a system prompt: the named memories of a profile (--agent), fenced as data."""
+    with opened(flags) as door:
+        found = door.core.context.section(door.caller(), None)
+    if flags.as_json:
+        print_json({"text": found.text, "count": found.count})
+    else:
+        print_line(found.text)
+
+
+def _beginning(memory: Memory) -> str:
+    # No terminal line shows more than this, and wrapping a long text costs time.
+    text = memory.description or memory.content
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _minute(moment: datetime) -> str:
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

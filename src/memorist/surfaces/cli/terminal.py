@@ -1,0 +1,106 @@
+"""Printing: data to stdout, everything else to stderr, and no stored text as a command to the terminal."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+# Wide enough for an id and a sentence, where no terminal says how wide it is.
+_WIDTH_OF_FILES = 120
+
+# C0 and C1 controls (escape sequences begin with one) and the characters that reverse what is shown after them.
+_CONTROLS = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_VISIBLE = {
+    code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _CONTROLS if chr(code) not in "\n\t"
+}
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 0x7F}
+
+
+def printable(text: str) -> str:
+    """The text with every control character, except line breaks and tabs, spelled out."""
+    return text.translate(_VISIBLE)
+
+
+def one_line(text: str) -> str:
+    """The text on one line, for a cell of a table."""
+    return printable(" ".join(text.split()))
+
+
+def escaped_json(encoded: str) -> str:
+    """The same JSON, with the control characters that JSON itself leaves alone written as escapes."""
+    return encoded.translate(_JSON_ESCAPES)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on one line of stdout."""
+    print(escaped_json(json.dumps(value, ensure_ascii=False)))
+
+
+def print_json_page(items: Iterable[Mapping[str, Any]], next_cursor: str | None) -> None:
+    """`{"items": […], "next_cursor": …}`, written item by item, so that a list of any length fits in memory."""
+    sys.stdout.write('{"items": [')
+    for index, item in enumerate(items):
+        separator = ",\n" if index else ""
+        sys.stdout.write(separator + escaped_json(json.dumps(item, ensure_ascii=False)))
+    print(f'], "next_cursor": {json.dumps(next_cursor)}}}')
+
+
+def print_line(text: str) -> None:
+    """A line (or several) of data on stdout."""
+    print(printable(text))
+
+
+def note(text: str) -> None:
+    """A remark on stderr."""
+    print(printable(text), file=sys.stderr)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: Sequence[str] = ()) -> None:
+    """Rows of text under headings. The columns named in `whole` are never wrapped or cut."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    for index, column in enumerate(columns):
+        # Rich would squeeze every column alike; an id that is cut cannot be used.
+        widest = max([len(column), *(len(row[index]) for row in cells)]) if column in whole else None
+        table.add_column(column, no_wrap=column in whole, min_width=widest, overflow="fold")
+    for row in cells:
+        # Text, not str: a str would be read as markup.
+        table.add_row(*(Text(cell) for cell in row))
+    _print(table)
+
+
+def print_card(fields: Mapping[str, str], body: str) -> None:
+    """One thing in full: its fields, then its text in a frame."""
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in fields.items():
+        grid.add_row(Text(name, style="bold"), Text(one_line(value)))
+    _print(Group(grid, Panel(Text(printable(body)))))
+
+
+def _print(renderable: "RenderableType") -> None:
+    console = _console()
+    with console.capture() as capture:
+        console.print(renderable)
+    # Rich pads lines to the full width, which only makes pipes and copied text untidy.
+    print("\n".join(line.rstrip() for line in capture.get().strip("\n").split("\n")))
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _WIDTH_OF_FILES
+    return Console(width=width, markup=False, emoji=False, highlight=False)

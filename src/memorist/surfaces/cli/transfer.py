@@ -1,0 +1,153 @@
+"""`memorist export` and `memorist import`."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from memorist.core.transfer import ImportReport
+from memorist.errors import Invalid, InvalidField
+from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.terminal import escaped_json, note, print_json
+
+_STREAM = "-"
+# One memory with a long history. A file without line breaks must not fill the memory before it is refused.
+_LONGEST_LINE = 256 * 1024 * 1024
+
+
+@with_flags(*PLACE, *IDENTITY)
+def export(
+    flags: Flags,
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = _STREAM,
+) -> None:
+    """Write memories of every status and their history as lines of JSON: of the whole tenant, or of --user.
+
+    A file appears only when it is complete, and is readable by its owner only.
+    """
+    with opened(flags) as door:
+        lines = door.core.transfer.export(door.backup())
+        if file == _STREAM:
+            # Pipes and files get the very bytes; on a terminal no text may act as a command to it.
+            shown = map(escaped_json, lines) if sys.stdout.isatty() else lines
+            count = sum(1 for line in shown if sys.stdout.write(line + "\n"))
+        else:
+            count = _write_file(Path(file), lines)
+    if file != _STREAM and flags.as_json:
+        print_json({"file": file, "memories": count - 1})
+    else:
+        note(f"{count - 1} memories exported.")
+
+
+@with_flags(*PLACE, *IDENTITY)
+def import_(
+    flags: Flags,
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="An export; - is stdin.")],
+) -> None:
+    """Store what an export holds. What is there already is left alone, so that it can be repeated.
+
+    The file is read as a stream, and stored in batches: where a line is wrong, those before it may be stored.
+    """
+    report = ImportReport()
+    try:
+        with _binary_input(file) as source, _progress(source) as advance, opened(flags) as door:
+            principal = door.backup()
+            door.make_tenant(principal)
+            for report in door.core.transfer.import_(principal, _lines(source, advance)):  # noqa: B007
+                pass
+    except BaseException:
+        if report.imported:
+            note(f"{report.imported} memories were imported before this.")
+        raise
+    _print_report(report, as_json=flags.as_json)
+
+
+def _print_report(report: ImportReport, *, as_json: bool) -> None:
+    counts = {
+        "imported": report.imported,
+        "already_there": report.already_there,
+        "conflicting": report.conflicting,
+    }
+    if as_json:
+        print_json(counts)
+    else:
+        note(f"{report.imported} imported, {report.already_there} were there already.")
+    if report.conflicting:
+        note(f"warning: {report.conflicting} not imported: their name or text belongs to another memory here.")
+
+
+def _write_file(path: Path, lines: Iterable[str]) -> int:
+    """Write beside the file and move it into place, so that a failed export never replaces a good one."""
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            # A pipe or a device is written to, never replaced.
+            with target.open("w", encoding="utf-8") as device:
+                return sum(1 for line in lines if device.write(line + "\n"))
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=target.parent, prefix=".export-", delete=False
+        ) as new:
+            try:
+                count = sum(1 for line in lines if new.write(line + "\n"))
+                new.flush()
+                os.fsync(new.fileno())
+                os.replace(new.name, target)
+            except BaseException:
+                os.unlink(new.name)
+                raise
+            return count
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror}.", field="file") from error
+
+
+@contextmanager
+def _binary_input(file: str) -> Iterator[BinaryIO]:
+    if file == _STREAM:
+        yield sys.stdin.buffer
+        return
+    try:
+        source = open(file, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise Invalid(f"{file} cannot be read: {error.strerror}.", field="file") from error
+    with source:
+        yield source
+
+
+def _lines(source: BinaryIO, advance: Callable[[int], None]) -> Iterator[str]:
+    """The lines of a stream, one at a time in memory. Raises InvalidField where one cannot be text."""
+    number = 0
+    while raw := source.readline(_LONGEST_LINE + 1):
+        number += 1
+        if len(raw) > _LONGEST_LINE:
+            raise InvalidField(f"Line {number} is longer than {_LONGEST_LINE} bytes.", field="file")
+        advance(len(raw))
+        try:
+            yield raw.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidField(f"Line {number} is not valid UTF-8.", field="file") from error
+    if number == 0:
+        raise InvalidField("This is no Memorist export: it is empty.", field="file")
+
+
+@contextmanager
+def _progress(source: BinaryIO) -> Iterator[Callable[[int], None]]:
+    """A progress bar over the bytes of a stream, where somebody watches stderr."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    status = os.fstat(source.fileno())
+    size = status.st_size if source is not sys.stdin.buffer and status.st_size else None
+    columns = (TextColumn("Importing"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=size)
+        yield lambda count: progress.advance(task, count)

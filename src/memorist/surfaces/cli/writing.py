@@ -1,0 +1,160 @@
+"""`memorist remember`, `edit` and `forget`."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from memorist.core import validation
+from memorist.errors import Invalid, InvalidField, InvalidJson
+from memorist.model import Draft, Kind, Memory, Owner
+from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.records import memory_record
+from memorist.surfaces.cli.terminal import note, print_json, print_line
+
+_STDIN = "-"
+# The most bytes that the longest text can take in UTF-8.
+_MAX_CONTENT_BYTES = 4 * validation.MAX_CONTENT
+
+Category = Annotated[str | None, typer.Option(metavar="SLUG", help="What it is about, such as goal or decision.")]
+Name = Annotated[str | None, typer.Option(metavar="SLUG", help="A name, unique in the profile.")]
+Description = Annotated[str | None, typer.Option(metavar="LINE", help="One line about it, for the memory section.")]
+Project = Annotated[str | None, typer.Option(metavar="NAME", help="Project it belongs to.")]
+Confidence = Annotated[float | None, typer.Option(metavar="0..1", help="How certain it is.")]
+Meta = Annotated[str | None, typer.Option(metavar="JSON", help="Further fields, as a JSON object.")]
+IdempotencyKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="Repeating the command with the same key has no further effect.")
+]
+
+
+@with_flags(*PLACE, *IDENTITY)
+def remember(
+    flags: Flags,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads it from stdin.")],
+    category: Category = None,
+    name: Name = None,
+    description: Description = None,
+    importance: Annotated[int, typer.Option(metavar="N", help="Higher comes first in the memory section.")] = 0,
+    project: Project = None,
+    session: Annotated[str | None, typer.Option(metavar="ID", help="Session it comes from.")] = None,
+    kind: Annotated[Kind, typer.Option(help="Where it came from.")] = Kind.FACT,
+    confidence: Confidence = None,
+    meta: Meta = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="For everybody in the tenant (operator and admins).")
+    ] = False,
+    idempotency_key: IdempotencyKey = None,
+) -> None:
+    """Store one memory durably and print its id.
+
+    A fact that is already remembered is not stored again. Of a text from stdin, one line break at the end is dropped.
+    """
+    draft = Draft(
+        _content(text), kind, category, name, description, importance=importance, confidence=confidence,
+        meta=_json_object(meta), project=project, session=session, owner=Owner() if shared else None,
+    )  # fmt: skip
+    validation.draft(draft)  # Before a tenant is made for it.
+    with opened(flags) as door:
+        principal = door.caller()
+        door.make_tenant(principal)
+        [result] = door.core.memories.remember(principal, [draft], idempotency_key=idempotency_key)
+    if flags.as_json:
+        print_json({**memory_record(result.memory), "was_new": result.was_new, "replayed": result.replayed})
+        return
+    print_line(result.memory.id)
+    note("Remembered." if result.was_new else "This was remembered already; nothing was written.")
+
+
+@with_flags(*PLACE, *IDENTITY)
+def edit(
+    flags: Flags,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the memory.")],
+    content: Annotated[str | None, typer.Option(metavar="TEXT", help="The text; - reads it from stdin.")] = None,
+    category: Category = None,
+    name: Name = None,
+    description: Description = None,
+    importance: Annotated[int | None, typer.Option(metavar="N", help="Higher comes first.")] = None,
+    project: Project = None,
+    confidence: Confidence = None,
+    relevance: Annotated[float | None, typer.Option(metavar="0..1", help="How much it matters.")] = None,
+    excerpt: Annotated[str | None, typer.Option(metavar="TEXT", help="The part that is quoted.")] = None,
+    meta: Meta = None,
+    clear: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Empty this field; repeatable.")] = None,
+    if_version: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Only if it still is this version (see `show`).")
+    ] = None,
+    idempotency_key: IdempotencyKey = None,
+) -> None:
+    """Change fields of a memory."""
+    given = {
+        "content": None if content is None else _content(content), "category": category, "name": name,
+        "description": description, "importance": importance, "project": project, "confidence": confidence,
+        "relevance": relevance, "excerpt": excerpt, "meta": _json_object(meta),
+    }  # fmt: skip
+    changes = {field: value for field, value in given.items() if value is not None}
+    for field in clear or ():
+        if field in changes:
+            raise Invalid(f"{field} cannot be set and cleared at once.", field=field)
+        changes[field] = None
+    if not changes:
+        raise Invalid("Name at least one field to change. `memorist edit --help` lists them.")
+    with opened(flags) as door:
+        memory = door.core.memories.edit(
+            door.caller(), memory_id, changes, expected_version=if_version, idempotency_key=idempotency_key
+        )
+    if flags.as_json:
+        print_json(memory_record(memory))
+        return
+    print_line(memory.id)
+    note("Changed.")
+
+
+@with_flags(*PLACE, *IDENTITY)
+def forget(
+    flags: Flags,
+    memory_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the memories.")],
+) -> None:
+    """Delete memories: gone from every list at once, and recoverable for seven days.
+
+    They are deleted one by one, and the first that cannot be ends the command; those before it are printed.
+    """
+    forgotten: list[Memory] = []
+    try:
+        with opened(flags) as door:
+            principal = door.caller()
+            for memory_id in memory_ids:
+                # One by one, so that what was done before an error is known.
+                forgotten.append(door.core.memories.forget(principal, memory_id))  # noqa: PERF401
+    finally:
+        if flags.as_json:
+            print_json({"items": [memory_record(memory) for memory in forgotten]})
+        else:
+            for memory in forgotten:
+                print_line(memory.id)
+    note(f"{len(forgotten)} forgotten.")
+
+
+def _content(text: str) -> str:
+    if text != _STDIN:
+        return text
+    raw = sys.stdin.buffer.read(_MAX_CONTENT_BYTES + 3)
+    try:
+        content = raw.decode()
+    except UnicodeDecodeError as error:
+        if len(raw) > _MAX_CONTENT_BYTES:
+            raise InvalidField(
+                f"content has more than {validation.MAX_CONTENT} characters.", field="content"
+            ) from error
+        raise InvalidField("The text from stdin is not valid UTF-8.", field="content") from error
+    return content.removesuffix("\n").removesuffix("\r")
+
+
+def _json_object(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return validation.meta(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise InvalidJson(f"--meta is not JSON: {error}.", field="meta") from error

@@ -1,0 +1,137 @@
+"""Export, import and reset: what goes out comes back, byte for byte."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from memorist import Draft, Memorist
+from memorist.surfaces.cli import transfer
+from tests.cli.conftest import Cli, execute
+
+
+@pytest.fixture
+def filled(cli: Cli, data: Path) -> None:
+    """Memories of two users, named, edited, forgotten and shared, in more than one batch."""
+    with Memorist.open(data) as memorist:
+        memorist.user("ada").remember_all(
+            Draft(f"note {number} ✓\u2028\x9b", meta={"n": number}) for number in range(450)
+        )
+    memory_id = cli.json("remember", "to be edited", "--user", "bob", "--agent", "coder", "--name", "n")["id"]
+    cli.ok("edit", memory_id, "--content", "edited 🚀", "--user", "bob")
+    cli.ok("forget", cli.json("remember", "gone")["id"])
+    cli.ok("remember", "for all", "--shared")
+
+
+@pytest.mark.usefixtures("filled")
+def test_export_reset_import_export_gives_the_same_bytes(cli: Cli, tmp_path: Path) -> None:
+    before, after = tmp_path / "before.jsonl", tmp_path / "after.jsonl"
+    assert execute("export", str(before)).code == 0
+    assert execute("export").out.encode() == before.read_bytes()
+    assert execute("reset", "--all", "--yes").out == "453 memories erased.\n"
+    assert cli.texts("--all-users") == set()
+    imported = execute("import", str(before), "--json")
+    assert imported.json == {"imported": 453, "already_there": 0, "conflicting": 0}
+    assert execute("export", str(after)).code == 0
+    assert after.read_bytes() == before.read_bytes()
+    again = execute("import", "-", "--json", stdin=before.read_bytes())
+    assert again.json == {"imported": 0, "already_there": 453, "conflicting": 0}
+
+
+@pytest.mark.usefixtures("filled")
+def test_reset_erases_the_user_of_the_settings_only(cli: Cli) -> None:
+    cli.ok("remember", "mine")
+    assert cli("reset").code == 2
+    assert cli("reset", "--all", "--user", "ada", "--yes").code == 2
+    # The forgotten one goes too.
+    erased = cli.json("reset", "--yes")
+    assert erased == {"erased": 2, "tenant": "local", "user": "local", "agent": None}
+    assert len(cli.texts("--all-users")) == 452
+
+
+@pytest.mark.usefixtures("filled")
+def test_export_and_import_of_one_user(cli: Cli) -> None:
+    lines = cli.ok("export", "--user", "bob").out.splitlines()
+    owners = {json.loads(line)["memory"]["user"] for line in lines[1:]}
+    assert owners == {"bob", None}
+    # Bob's export holds another's line only if somebody put it there, and then it is refused.
+    forged = lines[0] + "\n" + lines[1].replace('"user": "bob"', '"user": "ada"') + "\n"
+    key = cli.key("user", "--user", "bob")
+    assert cli("import", "-", "--key", key, stdin=forged.encode()).code == 4
+
+
+def test_settings_do_not_narrow_a_backup(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli.ok("remember", "ada's", "--user", "ada", "--agent", "coder")
+    monkeypatch.setenv("MEMORIST_USER", "bob")
+    monkeypatch.setenv("MEMORIST_AGENT", "writer")
+    assert "ada's" in cli.ok("export").out
+
+
+def test_an_exported_file_is_private_and_replaced_only_when_complete(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli.ok("remember", "x")
+    file = tmp_path / "backup.jsonl"
+    assert cli.json("export", str(file)) == {"file": str(file), "memories": 1}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    good = file.read_bytes()
+
+    def interrupted(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    assert cli("export", str(file)).code == 2
+    assert file.read_bytes() == good
+    assert list(tmp_path.glob(".export-*")) == []
+
+
+def test_a_device_is_written_to_and_not_replaced(cli: Cli) -> None:
+    cli.ok("export", "/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "empty"),
+        (b"hello\n", "not JSON"),
+        (b"[]\n", "not a JSON object"),
+        (b'{"format": "other", "version": 1}\n', "no Memorist export"),
+        (b'{"format": "memorist-export", "version": 1}\n{"memory": {}}\n', "Line 2"),
+        (b'{"format": "memorist-export", "version": 1}\n\xff\n', "Line 2 is not valid UTF-8"),
+        (b"[" * 200_000, "not JSON"),
+    ],
+)
+def test_a_file_that_is_no_export_is_refused(cli: Cli, content: bytes, complaint: str) -> None:
+    result = cli("import", "-", stdin=content)
+    assert (result.code, result.out) == (2, "")
+    assert complaint in result.err
+
+
+def test_a_line_without_end_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "_LONGEST_LINE", 1000)
+    result = cli("import", "-", stdin=b"x" * 1_000_000)
+    assert result.code == 2
+    assert "longer than 1000 bytes" in result.err
+
+
+@pytest.mark.usefixtures("filled")
+def test_what_was_imported_before_a_broken_line_is_told(cli: Cli) -> None:
+    export = cli.ok("export").out.encode()
+    cli.ok("reset", "--all", "--yes")
+    result = cli("import", "-", stdin=export + b"broken\n")
+    assert result.code == 2
+    assert "400 memories were imported before this." in result.err
+    assert "Line 455" in result.err
+
+
+def test_conflicts_are_counted_and_told(cli: Cli) -> None:
+    cli.ok("remember", "one", "--name", "n")
+    export = cli.ok("export").out.encode()
+    cli.ok("reset", "--yes")
+    cli.ok("remember", "two", "--name", "n")
+    result = cli.ok("import", "-", "--json", stdin=export)
+    assert result.json["conflicting"] == 1
+    assert "not imported" in result.err

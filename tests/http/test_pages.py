@@ -1,0 +1,70 @@
+"""The reference that the server shows of itself."""
+
+import re
+
+import httpx2
+import pytest
+
+from memorist.errors import all_errors
+from memorist.surfaces.http.problems import STATUS, status_of
+from tests.http.conftest import Served
+
+
+def test_openapi_describes_every_route_with_its_key(served: Served) -> None:
+    schema = httpx2.get(f"{served.url}/openapi.json").json()
+
+    assert schema["openapi"].startswith("3.")
+    assert set(schema["paths"]) >= {
+        "/v1/memories",
+        "/v1/memories/{memory_id}",
+        "/v1/memories/section",
+        "/healthz",
+        "/readyz",
+    }
+    for path, operations in schema["paths"].items():
+        for operation in operations.values():
+            assert operation["summary"]
+            assert ("security" in operation) is path.startswith("/v1/")
+    assert "apiKey" in schema["components"]["securitySchemes"]
+    parameters = schema["paths"]["/v1/memories/{memory_id}"]["get"]["parameters"]
+    assert [parameter["name"] for parameter in parameters] == ["memory_id"]
+
+
+def test_human_page_lists_every_operation(served: Served) -> None:
+    page = httpx2.get(f"{served.url}/docs").text
+    schema = httpx2.get(f"{served.url}/openapi.json").json()
+    for path, operations in schema["paths"].items():
+        assert path in page
+        for operation in operations.values():
+            assert operation["summary"] in page
+
+
+def test_errors_page_explains_every_code(served: Served) -> None:
+    page = httpx2.get(f"{served.url}/docs/errors").text
+    for kind in all_errors():
+        assert f'id="{kind.code}"' in page
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/docs/errors"])
+def test_pages_load_nothing_from_elsewhere(served: Served, path: str) -> None:
+    response = httpx2.get(f"{served.url}{path}")
+
+    assert response.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "<script" not in response.text
+    assert not re.search(r"""(?:src|href)=["']https?://""", response.text)
+
+
+def test_start_page_does_not_trust_the_host_header(served: Served) -> None:
+    page = httpx2.get(f"{served.url}/", headers={"Host": 'x"><script>alert(1)</script>'})
+    assert "<script" not in page.text
+
+
+def test_every_error_has_a_status() -> None:
+    for kind in all_errors():
+        assert 400 <= status_of(kind()) < 600
+    assert all(issubclass(kind, Exception) for kind in STATUS)
+
+
+def test_health_needs_no_key(served: Served) -> None:
+    assert httpx2.get(f"{served.url}/healthz").json()["status"] == "ok"
+    assert httpx2.get(f"{served.url}/readyz").json() == {"status": "ready"}

@@ -1,0 +1,225 @@
+"""Whatever is sent, the answer is a clear problem with a code, never a crash, and nothing is lost."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from memorist.core import validation
+from memorist.settings import Settings
+from tests.http.conftest import Served, new_memory, serving
+
+VALID_ID = "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
+
+
+def assert_problem(response: httpx2.Response, status: int, code: str) -> dict[str, object]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem: dict[str, object] = response.json()
+    assert {"type", "title", "status", "detail", "code", "request_id"} <= set(problem)
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert problem["type"] == f"/docs/errors#{code}"
+    assert problem["request_id"] == response.headers["x-request-id"]
+    assert "Traceback" not in response.text
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 422, "invalid_field"),
+        (b"{", 400, "invalid_json"),
+        (b"nonsense", 400, "invalid_json"),
+        (b'{"type": "user", "name": "n", "body": "\xff"}', 400, "invalid_json"),
+        (b"[" * 100_000, 400, "invalid_json"),
+        (b"[]", 422, "invalid_field"),
+        (b"null", 422, "invalid_field"),
+        (b'"text"', 422, "invalid_field"),
+        (b'{"type": "user", "name": "n", "body": "\\ud800"}', 422, "invalid_field"),
+        (b'{"type": "user", "name": "n", "body": "a\\u0000b"}', 422, "invalid_field"),
+        (b'{"type": "user", "name": "n", "body": "b", "\\ud800": 1}', 422, "invalid_field"),
+        (b'{"type": "user", "name": "n", "body": "b", "importance": 1e999}', 422, "invalid_field"),
+        (b'{"type": "user", "name": "n", "body": "b", "importance": NaN}', 422, "invalid_field"),
+    ],
+)
+def test_malformed_body_is_refused(ada: httpx2.Client, body: bytes, status: int, code: str) -> None:
+    response = ada.post("/v1/memories", content=body, headers={"Content-Type": "application/json"})
+    assert_problem(response, status, code)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("type", "goal"),
+        ("type", None),
+        ("type", 1),
+        ("name", ""),
+        ("name", "Not a slug"),
+        ("name", "a" * 129),
+        ("name", "ünïcode"),
+        ("name", "../etc/passwd"),
+        ("name", 5),
+        ("description", "two\nlines"),
+        ("description", "d" * (validation.MAX_LINE + 1)),
+        ("description", ["a"]),
+        ("body", ""),
+        ("body", "   \n"),
+        ("body", {"text": "x"}),
+        ("body", "b" * (validation.MAX_CONTENT + 1)),
+        ("importance", "1"),
+        ("importance", 1.5),
+        ("importance", True),
+        ("importance", 2**31),
+        ("importance", -(2**40)),
+        ("profile_id", ""),
+        ("profile_id", "with space"),
+        ("profile_id", "x" * 129),
+        ("profile_id", "a\x00b"),
+        ("tenant_id", "other"),
+        ("user_id", "bob"),
+        ("unknown", "field"),
+    ],
+)
+def test_bad_field_is_named_in_the_words_of_the_api(ada: httpx2.Client, field: str, value: object) -> None:
+    problem = assert_problem(ada.post("/v1/memories", json=new_memory() | {field: value}), 422, "invalid_field")
+    assert problem["field"] == field
+    assert field in str(problem["detail"])
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/v1/memories?limit=0", 422, "invalid_field"),
+        ("/v1/memories?limit=101", 422, "invalid_field"),
+        ("/v1/memories?limit=ten", 422, "invalid_field"),
+        ("/v1/memories?sort=random", 422, "invalid_field"),
+        ("/v1/memories?type=goal", 422, "invalid_field"),
+        ("/v1/memories?profile_id=%00", 422, "invalid_field"),
+        ("/v1/memories?profile_id=", 422, "invalid_field"),
+        ("/v1/memories?cursor=abc", 400, "invalid_cursor"),
+        ("/v1/memories?cursor=%F0%9F%92%A9", 400, "invalid_cursor"),
+        ("/v1/memories?cursor=WzEsMiwzXQ", 400, "invalid_cursor"),
+        ("/v1/memories/mem_1", 422, "invalid_id"),
+        ("/v1/memories/nonsense", 422, "invalid_id"),
+        ("/v1/memories/%00", 422, "invalid_id"),
+        (f"/v1/memories/{VALID_ID}x", 422, "invalid_id"),
+        (f"/v1/memories/{VALID_ID}", 404, "not_found"),
+        ("/v1/memories/11111111-2222-3333-4444-555555555555", 404, "not_found"),
+        ("/v1/nothing", 404, "not_found"),
+        ("/%ff%fe", 404, "not_found"),
+    ],
+)
+def test_bad_address_is_refused(ada: httpx2.Client, path: str, status: int, code: str) -> None:
+    assert_problem(ada.get(path), status, code)
+
+
+@pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer x", "Basic abc", "Bearer mst_live_" + "0" * 72])
+def test_request_without_a_valid_key_is_refused(served: Served, authorization: str | None) -> None:
+    headers = {} if authorization is None else {"Authorization": authorization}
+    for method, path in [
+        ("GET", "/v1/memories"),
+        ("POST", "/v1/memories"),
+        ("GET", "/v1/memories/section"),
+        ("GET", f"/v1/memories/{VALID_ID}"),
+        ("PATCH", f"/v1/memories/{VALID_ID}"),
+        ("DELETE", f"/v1/memories/{VALID_ID}"),
+    ]:
+        body = new_memory() if method == "POST" else {"body": "x"} if method == "PATCH" else None
+        response = httpx2.request(method, f"{served.url}{path}", headers=headers, json=body)
+        assert_problem(response, 401, "unauthenticated")
+        assert response.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_other_methods_are_refused_with_those_that_are_taken(ada: httpx2.Client) -> None:
+    response = ada.put("/v1/memories", json={})
+    assert_problem(response, 405, "method_not_allowed")
+    assert response.headers["allow"] == "GET, POST"
+    assert ada.post(f"/v1/memories/{VALID_ID}").headers["allow"] == "DELETE, GET, PATCH"
+
+
+@pytest.mark.parametrize("user", ["with space", "x" * 129, "a\tb", b"\xff\xfe"])
+def test_header_that_names_nobody_is_refused(ada: httpx2.Client, user: str | bytes) -> None:
+    assert_problem(ada.get("/v1/memories", headers={"X-Memorist-User": user}), 422, "invalid_field")
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256])
+def test_bad_idempotency_key_is_refused(ada: httpx2.Client, key: str) -> None:
+    response = ada.post("/v1/memories", json=new_memory(), headers={"Idempotency-Key": key})
+    assert_problem(response, 422, "invalid_field")
+
+
+def test_body_over_the_limit_is_refused_with_and_without_a_length(ada: httpx2.Client) -> None:
+    def chunks() -> Iterator[bytes]:
+        for _ in range(20):
+            yield b"x" * 65_536
+
+    assert_problem(ada.post("/v1/memories", content=b"x" * 1_100_000), 413, "payload_too_large")
+    assert_problem(ada.post("/v1/memories", content=chunks()), 413, "payload_too_large")
+    assert ada.get("/v1/memories").status_code == 200
+
+
+def test_body_of_the_limit_is_read(ada: httpx2.Client) -> None:
+    body = json.dumps(new_memory()).encode()
+    padded = body + b" " * (1_048_576 - len(body))
+    assert ada.post("/v1/memories", content=padded, headers={"Content-Type": "application/json"}).status_code == 201
+
+
+def test_request_id_is_echoed_where_it_is_harmless(ada: httpx2.Client) -> None:
+    assert ada.get("/v1/memories", headers={"X-Request-Id": "abc-1"}).headers["x-request-id"] == "abc-1"
+    hostile = ada.get("/v1/memories", headers={"X-Request-Id": "a b<script>"}).headers["x-request-id"]
+    assert hostile.startswith("req_")
+
+
+def test_garbage_on_the_socket_does_not_hurt_the_next_request(served: Served, ada: httpx2.Client) -> None:
+    host, port = served.url.removeprefix("http://").split(":")
+    for garbage in (b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", b"POST /v1"):
+        with socket.create_connection((host, int(port)), timeout=5) as raw:
+            raw.sendall(garbage)
+    assert ada.get("/v1/memories").status_code == 200
+
+
+def test_database_that_went_away_is_a_503_with_a_code(tmp_path: Path) -> None:
+    with serving(Settings(data=tmp_path, port=0)) as server, server.client("t1") as client:
+        assert client.get("/readyz").status_code == 200
+        server.core.store.close()
+
+        for response in (
+            client.get("/v1/memories"),
+            client.post("/v1/memories", json=new_memory()),
+            client.get("/readyz"),
+        ):
+            assert_problem(response, 503, "store_unavailable")
+        assert client.get("/healthz").status_code == 200
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+FIELDS = st.sampled_from(["type", "name", "description", "body", "importance", "profile_id", "meta", "id"])
+
+
+@hypothesis_settings(max_examples=150)
+@given(changes=st.dictionaries(FIELDS, JSON_VALUES, max_size=4), method=st.sampled_from(["POST", "PATCH"]))
+def test_no_body_ever_breaks_the_server(ada: httpx2.Client, changes: dict[str, object], method: str) -> None:
+    path = "/v1/memories" if method == "POST" else f"/v1/memories/{VALID_ID}"
+    body = json.dumps(new_memory() | changes if method == "POST" else changes).encode("utf-8", "surrogatepass")
+    response = ada.request(method, path, content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code in {200, 201, 400, 403, 404, 409, 422}, response.text
+
+
+@hypothesis_settings(max_examples=150)
+@given(
+    name=st.sampled_from(["limit", "cursor", "profile_id", "type", "sort"]),
+    value=st.text(st.characters(exclude_categories=["Cs"])),
+)
+def test_no_query_ever_breaks_the_server(ada: httpx2.Client, name: str, value: str) -> None:
+    response = ada.get("/v1/memories", params={name: value})
+    assert response.status_code in {200, 400, 422}, response.text

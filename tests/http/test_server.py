@@ -1,0 +1,185 @@
+"""The server as a process: its first start, its refusals, its signals, and several of them on one database."""
+
+import json
+import re
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from memorist import Memorist, Role
+from memorist.surfaces.http.server import is_loopback
+from tests.http.conftest import new_memory
+
+MEMORIST = [sys.executable, "-m", "memorist"]
+
+
+@contextmanager
+def running(data: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server process, ready, and its address."""
+    command = [*MEMORIST, "serve", "--port", "0", "--data", str(data), *arguments]
+    log = (data.parent / f"{data.name}.log").open("a")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        assert process.stdout is not None
+        first_line = process.stdout.readline()
+        found = re.search(r"http://\S+", first_line)
+        assert found, f"the server said {first_line!r}"
+        address = found[0]
+        wait_until_healthy(address)
+        yield process, address
+    finally:
+        process.terminate()
+        process.wait(timeout=40)
+        assert process.stdout is not None
+        process.stdout.close()
+        log.close()
+
+
+def wait_until_healthy(address: str) -> None:
+    transport = httpx2.HTTPTransport(retries=50)
+    with httpx2.Client(transport=transport) as client:
+        assert client.get(f"{address}/healthz", timeout=20).status_code == 200
+
+
+def local_key(data: Path) -> dict[str, str]:
+    return {"Authorization": f"Bearer {(data / 'local.key').read_text().strip()}"}
+
+
+def test_first_start_makes_a_private_key_that_later_starts_keep(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(data) as (process, address):
+        key_file = data / "local.key"
+        assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(data.stat().st_mode) == 0o700
+        created = httpx2.post(f"{address}/v1/memories", json=new_memory(), headers=local_key(data))
+        assert (created.status_code, created.json()["user_id"]) == (201, "local")
+        assert process.poll() is None
+    before = key_file.read_text()
+    with running(data) as (_, address):
+        assert key_file.read_text() == before
+        (row,) = httpx2.get(f"{address}/v1/memories", headers=local_key(data)).json()["data"]
+        assert row["body"] == created.json()["body"]
+
+
+def test_other_address_without_a_key_refuses_to_start(tmp_path: Path) -> None:
+    command = [*MEMORIST, "serve", "--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path / "data")]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=30)
+
+    assert refused.returncode == 2
+    assert "memorist keys create" in refused.stderr
+    assert not (tmp_path / "data" / "local.key").exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("[::1]", True), ("localhost", True),
+     ("0.0.0.0", False), ("::", False), ("192.0.2.1", False), ("example.org", False), ("", False)],
+)  # fmt: skip
+def test_loopback_is_told_from_the_rest(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+
+
+def test_taken_port_is_a_clear_error(tmp_path: Path) -> None:
+    with running(tmp_path / "one") as (_, address):
+        port = address.rsplit(":", 1)[1]
+        command = [*MEMORIST, "serve", "--port", port, "--data", str(tmp_path / "two")]
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert refused.returncode == 2
+    assert "--port" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_log_is_one_json_object_a_line_without_memories_or_keys(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(data) as (_, address):
+        headers = local_key(data)
+        httpx2.post(f"{address}/v1/memories", json=new_memory(body="PRIVATE"), headers=headers)
+        httpx2.get(f"{address}/v1/memories?profile_id=PRIVATE&cursor=bad", headers=headers)
+    lines = [json.loads(line) for line in (tmp_path / "data.log").read_text().splitlines()]
+    requests = [line for line in lines if line["message"] == "request"]
+    assert [(line["method"], line["path"], line["status"]) for line in requests] == [
+        ("POST", "/v1/memories", 201),
+        ("GET", "/v1/memories", 400),
+    ]
+    assert all({"time", "level", "logger", "request_id", "ms"} <= set(line) for line in requests)
+    text = (tmp_path / "data.log").read_text()
+    assert "PRIVATE" not in text
+    assert "mst_live_" not in text
+
+
+def test_termination_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    acknowledged: list[str] = []
+    refusals: list[str] = []
+
+    def write(worker: int, address: str, headers: dict[str, str]) -> None:
+        with httpx2.Client(base_url=address, headers=headers, timeout=30) as client:
+            for number in range(100_000):
+                try:
+                    answer = client.post("/v1/memories", json=new_memory(f"w{worker}n{number}"))
+                except httpx2.TransportError:
+                    return
+                (acknowledged if answer.status_code == 201 else refusals).append(answer.json().get("id", answer.text))
+
+    with running(data) as (process, address):
+        threads = [threading.Thread(target=write, args=(number, address, local_key(data))) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        while len(acknowledged) < 200:
+            assert any(thread.is_alive() for thread in threads)
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        # The signal is passed on once everything is finished, as a shell expects.
+        assert process.wait(timeout=40) in (0, -signal.SIGTERM)
+    assert refusals == []
+    with Memorist.open(data) as m:
+        stored = {json.loads(line)["memory"]["id"] for line in list(m.admin().export())[1:]}
+    assert set(acknowledged) <= stored
+
+
+def test_revocation_reaches_every_process_at_once(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(data) as (_, first), running(data) as (_, second):
+        made = subprocess.run(
+            [*MEMORIST, "keys", "create", "--role", "user", "--user", "ada", "--data", str(data), "--json"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        key = json.loads(made.stdout)
+        headers = {"Authorization": f"Bearer {key['key']}"}
+        assert httpx2.post(f"{first}/v1/memories", json=new_memory(), headers=headers).status_code == 201
+        assert len(httpx2.get(f"{second}/v1/memories", headers=headers).json()["data"]) == 1
+
+        subprocess.run([*MEMORIST, "keys", "revoke", key["id"], "--data", str(data), "--json"], check=True)
+        for address in (first, second):
+            assert httpx2.get(f"{address}/v1/memories", headers=headers).status_code == 401
+
+
+def test_server_works_on_postgres(tmp_path: Path, new_postgres_url: str) -> None:
+    data = tmp_path / "data"
+    with running(data, "--database", new_postgres_url) as (_, address):
+        headers = local_key(data)
+        assert httpx2.post(f"{address}/v1/memories", json=new_memory(), headers=headers).status_code == 201
+        assert httpx2.get(f"{address}/readyz").json() == {"status": "ready"}
+    assert not (data / "memorist.db").exists()
+
+
+def test_missing_database_stops_the_start_with_a_clear_error(tmp_path: Path) -> None:
+    database = "postgresql://nobody@127.0.0.1:9/none"
+    command = [*MEMORIST, "serve", "--port", "0", "--data", str(tmp_path), "--database", database]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 6
+    assert "store_unavailable" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_roles_are_those_of_the_documentation() -> None:
+    assert [role.value for role in Role] == ["admin", "service", "user", "reader"]
