@@ -1,6 +1,5 @@
 """No call of anybody ever shows or changes a row of another tenant or user: random calls against a simple oracle."""
 
-import re
 from dataclasses import dataclass, field, replace
 
 import httpx2
@@ -11,64 +10,7 @@ from hypothesis import strategies as st
 from memorist.model import Role
 from memorist.testing import new_tenant
 from tests.http.conftest import Served
-
-USERS = ["ada", "bob", "eve"]
-AGENTS = ["coder", "finance"]
-MARK = re.compile(r"OWNED-BY\[(?P<tenant>[^/\]]*)/(?P<user>[^/\]]*)/(?P<agent>[^/\]]*)\]")
-
-
-@dataclass(frozen=True)
-class Who:
-    """A credential and whom it acts for, as the oracle sees it."""
-
-    tenant: int
-    role: Role
-    bound_user: str | None
-    bound_agent: str | None
-    header_user: str | None
-    header_agent: str | None
-
-    @property
-    def user(self) -> str | None:
-        return self.header_user or self.bound_user
-
-    @property
-    def agent(self) -> str | None:
-        return self.header_agent or self.bound_agent
-
-    @property
-    def is_allowed(self) -> bool:
-        """Whether this credential may act for those it names."""
-        if self.role in (Role.ADMIN, Role.SERVICE):
-            return True
-        user_is_own = self.header_user in (None, self.bound_user) or (
-            self.role is Role.READER and self.bound_user is None
-        )
-        return user_is_own and (self.bound_agent is None or self.header_agent in (None, self.bound_agent))
-
-    def may_see(self, tenant: int, user: str, agent: str) -> bool:
-        if not self.is_allowed or tenant != self.tenant:
-            return False
-        if self.user is None and self.role is Role.ADMIN:
-            return self.agent is None or agent in ("", self.agent)
-        if user == "":
-            return agent == "" or agent == self.agent
-        return user == self.user and (self.agent is None or agent in ("", self.agent))
-
-    def may_write(self, tenant: int, user: str, agent: str) -> bool:
-        writes = self.role is not Role.READER
-        shared = user == "" and agent == ""
-        return writes and self.may_see(tenant, user, agent) and (not shared or self.role is Role.ADMIN)
-
-
-@st.composite
-def who(draw: st.DrawFn) -> Who:
-    role = draw(st.sampled_from(Role))
-    bound_user = draw(st.sampled_from(USERS if role is Role.USER else [None, *USERS]))
-    maybe_agent = st.sampled_from([None, *AGENTS])
-    maybe_user = st.sampled_from([None, None, *USERS])
-    return Who(draw(st.integers(0, 1)), role, bound_user, draw(maybe_agent), draw(maybe_user), draw(maybe_agent))
-
+from tests.support.isolation import AGENTS, Owned, Who, assert_nothing_leaked, mark, who
 
 CALLS = st.tuples(
     who(),
@@ -83,7 +25,7 @@ class World:
     served: Served
     tenants: list[str] = field(default_factory=lambda: [new_tenant(), new_tenant()])
     keys: dict[tuple[object, ...], str] = field(default_factory=dict)
-    rows: dict[str, tuple[int, str, str]] = field(default_factory=dict)
+    rows: dict[str, Owned] = field(default_factory=dict)
 
     def call(self, client: httpx2.Client, caller: Who, operation: str, number: int, profile: str | None) -> None:
         target = list(self.rows)[number % len(self.rows)] if self.rows else "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
@@ -92,9 +34,9 @@ class World:
         assert response.status_code < 500, response.text
         if operation == "list_profile":
             # Naming a profile is acting as it.
-            self._check_nothing_leaked(replace(caller, header_agent=profile or "default"), response)
+            assert_nothing_leaked(replace(caller, header_agent=profile or "default"), self.tenants, response.text)
         else:
-            self._check_nothing_leaked(caller, response)
+            assert_nothing_leaked(caller, self.tenants, response.text)
         if response.is_success and operation == "create":
             row = response.json()
             owner = (caller.tenant, row["user_id"] or "", row["profile_id"] or "")
@@ -113,8 +55,8 @@ class World:
         if operation == "create":
             # What the row will say of its owner is decided before the server decides whose it is.
             agent = "" if profile is None else (caller.agent or "default") if profile == "absent" else profile
-            mark = f"OWNED-BY[{self.tenants[caller.tenant]}/{caller.user or ''}/{agent}]"
-            fields: dict[str, object] = {"type": "user", "name": f"n{number}", "description": mark, "body": mark}
+            text = mark(self.tenants[caller.tenant], caller.user, agent)
+            fields: dict[str, object] = {"type": "user", "name": f"n{number}", "description": text, "body": text}
             return "POST", "/v1/memories", fields if profile == "absent" else fields | {"profile_id": profile}
         if operation in ("list", "page"):
             return "GET", f"/v1/memories?limit={100 if operation == 'list' else 1}", None
@@ -138,11 +80,6 @@ class World:
         if caller.header_agent:
             headers["X-Memorist-Agent"] = caller.header_agent
         return headers
-
-    def _check_nothing_leaked(self, caller: Who, response: httpx2.Response) -> None:
-        for mark in MARK.finditer(response.text):
-            owner = (self.tenants.index(mark["tenant"]), mark["user"], mark["agent"])
-            assert caller.may_see(*owner), f"{caller} was shown a row of {owner}"
 
 
 @hypothesis_settings(max_examples=45, suppress_health_check=list(HealthCheck))

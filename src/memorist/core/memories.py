@@ -374,9 +374,7 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
             project=after.project,
         )
     )
-    after = replace(
-        after, content_hash=_sha256(after.content), dedup_key=_dedup_key(after, after.id, after.session)
-    )
+    after = replace(after, content_hash=_sha256(after.content), dedup_key=_dedup_key(after, after.id, after.session))
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 

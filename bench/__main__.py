@@ -1,0 +1,51 @@
+"""`python -m bench [NAME …] [--json] [--rows N]`: run the benchmarks and say what was measured.
+
+The exit code is 0 whether or not a target was met: a benchmark informs, and is no test.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+from bench import lists, reads, size, writes
+from bench.results import Results, to_json, to_table
+
+
+def main() -> None:
+    options = _parse()
+    benchmarks: dict[str, Callable[[], Results]] = {
+        "writes": writes.run,
+        "reads": reads.run,
+        "lists": partial(lists.run, rows=options.rows),
+        "size": size.run,
+    }
+    chosen = options.names or list(benchmarks)
+    collected = {}
+    for name in chosen:
+        started = time.perf_counter()
+        results = benchmarks[name]()
+        print(f"{name} took {time.perf_counter() - started:.0f} seconds", file=sys.stderr)
+        collected[name] = to_json(results)
+        if not options.json:
+            print(to_table(name, results), end="\n\n", flush=True)
+    if options.json:
+        print(json.dumps(collected, indent=2, ensure_ascii=False))
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Memorist, as ratios within one run.")
+    names = ("writes", "reads", "lists", "size")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to run, of {', '.join(names)}; without: all")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the large database of `lists`")
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in names:
+            parser.error(f"there is no benchmark {name!r}; there are {', '.join(names)}")
+    return options
+
+
+main()

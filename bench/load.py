@@ -1,0 +1,70 @@
+"""A load generator that costs little: plain sockets, requests encoded once, one in flight for each connection."""
+
+import itertools
+import selectors
+import socket
+import time
+from collections.abc import Iterator, Sequence
+
+CONNECTIONS = 16
+_OK = b"HTTP/1.1 200 "
+_LENGTH = b"content-length: "
+_END_OF_HEAD = b"\r\n\r\n"
+
+
+class _Connection:
+    def __init__(self, port: int, requests: Iterator[bytes]) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._requests = requests
+        self._received = b""
+
+    def send(self) -> None:
+        self.socket.sendall(next(self._requests))
+
+    def receive(self) -> bool:
+        """Take what has come; True where the answer is complete. Raises RuntimeError unless it is a 200."""
+        data = self.socket.recv(65536)
+        if not data:
+            raise RuntimeError("the server closed a connection")
+        self._received += data
+        head = self._received.find(_END_OF_HEAD)
+        if head < 0:
+            return False
+        if not self._received.startswith(_OK):
+            raise RuntimeError(f"the server answered {self._received[:200]!r}")
+        place = self._received.lower().index(_LENGTH) + len(_LENGTH)
+        length = int(self._received[place : self._received.index(b"\r", place)])
+        if len(self._received) < head + len(_END_OF_HEAD) + length:
+            return False
+        self._received = b""
+        return True
+
+
+def burst(port: int, requests: Sequence[bytes], seconds: float) -> float:
+    """Ask over and over for some seconds, on all connections. Returns answers a second."""
+    with selectors.DefaultSelector() as selector:
+        connections = [
+            _Connection(port, itertools.cycle([*requests[first:], *requests[:first]])) for first in range(CONNECTIONS)
+        ]
+        try:
+            for connection in connections:
+                selector.register(connection.socket, selectors.EVENT_READ, connection)
+            return _ask(selector, connections, seconds)
+        finally:
+            for connection in connections:
+                connection.socket.close()
+
+
+def _ask(selector: selectors.BaseSelector, connections: Sequence[_Connection], seconds: float) -> float:
+    answers = 0
+    started = now = time.perf_counter()
+    for connection in connections:
+        connection.send()
+    while now < started + seconds:
+        for key, _ in selector.select():
+            if key.data.receive():
+                answers += 1
+                key.data.send()
+        now = time.perf_counter()
+    return answers / (now - started)

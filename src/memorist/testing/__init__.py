@@ -1,0 +1,30 @@
+"""For authors of other stores: the conformance suite, makers of values, and clocks that tests can move.
+
+    from memorist.testing import StoreConformance
+
+    class TestMyStore(StoreConformance):
+        @pytest.fixture
+        def store(self): ...
+
+It needs pytest, which is not among Memorist's own dependencies.
+"""
+
+import pytest
+
+pytest.register_assert_rewrite("memorist.testing.conformance")
+
+from memorist.testing.clocks import FrozenClock, StepClock  # noqa: E402
+from memorist.testing.conformance import StoreConformance  # noqa: E402
+from memorist.testing.makers import full_memory, make_event, make_key, make_memory, make_record, new_tenant  # noqa: E402
+
+__all__ = [
+    "FrozenClock",
+    "StepClock",
+    "StoreConformance",
+    "full_memory",
+    "make_event",
+    "make_key",
+    "make_memory",
+    "make_record",
+    "new_tenant",
+]

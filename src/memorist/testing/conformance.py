@@ -1,0 +1,808 @@
+"""What every store must do, as tests. Subclass StoreConformance and override its `store` fixture.
+
+The tests make tenants of their own and never assume that the database is empty.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from operator import methodcaller
+from typing import Any
+
+import pytest
+
+from memorist.errors import Conflict, StoreError
+from memorist.model import (
+    ApiKey,
+    Event,
+    IdempotencyRecord,
+    Kind,
+    Memory,
+    Order,
+    Owner,
+    OwnerFilter,
+    Position,
+    Query,
+    Role,
+    Status,
+    Tenant,
+)
+from memorist.ports import Reader, Store, Writer
+from memorist.testing.clocks import START
+from memorist.testing.makers import full_memory, make_event, make_key, make_memory, make_record, new_tenant
+
+EVERYBODY = OwnerFilter(any_user=True, any_agent=True)
+
+TEXTS = [
+    "plain",
+    "quotes ' \" ` and -- comments; DROP TABLE memories; :tenant %(tenant)s %s ?1 $1 {memory_columns}",
+    'NEAR("a b", 3) AND NOT col:x* OR ^y " (',
+    "\u202eright to left\u202c עברית العربية",
+    "e\u0301 é ﬁ ẞ İ ı 𝔘𝔫𝔦𝔠𝔬𝔡𝔢",
+    "🧠" * 10_000,
+    "\u200b\ufeff\u00a0 invisible",
+    "tab\tnewline\ncarriage\rvertical\v\x01\x1f\x7f",
+    "\\x00 \\u0000 \\N {}",
+    "a-b-c_d.e@f.example/g?h=i " * 500,
+]
+
+
+class StoreConformance:
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        """An open, migrated store. Override this one."""
+        raise NotImplementedError("override the fixture `store` with the store to be tested")
+
+    @pytest.fixture
+    def tenant(self, store: Store) -> str:
+        return _create_tenant(store)
+
+    @pytest.fixture
+    def neighbour(self, store: Store) -> str:
+        """Another tenant, which must notice nothing."""
+        return _create_tenant(store)
+
+    # Transactions
+
+    def test_write_returns_what_the_work_returned(self, store: Store, tenant: str) -> None:
+        assert store.write(tenant, lambda tx: ["anything", tx is not None]) == ["anything", True]
+
+    def test_read_returns_what_the_work_returned(self, store: Store, tenant: str) -> None:
+        assert store.read(tenant, lambda tx: ["anything", tx is not None]) == ["anything", True]
+
+    def test_written_memory_is_there_for_the_next_reader(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+
+    def test_work_sees_its_own_writes(self, store: Store, tenant: str) -> None:
+        memory = make_memory(tenant)
+
+        def work(tx: Writer) -> Memory | None:
+            tx.insert_memory(memory)
+            return tx.get_memory(memory.id)
+
+        assert store.write(tenant, work) == memory
+
+    @pytest.mark.parametrize("error", [RuntimeError("stop"), Conflict("stop"), KeyError("stop")])
+    def test_failed_work_writes_nothing_and_raises_its_own_error(
+        self, store: Store, tenant: str, error: Exception
+    ) -> None:
+        memory = make_memory(tenant)
+
+        def work(tx: Writer) -> None:
+            tx.insert_memory(memory)
+            tx.append_events([make_event(memory)])
+            tx.insert_key(make_key(tenant))
+            raise error
+
+        with pytest.raises(type(error), match="stop") as caught:
+            store.write(tenant, work)
+        assert caught.value is error
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) is None
+        assert store.read(tenant, lambda tx: tx.list_events([memory.id])) == []
+        assert store.read(tenant, lambda tx: tx.list_keys()) == []
+
+    def test_store_works_on_after_failed_work(self, store: Store, tenant: str) -> None:
+        for _ in range(30):  # More often than any pool has connections.
+            with pytest.raises(RuntimeError):
+                store.write(tenant, _stop)
+            with pytest.raises(RuntimeError):
+                store.read(tenant, _stop)
+        _insert(store, make_memory(tenant))
+
+    def test_reader_sees_one_moment(self, store: Store, tenant: str) -> None:
+        memory = make_memory(tenant)
+
+        def work(tx: Reader) -> tuple[Memory | None, Memory | None]:
+            before = tx.get_memory(memory.id)
+            _in_thread(lambda: _insert(store, memory))
+            return before, tx.get_memory(memory.id)
+
+        assert store.read(tenant, work) == (None, None)
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+
+    def test_many_threads_lose_nothing(self, store: Store, tenant: str) -> None:
+        memories = [make_memory(tenant) for _ in range(64)]
+        with ThreadPoolExecutor(16) as threads:
+            list(threads.map(lambda memory: _insert(store, memory), memories))
+        found = store.read(tenant, lambda tx: tx.get_memories([memory.id for memory in memories]))
+        assert sorted(found, key=_by_id) == sorted(memories, key=_by_id)
+
+    # One memory
+
+    def test_every_field_comes_back_as_written(self, store: Store, tenant: str) -> None:
+        memory = full_memory(tenant)
+        _insert(store, memory)
+        found = store.read(tenant, lambda tx: tx.get_memory(memory.id))
+        assert found == memory
+        assert isinstance(found.kind, Kind)
+        assert isinstance(found.status, Status)
+        assert found.created_at.tzinfo is UTC
+
+    def test_absent_fields_come_back_absent(self, store: Store, tenant: str) -> None:
+        memory = make_memory(tenant, owner=Owner())
+        _insert(store, memory)
+        found = store.read(tenant, lambda tx: tx.get_memory(memory.id))
+        assert found == memory
+
+    @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+    def test_any_text_comes_back_as_written(self, store: Store, tenant: str, text: str) -> None:
+        memory = make_memory(
+            tenant,
+            content=text,
+            excerpt=text,
+            description=text,
+            project=text[:500],
+            meta={text[:500]: text},
+            owner=Owner(text[:100], text[:100]),
+        )
+        event = make_event(memory, payload={"text": text}, actor=text)
+        _insert(store, memory, event)
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+        (found,) = store.read(tenant, lambda tx: tx.list_events([memory.id]))
+        assert (found.payload, found.actor) == (event.payload, event.actor)
+        query = Query((OwnerFilter(text[:100], text[:100]),), project=text[:500])
+        assert store.read(tenant, lambda tx: tx.list_memories(query, START)) == [memory]
+
+    @pytest.mark.parametrize(
+        "moment",
+        [
+            datetime(1, 1, 1, tzinfo=UTC),
+            datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+            datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        ],
+    )
+    def test_any_time_comes_back_to_the_microsecond(self, store: Store, tenant: str, moment: datetime) -> None:
+        memory = make_memory(tenant, event_time=moment, created_at=moment)
+        _insert(store, memory)
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+
+    def test_unknown_id_is_none(self, store: Store, tenant: str) -> None:
+        assert store.read(tenant, lambda tx: tx.get_memory(make_memory(tenant).id)) is None
+
+    def test_get_memories_gives_those_that_exist(self, store: Store, tenant: str) -> None:
+        here = [_insert(store, make_memory(tenant)) for _ in range(3)]
+        wanted = [here[2].id, make_memory(tenant).id, here[0].id, here[0].id]
+        found = store.read(tenant, lambda tx: tx.get_memories(wanted))
+        assert sorted(found, key=_by_id) == sorted([here[0], here[2]], key=_by_id)
+
+    def test_get_memories_of_nothing_is_nothing(self, store: Store, tenant: str) -> None:
+        _insert(store, make_memory(tenant))
+        assert store.read(tenant, lambda tx: tx.get_memories([])) == []
+
+    def test_get_memories_takes_a_thousand_ids(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        ids = [make_memory(tenant).id for _ in range(1000)] + [memory.id]
+        assert store.read(tenant, lambda tx: tx.get_memories(ids)) == [memory]
+
+    # Inserting
+
+    def test_second_insert_of_an_id_writes_nothing(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        twin = make_memory(tenant, id=memory.id, content="other")
+        assert store.write(tenant, lambda tx: tx.insert_memory(twin)) is False
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+
+    def test_active_text_exists_once_an_owner(self, store: Store, tenant: str) -> None:
+        first = _insert(store, make_memory(tenant, dedup_key="same"))
+        assert store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant, dedup_key="same"))) is False
+        for owner in (Owner("bob"), Owner("ada", "coder"), Owner(None, "coder"), Owner()):
+            _insert(store, make_memory(tenant, dedup_key="same", owner=owner))
+        assert store.read(tenant, lambda tx: tx.find_duplicate("ada", None, "same")) == first
+
+    def test_active_name_exists_once_an_owner(self, store: Store, tenant: str) -> None:
+        first = _insert(store, make_memory(tenant, name="deploy"))
+        assert store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant, name="deploy"))) is False
+        for owner in (Owner("bob"), Owner("ada", "coder"), Owner(None, "coder"), Owner()):
+            _insert(store, make_memory(tenant, name="deploy", owner=owner))
+        assert store.read(tenant, lambda tx: tx.find_named("ada", None, "deploy")) == first
+
+    def test_memories_without_a_name_do_not_clash(self, store: Store, tenant: str) -> None:
+        _insert(store, make_memory(tenant))
+        _insert(store, make_memory(tenant))
+        assert store.read(tenant, lambda tx: tx.find_named("ada", None, "")) is None
+
+    @pytest.mark.parametrize("status", [status for status in Status if status is not Status.ACTIVE])
+    def test_inactive_memory_blocks_neither_name_nor_text(self, store: Store, tenant: str, status: Status) -> None:
+        _insert(store, make_memory(tenant, name="deploy", dedup_key="same", status=status))
+        assert store.read(tenant, lambda tx: tx.find_named("ada", None, "deploy")) is None
+        assert store.read(tenant, lambda tx: tx.find_duplicate("ada", None, "same")) is None
+        _insert(store, make_memory(tenant, name="deploy", dedup_key="same"))
+
+    def test_find_named_wants_exactly_that_owner(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant, name="deploy", owner=Owner("ada", "coder")))
+        found = [
+            _find_named(store, tenant, *owner)
+            for owner in (("ada", "coder"), ("ada", None), (None, "coder"), (None, None), ("bob", "coder"))
+        ]
+        assert found == [memory, None, None, None, None]
+
+    def test_find_duplicate_wants_exactly_that_owner(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant, dedup_key="same", owner=Owner(None, "coder")))
+        found = [
+            _find_duplicate(store, tenant, *owner)
+            for owner in ((None, "coder"), ("ada", "coder"), (None, None), (None, "other"))
+        ]
+        assert found == [memory, None, None, None]
+
+    def test_one_of_many_concurrent_equal_inserts_wins(self, store: Store, tenant: str) -> None:
+        def insert(_: int) -> bool:
+            memory = make_memory(tenant, dedup_key="same")
+            return store.write(tenant, lambda tx: tx.insert_memory(memory))
+
+        with ThreadPoolExecutor(16) as threads:
+            assert sum(threads.map(insert, range(48))) == 1
+
+    # Replacing
+
+    def test_replace_changes_every_field_but_identity_and_reads(self, store: Store, tenant: str) -> None:
+        before = _insert(store, make_memory(tenant, access_count=3, last_accessed_at=START))
+        after = replace(
+            full_memory(tenant), id=before.id, created_at=before.created_at, access_count=99, last_accessed_at=None
+        )
+        assert store.write(tenant, lambda tx: tx.replace_memory(after, before.updated_at)) is True
+        found = store.read(tenant, lambda tx: tx.get_memory(before.id))
+        assert found == replace(after, access_count=3, last_accessed_at=START)
+
+    def test_replace_of_a_changed_memory_does_nothing(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        newer = replace(memory, content="newer", updated_at=START + timedelta(microseconds=1))
+        assert store.write(tenant, lambda tx: tx.replace_memory(newer, memory.updated_at)) is True
+        lost = replace(memory, content="lost", updated_at=START + timedelta(microseconds=2))
+        assert store.write(tenant, lambda tx: tx.replace_memory(lost, memory.updated_at)) is False
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == newer
+
+    def test_replace_of_a_missing_memory_does_nothing(self, store: Store, tenant: str) -> None:
+        memory = make_memory(tenant)
+        assert store.write(tenant, lambda tx: tx.replace_memory(memory, memory.updated_at)) is False
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) is None
+
+    @pytest.mark.parametrize("clash", [{"name": "deploy"}, {"dedup_key": "same"}])
+    def test_replace_with_another_memorys_name_or_text_conflicts(
+        self, store: Store, tenant: str, clash: dict[str, Any]
+    ) -> None:
+        _insert(store, make_memory(tenant, **clash))
+        memory = _insert(store, make_memory(tenant))
+        with pytest.raises(Conflict):
+            store.write(tenant, lambda tx: tx.replace_memory(replace(memory, **clash), memory.updated_at))
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+
+    def test_one_of_many_concurrent_replacements_wins(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+
+        def change(number: int) -> bool:
+            after = replace(memory, importance=number, updated_at=START + timedelta(seconds=number))
+            return store.write(tenant, lambda tx: tx.replace_memory(after, memory.updated_at))
+
+        with ThreadPoolExecutor(16) as threads:
+            assert sum(threads.map(change, range(1, 33))) == 1
+
+    # Counting reads
+
+    def test_accesses_add_up(self, store: Store, tenant: str) -> None:
+        one, two = _insert(store, make_memory(tenant)), _insert(store, make_memory(tenant))
+        later = START + timedelta(seconds=1)
+        store.write(tenant, lambda tx: tx.add_accesses({one.id: (2, START), two.id: (1, START)}))
+        store.write(tenant, lambda tx: tx.add_accesses({one.id: (3, later)}))
+        found = store.read(tenant, lambda tx: [tx.get_memory(one.id), tx.get_memory(two.id)])
+        assert found == [
+            replace(one, access_count=5, last_accessed_at=later),
+            replace(two, access_count=1, last_accessed_at=START),
+        ]
+
+    def test_accesses_that_arrive_late_count_but_do_not_turn_time_back(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        later = START + timedelta(seconds=1)
+        store.write(tenant, lambda tx: tx.add_accesses({memory.id: (1, later)}))
+        store.write(tenant, lambda tx: tx.add_accesses({memory.id: (4, START)}))
+        found = store.read(tenant, lambda tx: tx.get_memory(memory.id))
+        assert found == replace(memory, access_count=5, last_accessed_at=later)
+
+    def test_accesses_of_missing_memories_and_none_at_all_do_nothing(self, store: Store, tenant: str) -> None:
+        store.write(tenant, lambda tx: tx.add_accesses({}))
+        store.write(tenant, lambda tx: tx.add_accesses({make_memory(tenant).id: (1, START)}))
+        assert store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 10)) == []
+
+    # Listing
+
+    def test_list_is_newest_first_and_by_id_within_a_moment(self, store: Store, tenant: str) -> None:
+        memories = _insert_series(store, tenant, 6, same_time_every=3)
+        expected = sorted(memories, key=lambda memory: (memory.created_at, memory.id), reverse=True)
+        assert _list(store, tenant) == expected
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 100])
+    @pytest.mark.parametrize("order", list(Order))
+    @pytest.mark.parametrize("owners", ["one slice", "many slices"])
+    def test_pages_join_to_the_whole_list(
+        self, store: Store, tenant: str, size: int, order: Order, owners: str
+    ) -> None:
+        memories = _insert_series(store, tenant, 9, same_time_every=3)
+        slices = (
+            (EVERYBODY,)
+            if owners == "one slice"
+            else (
+                OwnerFilter("ada", any_agent=True),
+                OwnerFilter("bob", any_agent=True),
+                OwnerFilter(None, any_agent=True),
+            )
+        )
+        pages, after = [], None
+        while True:
+            page = _list(store, tenant, owners=slices, order=order, named=True, limit=size, after=after)
+            assert len(page) <= size
+            if not page:
+                break
+            pages += page
+            after = Position(page[-1].created_at, page[-1].id, page[-1].importance)
+        keys: dict[Order, Callable[[Memory], Any]] = {
+            Order.NEWEST: lambda memory: (memory.created_at, memory.id),
+            Order.IMPORTANCE: lambda memory: (memory.importance, memory.created_at, memory.id),
+        }
+        assert pages == sorted(memories, key=keys[order], reverse=True)
+
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            {"kind": Kind.CHAT_MESSAGE},
+            {"category": "goal"},
+            {"project": "shop"},
+            {"session": "s1"},
+            {"status": Status.ARCHIVED},
+        ],
+        ids=lambda filters: next(iter(filters)),
+    )
+    @pytest.mark.parametrize("breadth", [EVERYBODY, OwnerFilter("ada")], ids=["tenant", "user"])
+    def test_filter_leaves_out_everything_else(
+        self, store: Store, tenant: str, filters: dict[str, Any], breadth: OwnerFilter
+    ) -> None:
+        wanted = _insert(store, make_memory(tenant, **filters))
+        _insert(store, make_memory(tenant))
+        assert _list(store, tenant, owners=(breadth,), **filters) == [wanted]
+
+    @pytest.mark.parametrize("order", list(Order))
+    @pytest.mark.parametrize("breadth", [EVERYBODY, OwnerFilter("ada")], ids=["tenant", "user"])
+    def test_named_list_leaves_out_memories_without_a_name(
+        self, store: Store, tenant: str, order: Order, breadth: OwnerFilter
+    ) -> None:
+        named = _insert(store, make_memory(tenant, name="deploy"))
+        _insert(store, make_memory(tenant))
+        assert _list(store, tenant, owners=(breadth,), named=True, order=order) == [named]
+
+    def test_list_leaves_out_what_is_past_its_expiry(self, store: Store, tenant: str) -> None:
+        _insert(store, make_memory(tenant, expires_at=START))
+        alive = _insert(store, make_memory(tenant, expires_at=START + timedelta(microseconds=1)))
+        assert _list(store, tenant) == [alive]
+
+    @pytest.mark.parametrize(
+        ("owner", "seen"),
+        [
+            (OwnerFilter(), {"tenant"}),
+            (OwnerFilter("ada"), {"ada"}),
+            (OwnerFilter("ada", "coder"), {"ada+coder"}),
+            (OwnerFilter(None, "coder"), {"coder"}),
+            (OwnerFilter("ada", any_agent=True), {"ada", "ada+coder"}),
+            (OwnerFilter(None, any_agent=True), {"tenant", "coder"}),
+            (OwnerFilter(agent="coder", any_user=True), {"coder", "ada+coder"}),
+            (OwnerFilter(any_user=True), {"tenant", "ada", "bob"}),
+            (EVERYBODY, {"tenant", "ada", "bob", "ada+coder", "coder"}),
+            (OwnerFilter("nobody"), set()),
+        ],
+    )
+    def test_slice_of_owners_is_exact(self, store: Store, tenant: str, owner: OwnerFilter, seen: set[str]) -> None:
+        owners = {
+            "tenant": Owner(),
+            "ada": Owner("ada"),
+            "bob": Owner("bob"),
+            "ada+coder": Owner("ada", "coder"),
+            "coder": Owner(None, "coder"),
+        }
+        rows = {label: _insert(store, make_memory(tenant, owner=whose)) for label, whose in owners.items()}
+        expected = {rows[label].id for label in seen}
+        assert {memory.id for memory in _list(store, tenant, owners=(owner,))} == expected
+        scanned = store.read(tenant, lambda tx: tx.scan_memories(owner, "", 100))
+        assert {memory.id for memory in scanned} == expected
+
+    def test_scan_gives_every_status_in_id_order_in_pieces(self, store: Store, tenant: str) -> None:
+        memories = [
+            _insert(store, make_memory(tenant, status=status, expires_at=START)) for status in Status for _ in range(2)
+        ]
+        found: list[Memory] = []
+        after = ""
+        while piece := _scan(store, tenant, after, 3):
+            assert len(piece) <= 3
+            found += piece
+            after = piece[-1].id
+        assert found == sorted(memories, key=_by_id)
+
+    # Events
+
+    def test_events_come_back_in_the_order_they_were_written(self, store: Store, tenant: str) -> None:
+        one, two = make_memory(tenant), make_memory(tenant)
+        _insert(store, one, make_event(one, actor="ada", payload={"n": 1}))
+        _insert(store, two, make_event(two))
+        # The order is the database's, not that of the clock.
+        earlier = START - timedelta(days=1)
+        store.write(tenant, lambda tx: tx.append_events([make_event(one, "updated", created_at=earlier)]))
+        store.write(tenant, lambda tx: tx.append_events([make_event(two, "deleted"), make_event(one, "deleted")]))
+        events = store.read(tenant, lambda tx: tx.list_events([one.id]))
+        assert [event.event_type for event in events] == ["created", "updated", "deleted"]
+        assert replace(events[0], seq=0) == make_event(one, actor="ada", payload={"n": 1})
+        both = store.read(tenant, lambda tx: tx.list_events([two.id, one.id]))
+        assert [event.event_type for event in both] == ["created", "created", "updated", "deleted", "deleted"]
+        assert [event.seq for event in both] == sorted({event.seq for event in both})
+
+    def test_events_of_nothing_are_none(self, store: Store, tenant: str) -> None:
+        store.write(tenant, lambda tx: tx.append_events([]))
+        assert store.read(tenant, lambda tx: tx.list_events([])) == []
+        assert store.read(tenant, lambda tx: tx.list_events([make_memory(tenant).id])) == []
+
+    # Erasing
+
+    def test_erased_memory_leaves_neither_row_nor_events(self, store: Store, tenant: str) -> None:
+        gone, stays = make_memory(tenant), make_memory(tenant)
+        for memory in (gone, stays):
+            _insert(store, memory, make_event(memory))
+        assert store.write(tenant, lambda tx: tx.erase_memories([gone.id, make_memory(tenant).id])) == 1
+        assert store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 10)) == [stays]
+        assert store.read(tenant, lambda tx: tx.list_events([gone.id])) == []
+        assert len(store.read(tenant, lambda tx: tx.list_events([stays.id]))) == 1
+
+    def test_erasing_nothing_erases_nothing(self, store: Store, tenant: str) -> None:
+        _insert(store, make_memory(tenant))
+        assert store.write(tenant, lambda tx: tx.erase_memories([])) == 0
+        assert len(store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 10))) == 1
+
+    # Remembered requests
+
+    def test_remembered_request_comes_back_as_written(self, store: Store, tenant: str) -> None:
+        for record in (make_record(), make_record(user=None, response="ответ 🚀" * 1000)):
+            assert _save(store, tenant, record) is True
+            assert _find_record(store, tenant, record) == record
+
+    def test_request_is_found_by_all_three_parts_only(self, store: Store, tenant: str) -> None:
+        record = make_record()
+        store.write(tenant, lambda tx: tx.insert_idempotency(record))
+        others = [replace(record, principal="other"), replace(record, route="other"), replace(record, key="other")]
+        assert [_find_record(store, tenant, other) for other in others] == [None] * 3
+
+    def test_taken_key_is_not_written_again(self, store: Store, tenant: str) -> None:
+        record = make_record()
+        store.write(tenant, lambda tx: tx.insert_idempotency(record))
+        other = replace(record, response="{}")
+        assert store.write(tenant, lambda tx: tx.insert_idempotency(other)) is False
+        found = store.read(tenant, lambda tx: tx.find_idempotency(record.principal, record.route, record.key))
+        assert found == record
+
+    def test_expired_requests_are_dropped_and_others_stay(self, store: Store, tenant: str) -> None:
+        expired = make_record(expires_at=START)
+        alive = make_record(expires_at=START + timedelta(microseconds=1))
+        for record in (expired, alive):
+            _save(store, tenant, record)
+        assert store.write(tenant, lambda tx: tx.drop_expired_idempotency(START)) == 1
+        assert _find_record(store, tenant, expired) is None
+        assert _find_record(store, tenant, alive) == alive
+
+    def test_erasing_a_users_answers_leaves_those_of_other_users(self, store: Store, tenant: str) -> None:
+        ada, bob = make_record(), make_record(user="bob")
+        for record in (ada, bob):
+            _save(store, tenant, record)
+        assert store.write(tenant, lambda tx: tx.erase_idempotency("ada")) == 1
+        assert _find_record(store, tenant, ada) is None
+        assert _find_record(store, tenant, bob) == bob
+
+    def test_erasing_a_users_answers_takes_those_given_on_behalf_of_nobody(self, store: Store, tenant: str) -> None:
+        # An admin that acts for nobody may have been answered with that user's memories.
+        record = make_record(principal="admin", user=None)
+        store.write(tenant, lambda tx: tx.insert_idempotency(record))
+        assert store.write(tenant, lambda tx: tx.erase_idempotency("ada")) == 1
+        assert _find_record(store, tenant, record) is None
+
+    def test_erasing_everybodys_answers_leaves_none(self, store: Store, tenant: str) -> None:
+        records = [make_record(), make_record(user="bob"), make_record(user=None)]
+        for record in records:
+            _save(store, tenant, record)
+        assert store.write(tenant, lambda tx: tx.erase_idempotency(None)) == 3
+        assert [_find_record(store, tenant, record) for record in records] == [None] * 3
+
+    # Tenants and keys
+
+    def test_tenant_is_created_once(self, store: Store) -> None:
+        tenant = Tenant(new_tenant(), START)
+        assert store.create_tenant(tenant) is True
+        assert store.create_tenant(Tenant(tenant.id, START + timedelta(days=1))) is False
+        assert [found for found in store.list_tenants() if found.id == tenant.id] == [tenant]
+
+    def test_tenants_are_listed_oldest_first(self, store: Store) -> None:
+        older, newer = new_tenant(), new_tenant()
+        store.create_tenant(Tenant(newer, START + timedelta(seconds=1)))
+        store.create_tenant(Tenant(older, START))
+        ids = [tenant.id for tenant in store.list_tenants()]
+        assert ids.index(older) < ids.index(newer)
+
+    @pytest.mark.parametrize("role", list(Role))
+    def test_key_is_found_by_its_hash(self, store: Store, tenant: str, role: Role) -> None:
+        bare = make_key(tenant, role=role, user=None)
+        full = make_key(tenant, role=role, agent="coder", label="laptop", last_used_at=START, revoked_at=START)
+        for key in (bare, full):
+            _add_key(store, key)
+            assert store.find_key(key.secret_hash) == key
+        assert store.has_keys()
+
+    def test_unknown_hash_is_no_key(self, store: Store, tenant: str) -> None:
+        assert store.find_key(make_key(tenant).secret_hash) is None
+
+    def test_keys_are_listed_oldest_first(self, store: Store, tenant: str) -> None:
+        newer = make_key(tenant, created_at=START + timedelta(seconds=1))
+        older = make_key(tenant)
+        for key in (newer, older):
+            _add_key(store, key)
+        assert store.read(tenant, lambda tx: tx.list_keys()) == [older, newer]
+
+    def test_second_key_with_the_same_hash_conflicts(self, store: Store, tenant: str) -> None:
+        key = make_key(tenant)
+        store.write(tenant, lambda tx: tx.insert_key(key))
+        twin = make_key(tenant, secret_hash=key.secret_hash)
+        with pytest.raises(Conflict):
+            store.write(tenant, lambda tx: tx.insert_key(twin))
+
+    def test_key_is_revoked_once(self, store: Store, tenant: str) -> None:
+        key = make_key(tenant)
+        store.write(tenant, lambda tx: tx.insert_key(key))
+        later = START + timedelta(seconds=1)
+        assert store.write(tenant, lambda tx: tx.revoke_key(key.id, START)) is True
+        assert store.write(tenant, lambda tx: tx.revoke_key(key.id, later)) is False
+        assert store.write(tenant, lambda tx: tx.revoke_key(make_key(tenant).id, START)) is False
+        assert store.find_key(key.secret_hash) == replace(key, revoked_at=START)
+
+    def test_last_use_of_a_key_moves_forward_only(self, store: Store, tenant: str) -> None:
+        key = make_key(tenant)
+        store.write(tenant, lambda tx: tx.insert_key(key))
+        for at in (START, START + timedelta(seconds=5), START + timedelta(seconds=1)):
+            store.write(tenant, methodcaller("touch_keys", {key.id: at, make_key(tenant).id: at}))
+        store.write(tenant, lambda tx: tx.touch_keys({}))
+        assert store.find_key(key.secret_hash) == replace(key, last_used_at=START + timedelta(seconds=5))
+
+    # One tenant sees nothing of another
+
+    def test_neighbour_reads_nothing(self, store: Store, tenant: str, neighbour: str) -> None:
+        memory = make_memory(tenant, name="deploy", dedup_key="same")
+        record = make_record()
+        _insert(store, memory, make_event(memory))
+        _save(store, tenant, record)
+        _add_key(store, make_key(tenant))
+
+        def snoop(tx: Reader) -> list[Any]:
+            return [
+                tx.get_memory(memory.id),
+                tx.find_named("ada", None, "deploy"),
+                tx.find_duplicate("ada", None, "same"),
+                tx.find_idempotency(record.principal, record.route, record.key),
+                *tx.get_memories([memory.id]),
+                *tx.list_memories(Query((EVERYBODY,)), START),
+                *tx.scan_memories(EVERYBODY, "", 10),
+                *tx.list_events([memory.id]),
+                *tx.list_keys(),
+            ]
+
+        assert store.read(neighbour, snoop) == [None] * 4
+        assert store.write(neighbour, snoop) == [None] * 4
+
+    def test_neighbour_changes_nothing(self, store: Store, tenant: str, neighbour: str) -> None:
+        memory, key, record = make_memory(tenant), make_key(tenant), make_record()
+        _insert(store, memory, make_event(memory))
+        _save(store, tenant, record)
+        _add_key(store, key)
+
+        def vandalise(tx: Writer) -> list[Any]:
+            tx.add_accesses({memory.id: (1, START)})
+            tx.touch_keys({key.id: START})
+            return [
+                tx.replace_memory(replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
+                tx.erase_memories([memory.id]),
+                tx.drop_expired_idempotency(START + timedelta(days=999)),
+                tx.erase_idempotency(None),
+                tx.erase_idempotency("ada"),
+                tx.revoke_key(key.id, START),
+            ]
+
+        assert not any(store.write(neighbour, vandalise))
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+        assert len(store.read(tenant, lambda tx: tx.list_events([memory.id]))) == 1
+        assert _find_record(store, tenant, record) == record
+        assert store.find_key(key.secret_hash) == key
+
+    def test_neighbours_share_ids_names_texts_and_requests_without_clashing(
+        self, store: Store, tenant: str, neighbour: str
+    ) -> None:
+        memory, record = make_memory(tenant, name="deploy", dedup_key="same"), make_record()
+        twin = replace(memory, tenant=neighbour)
+        _insert(store, memory)
+        _insert(store, twin)
+        for whose in (tenant, neighbour):
+            assert store.write(whose, lambda tx: tx.insert_idempotency(record)) is True
+        store.write(neighbour, lambda tx: tx.erase_memories([memory.id]))
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+
+    def test_memory_is_stored_under_the_transactions_tenant(self, store: Store, tenant: str, neighbour: str) -> None:
+        memory = make_memory(neighbour)
+        assert store.write(tenant, lambda tx: tx.insert_memory(memory)) is True
+        assert store.read(neighbour, lambda tx: tx.get_memory(memory.id)) is None
+        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == replace(memory, tenant=tenant)
+
+    def test_tenants_working_at_once_stay_apart(self, store: Store, tenant: str, neighbour: str) -> None:
+        def work(number: int) -> bool:
+            whose = (tenant, neighbour)[number % 2]
+            memory = _insert(store, make_memory(whose, importance=number))
+            seen = store.read(whose, lambda tx: tx.list_memories(Query((EVERYBODY,), limit=100), START))
+            return memory in seen and all(row.tenant == whose and row.importance % 2 == number % 2 for row in seen)
+
+        with ThreadPoolExecutor(8) as threads:
+            assert all(threads.map(work, range(64)))
+
+    # Upkeep
+
+    def test_ping_of_an_open_store_is_silent(self, store: Store) -> None:
+        store.ping()
+
+    @pytest.mark.parametrize("thorough", [True, False])
+    def test_check_of_whole_memories_finds_nothing(self, store: Store, tenant: str, thorough: bool) -> None:
+        memory = make_memory(tenant)
+        _insert(store, memory, make_event(memory), make_event(memory, "updated"))
+        assert _finding(store, tenant, thorough) == "ok"
+
+    def test_check_finds_a_memory_without_its_created_event(self, store: Store, tenant: str) -> None:
+        _insert(store, make_memory(tenant))
+        assert _finding(store, tenant, True) != "ok"
+
+    def test_check_finds_events_of_no_memory(self, store: Store, tenant: str) -> None:
+        store.write(tenant, lambda tx: tx.append_events([make_event(make_memory(tenant), "deleted")]))
+        assert _finding(store, tenant, True) != "ok"
+
+    def test_erased_memories_leave_a_whole_store(self, store: Store, tenant: str) -> None:
+        memories = [make_memory(tenant) for _ in range(3)]
+        for memory in memories:
+            _insert(store, memory, make_event(memory))
+        store.write(tenant, lambda tx: tx.erase_memories([memory.id for memory in memories[:2]]))
+        store.checkpoint()
+        assert _finding(store, tenant, True) == "ok"
+
+    def test_upkeep_beside_writers_harms_nobody(self, store: Store, tenant: str) -> None:
+        stop = threading.Event()
+
+        def keep_up() -> None:
+            while not stop.is_set():
+                store.checkpoint()
+                assert _finding(store, tenant, False) == "ok"
+
+        def write(_: int) -> None:
+            memory = make_memory(tenant)
+            _insert(store, memory, make_event(memory))
+
+        with ThreadPoolExecutor(5) as threads:
+            upkeep = threads.submit(keep_up)
+            try:
+                list(threads.map(write, range(60)))
+            finally:
+                stop.set()
+            upkeep.result()
+        assert len(store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 100))) == 60
+
+    def test_closed_store_refuses_everything(self, store: Store, tenant: str) -> None:
+        store.close()
+        calls: list[Callable[[], Any]] = [
+            store.ping,
+            store.list_tenants,
+            lambda: store.read(tenant, lambda tx: tx.list_keys()),
+            lambda: store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant))),
+        ]
+        for call in calls:
+            with pytest.raises(StoreError):
+                call()
+
+    def test_closing_twice_is_harmless(self, store: Store) -> None:
+        store.close()
+        store.close()
+
+
+def _create_tenant(store: Store) -> str:
+    tenant = new_tenant()
+    assert store.create_tenant(Tenant(tenant, START))
+    return tenant
+
+
+def _insert(store: Store, memory: Memory, *events: Event) -> Memory:
+    def work(tx: Writer) -> bool:
+        inserted = tx.insert_memory(memory)
+        tx.append_events(events)
+        return inserted
+
+    assert store.write(memory.tenant, work) is True
+    return memory
+
+
+def _insert_series(store: Store, tenant: str, count: int, *, same_time_every: int) -> list[Memory]:
+    """Named memories of several owners, groups of which share a time, and others an importance."""
+    owners = (Owner("ada"), Owner("bob", "coder"), Owner())
+    return [
+        _insert(
+            store,
+            make_memory(
+                tenant,
+                name=f"name-{number}",
+                owner=owners[number % 3],
+                importance=number % 2,
+                created_at=START + timedelta(seconds=number // same_time_every),
+            ),
+        )
+        for number in range(count)
+    ]
+
+
+def _list(store: Store, tenant: str, *, owners: tuple[OwnerFilter, ...] = (EVERYBODY,), **fields: Any) -> list[Memory]:
+    query = Query(owners, **({"limit": 100} | fields))
+    return store.read(tenant, lambda tx: tx.list_memories(query, START))
+
+
+def _save(store: Store, tenant: str, record: IdempotencyRecord) -> bool:
+    return store.write(tenant, lambda tx: tx.insert_idempotency(record))
+
+
+def _add_key(store: Store, key: ApiKey) -> None:
+    store.write(key.tenant, lambda tx: tx.insert_key(key))
+
+
+def _find_named(store: Store, tenant: str, user: str | None, agent: str | None) -> Memory | None:
+    return store.read(tenant, lambda tx: tx.find_named(user, agent, "deploy"))
+
+
+def _find_duplicate(store: Store, tenant: str, user: str | None, agent: str | None) -> Memory | None:
+    return store.read(tenant, lambda tx: tx.find_duplicate(user, agent, "same"))
+
+
+def _scan(store: Store, tenant: str, after: str, limit: int) -> list[Memory]:
+    return store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, after, limit))
+
+
+def _find_record(store: Store, tenant: str, record: IdempotencyRecord) -> IdempotencyRecord | None:
+    return store.read(tenant, lambda tx: tx.find_idempotency(record.principal, record.route, record.key))
+
+
+def _finding(store: Store, tenant: str, thorough: bool) -> str:
+    """What the check says about one tenant, whose name is part of the finding's name."""
+    (finding,) = [said for name, said in store.check(thorough=thorough).items() if tenant in name]
+    return finding
+
+
+def _by_id(memory: Memory) -> str:
+    return memory.id
+
+
+def _stop(_: Any) -> None:
+    raise RuntimeError
+
+
+def _in_thread(call: Callable[[], object]) -> None:
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(call).result()

@@ -1,0 +1,107 @@
+"""Makers of values: each call gives something fresh, so that no test depends on another or on an empty database."""
+
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from memorist.ids import new_id
+from memorist.model import (
+    ApiKey,
+    Event,
+    IdempotencyRecord,
+    Kind,
+    Memory,
+    Owner,
+    Retention,
+    Role,
+    Status,
+    Trust,
+)
+from memorist.testing.clocks import START
+
+
+def new_tenant() -> str:
+    """The name of a tenant that nobody has used."""
+    return f"t-{secrets.token_hex(8)}"
+
+
+def make_memory(tenant: str, **fields: Any) -> Memory:
+    """A memory of the user `ada`, unlike any other unless a field is given."""
+    memory_id = fields.pop("id", None) or new_id("mem")
+    values: dict[str, Any] = {
+        "content": f"text of {memory_id}",
+        "content_hash": secrets.token_hex(32),
+        "dedup_key": memory_id,
+        "created_at": START,
+        "updated_at": fields.get("created_at", START),
+        "owner": Owner("ada"),
+    }
+    return Memory(id=memory_id, tenant=tenant, **(values | fields))
+
+
+def full_memory(tenant: str) -> Memory:
+    """A memory with a value in every field, none of them the default."""
+    moments = {
+        name: START + timedelta(days=days, microseconds=days)
+        for days, name in enumerate(
+            (
+                "created_at", "updated_at", "event_time", "valid_from", "valid_to", "archive_at",
+                "retention_expires_at", "expires_at", "deleted_at", "hard_delete_at", "anonymized_at",
+                "last_accessed_at",
+            ),
+            start=1,
+        )
+    }  # fmt: skip
+    return make_memory(
+        tenant,
+        owner=Owner("ada", "coder"),
+        session="session-1",
+        project="github.com/acme/shop",
+        kind=Kind.TOOL_OUTPUT,
+        category="decision",
+        name="deploy_day",
+        description="when we deploy",
+        excerpt="Fridays",
+        importance=-7,
+        confidence=0.25,
+        relevance=0.75,
+        meta={"nested": [1, 2.5, None, True, {"ключ": "значение 🚀"}]},
+        source_ref="turn_01J9Z3K4M5N6P7Q8R9S0T1V2W3",
+        trust=Trust.TOOL,
+        status=Status.ARCHIVED,
+        retention=Retention.POLICY,
+        superseded_by=new_id("mem"),
+        access_count=42,
+        **moments,
+    )
+
+
+def make_event(memory: Memory, event_type: str = "created", **fields: Any) -> Event:
+    values: dict[str, Any] = {"source": "library", "created_at": START}
+    return Event(memory.id, event_type, **(values | fields))
+
+
+def make_key(tenant: str, **fields: Any) -> ApiKey:
+    values: dict[str, Any] = {
+        "id": new_id("key"),
+        "secret_hash": secrets.token_hex(32),
+        "role": Role.USER,
+        "created_at": START,
+        "user": "ada",
+    }
+    return ApiKey(tenant=tenant, **(values | fields))
+
+
+def make_record(**fields: Any) -> IdempotencyRecord:
+    """A remembered request of `ada`, good for a day."""
+    values: dict[str, Any] = {
+        "principal": "ada",
+        "route": "remember",
+        "key": secrets.token_hex(8),
+        "user": "ada",
+        "request_hash": secrets.token_hex(32),
+        "response": '{"answer": 42}',
+        "created_at": START,
+        "expires_at": START + timedelta(days=1),
+    }
+    return IdempotencyRecord(**(values | fields))

@@ -1,0 +1,35 @@
+"""Callers of one fresh tenant."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memorist.core.core import Core
+from memorist.model import Draft, Memory, Principal, Role
+
+
+@pytest.fixture
+def ada(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "ada")
+
+
+@pytest.fixture
+def bob(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "bob")
+
+
+@pytest.fixture
+def admin(tenant: str) -> Principal:
+    """An admin that acts for nobody."""
+    return Principal(tenant, Role.ADMIN)
+
+
+@pytest.fixture
+def remember(core: Core) -> Callable[..., Memory]:
+    """Write one memory and return it."""
+
+    def call(principal: Principal, content: str = "a text", **fields: Any) -> Memory:
+        return core.memories.remember(principal, [Draft(content, **fields)])[0].memory
+
+    return call

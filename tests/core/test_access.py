@@ -1,0 +1,178 @@
+"""Who may see and change what: every role against every owner, as one table. Pure."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from memorist.core import access
+from memorist.core.access import Action
+from memorist.errors import Forbidden, NotFound
+from memorist.model import Owner, OwnerFilter, Principal, Role
+from memorist.testing import make_memory
+
+OWNERS = {
+    "tenant": Owner(),
+    "ada": Owner("ada"),
+    "ada+coder": Owner("ada", "coder"),
+    "ada+writer": Owner("ada", "writer"),
+    "bob": Owner("bob"),
+    "bob+coder": Owner("bob", "coder"),
+    "coder": Owner(None, "coder"),
+    "writer": Owner(None, "writer"),
+}
+ALL = set(OWNERS)
+ADA = {"ada", "ada+coder", "ada+writer"}
+
+# Role, user and agent of the caller; what it sees; what it may write.
+TABLE = [
+    (Role.ADMIN, None, None, ALL, ALL),
+    (Role.ADMIN, None, "coder", {"tenant", "ada", "ada+coder", "bob", "bob+coder", "coder"}, ...),
+    (Role.ADMIN, "ada", None, {"tenant", *ADA}, ...),
+    (Role.ADMIN, "ada", "coder", {"tenant", "ada", "ada+coder", "coder"}, ...),
+    (Role.SERVICE, None, None, {"tenant"}, set()),
+    (Role.SERVICE, None, "coder", {"tenant", "coder"}, {"coder"}),
+    (Role.SERVICE, "ada", None, {"tenant", *ADA}, ADA),
+    (Role.SERVICE, "ada", "coder", {"tenant", "ada", "ada+coder", "coder"}, {"ada", "ada+coder", "coder"}),
+    (Role.USER, "ada", None, {"tenant", *ADA}, ADA),
+    (Role.USER, "ada", "coder", {"tenant", "ada", "ada+coder", "coder"}, {"ada", "ada+coder", "coder"}),
+    (Role.READER, None, None, {"tenant"}, set()),
+    (Role.READER, None, "coder", {"tenant", "coder"}, set()),
+    (Role.READER, "ada", None, {"tenant", *ADA}, set()),
+    (Role.READER, "ada", "coder", {"tenant", "ada", "ada+coder", "coder"}, set()),
+]
+
+
+@pytest.mark.parametrize(("role", "user", "agent", "sees", "writes"), TABLE)
+def test_caller_sees_and_writes_exactly_this(role, user, agent, sees, writes) -> None:
+    caller = Principal("t", role, user, agent)
+    assert {name for name, owner in OWNERS.items() if access.can_see(caller, owner)} == sees
+    writable = set()
+    for name, owner in OWNERS.items():
+        try:
+            access.require_writable(caller, owner)
+            writable.add(name)
+        except Forbidden:
+            pass
+    assert writable == (sees if writes is ... else writes)
+
+
+def test_every_role_has_rules() -> None:
+    assert set(access.ALLOWED) == set(Role)
+    assert {action for actions in access.ALLOWED.values() for action in actions} == set(Action)
+
+
+@pytest.mark.parametrize(
+    ("role", "allowed"),
+    [
+        (Role.ADMIN, {"read", "write", "share", "administer"}),
+        (Role.SERVICE, {"read", "write"}),
+        (Role.USER, {"read", "write"}),
+        (Role.READER, {"read"}),
+    ],
+)
+def test_role_allows_exactly_this(role: Role, allowed: set[str]) -> None:
+    caller = Principal("t", role, "ada")
+    for action in Action:
+        if action in allowed:
+            access.require(caller, action)
+        else:
+            with pytest.raises(Forbidden):
+                access.require(caller, action)
+
+
+@pytest.mark.parametrize(("role", "user", "agent"), [row[:3] for row in TABLE])
+def test_slices_are_disjoint(role: Role, user: str | None, agent: str | None) -> None:
+    """Otherwise a list would show a row twice."""
+    slices = access.visible_slices(Principal("t", role, user, agent))
+    for owner in OWNERS.values():
+        assert sum(part.matches(owner) for part in slices) <= 1
+
+
+def test_invisible_memory_is_not_found_rather_than_forbidden() -> None:
+    memory = make_memory("t", owner=Owner("bob"))
+    with pytest.raises(NotFound) as hidden:
+        access.require_visible(Principal("t", Role.USER, "ada"), memory, memory.id)
+    with pytest.raises(NotFound) as missing:
+        access.require_visible(Principal("t", Role.USER, "ada"), None, memory.id)
+    assert str(hidden.value) == str(missing.value)
+
+
+@pytest.mark.parametrize(
+    ("role", "bound_to", "names", "allowed"),
+    [
+        (Role.USER, "ada", "ada", True),
+        (Role.USER, "ada", "bob", False),
+        (Role.READER, "ada", "bob", False),
+        (Role.READER, None, "bob", True),
+        (Role.SERVICE, None, "bob", True),
+        (Role.SERVICE, "ada", "bob", True),
+        (Role.ADMIN, None, "bob", True),
+        (Role.ADMIN, "ada", "bob", True),
+    ],
+)
+def test_acting_for_another_user(role: Role, bound_to: str | None, names: str, allowed: bool) -> None:
+    caller = Principal("t", role, bound_to)
+    if allowed:
+        assert access.acting(caller, user=names) == replace(caller, user=names)
+    else:
+        with pytest.raises(Forbidden):
+            access.acting(caller, user=names)
+
+
+@pytest.mark.parametrize(
+    ("role", "bound_to", "names", "allowed"),
+    [
+        (Role.USER, None, "coder", True),
+        (Role.USER, "coder", "coder", True),
+        (Role.USER, "coder", "writer", False),
+        (Role.READER, "coder", "writer", False),
+        (Role.SERVICE, "coder", "writer", True),
+        (Role.ADMIN, "coder", "writer", True),
+    ],
+)
+def test_acting_as_another_agent(role: Role, bound_to: str | None, names: str, allowed: bool) -> None:
+    caller = Principal("t", role, "ada", bound_to)
+    if allowed:
+        assert access.acting(caller, agent=names) == replace(caller, agent=names)
+    else:
+        with pytest.raises(Forbidden, match="bound to the agent"):
+            access.acting(caller, agent=names)
+
+
+def test_acting_never_changes_tenant_role_or_key() -> None:
+    caller = Principal("t", Role.SERVICE, key_id="key_1")
+    acting = access.acting(caller, user="ada", agent="coder", session="s", source="http")
+    assert acting == Principal("t", Role.SERVICE, "ada", "coder", "s", "key_1", "http")
+
+
+def test_naming_nobody_changes_nothing() -> None:
+    for role, user, agent in itertools.product(Role, (None, "ada"), (None, "coder")):
+        caller = Principal("t", role, user, agent, "s")
+        assert access.acting(caller) == caller
+
+
+@pytest.mark.parametrize("role", [Role.SERVICE, Role.USER, Role.READER])
+def test_caller_that_acts_for_nobody_owns_nothing(role: Role) -> None:
+    with pytest.raises(Forbidden, match="acts for nobody"):
+        access.default_owner(Principal("t", role))
+
+
+def test_default_owner_is_the_caller() -> None:
+    assert access.default_owner(Principal("t", Role.USER, "ada", "coder")) == Owner("ada", "coder")
+    assert access.default_owner(Principal("t", Role.SERVICE, None, "coder")) == Owner(None, "coder")
+    assert access.default_owner(Principal("t", Role.ADMIN)) == Owner()
+
+
+@pytest.mark.parametrize(
+    ("part", "matched"),
+    [
+        (OwnerFilter(), {"tenant"}),
+        (OwnerFilter("ada"), {"ada"}),
+        (OwnerFilter("ada", any_agent=True), ADA),
+        (OwnerFilter(agent="coder", any_user=True), {"coder", "ada+coder", "bob+coder"}),
+        (OwnerFilter(any_user=True, any_agent=True), ALL),
+    ],
+)
+def test_slice_matches_exactly_these_owners(part: OwnerFilter, matched: set[str]) -> None:
+    assert {name for name, owner in OWNERS.items() if part.matches(owner)} == matched

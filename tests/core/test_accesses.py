@@ -1,0 +1,148 @@
+"""Reads are counted: at once for whoever asks here, durably when written, and never at the cost of a read."""
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from memorist.bootstrap import open_core
+from memorist.core.accesses import AccessLog
+from memorist.core.core import Core
+from memorist.model import Memory, Principal
+from memorist.settings import Settings
+from memorist.testing import StepClock
+from tests.support.jobs import read_memory
+from tests.support.processes import in_process
+
+Remember = Callable[..., Memory]
+
+
+@pytest.fixture(autouse=True)
+def _only_written_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The background thread stays asleep: each test says when counts are written."""
+    monkeypatch.setattr(AccessLog, "_ensure_thread", lambda _: None)
+
+
+def in_database(core: Core, memory: Memory) -> int:
+    found = core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id))
+    assert found is not None
+    return found.access_count
+
+
+def test_each_read_shows_every_read_so_far(core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    assert [core.memories.get(ada, memory.id).access_count for _ in range(3)] == [1, 2, 3]
+    assert core.memories.list(ada).items[0].access_count == 3
+    assert in_database(core, memory) == 0
+
+
+def test_read_notes_when_it_was(core: Core, ada: Principal, clock: StepClock, remember: Remember) -> None:
+    memory = remember(ada)
+    before = clock.now()
+    read = core.memories.get(ada, memory.id)
+    assert before < read.last_accessed_at < clock.now()
+
+
+def test_listing_is_no_read(core: Core, ada: Principal, remember: Remember) -> None:
+    remember(ada)
+    core.memories.list(ada)
+    assert core.memories.list(ada).items[0].access_count == 0
+
+
+def test_refused_read_is_not_counted(core: Core, ada: Principal, bob: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    with pytest.raises(Exception, match="no memory"):
+        core.memories.get(bob, memory.id)
+    core.accesses.flush()
+    assert in_database(core, memory) == 0
+
+
+def test_written_counts_are_neither_lost_nor_doubled(core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    for expected in (1, 2, 3):
+        assert core.memories.get(ada, memory.id).access_count == expected
+        core.accesses.flush()
+        assert in_database(core, memory) == expected
+    core.accesses.flush()
+    assert in_database(core, memory) == 3
+
+
+def test_counts_of_many_threads_add_up(core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: core.memories.get(ada, memory.id), range(200)))
+    core.accesses.flush()
+    assert in_database(core, memory) == 200
+
+
+def test_closing_makes_counts_durable(database_url: str, core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    other = open_core(Settings(database=database_url))
+    for _ in range(4):
+        other.memories.get(ada, memory.id)
+    other.close()
+    assert in_database(core, memory) == 4
+
+
+def test_another_process_sees_written_counts(core: Core, ada: Principal, database_url: str, remember: Remember) -> None:
+    memory = remember(ada)
+    read = core.memories.get(ada, memory.id)
+    assert in_process(read_memory, database_url, ada, memory.id) == (0, None)
+    core.accesses.flush()
+    assert in_process(read_memory, database_url, ada, memory.id) == (1, read.last_accessed_at)
+
+
+def test_counts_of_two_processes_add_up(core: Core, ada: Principal, database_url: str, remember: Remember) -> None:
+    """Also when the later read is written first."""
+    memory = remember(ada)
+    other = open_core(Settings(database=database_url))
+    core.memories.get(ada, memory.id)
+    core.memories.get(ada, memory.id)
+    other.memories.get(ada, memory.id)  # By the machine's clock: later than the test's.
+    other.close()
+    core.accesses.flush()
+    assert in_database(core, memory) == 3
+
+
+def test_count_of_an_erased_memory_is_forgotten(core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    core.memories.get(ada, memory.id)
+    core.memories.reset(ada)
+    core.accesses.flush()
+    assert core.store.read(ada.tenant, lambda tx: tx.get_memory(memory.id)) is None
+
+
+def test_count_that_cannot_be_written_never_fails_the_close(
+    database_url: str, core: Core, ada: Principal, remember: Remember, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = remember(ada)
+    other = open_core(Settings(database=database_url))
+    other.memories.get(ada, memory.id)
+    other.store.close()
+    with caplog.at_level(logging.WARNING):
+        other.close()
+    assert "reads were not counted" in caplog.text
+    assert in_database(core, memory) == 0
+
+
+def test_background_thread_writes_counts_by_itself(
+    database_url: str, core: Core, ada: Principal, remember: Remember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr("memorist.core.accesses._FLUSH_SECONDS", 0.001)
+    written = threading.Event()
+    memory = remember(ada)
+    other = open_core(Settings(database=database_url))
+    flush = other.accesses.flush
+
+    def flush_and_tell() -> None:
+        flush()
+        written.set()
+
+    other.accesses.flush = flush_and_tell
+    other.memories.get(ada, memory.id)
+    assert written.wait(30)
+    assert in_database(core, memory) == 1
+    other.close()

@@ -1,0 +1,303 @@
+"""Export, import and reset: what goes out comes in again, whole; what is reset is gone."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memorist.core.core import Core
+from memorist.core.records import memory_from_record, memory_to_record
+from memorist.core.transfer import ImportReport
+from memorist.errors import Forbidden, InvalidField, InvalidJson
+from memorist.model import Draft, Kind, Memory, Owner, Principal, Role, Status
+from memorist.testing import full_memory, make_event, new_tenant
+from tests.core.test_remember import nested
+
+Remember = Callable[..., Memory]
+
+
+def import_all(core: Core, principal: Principal, lines: list[str]) -> ImportReport:
+    *_, report = core.transfer.import_(principal, lines)
+    return report
+
+
+def export(core: Core, principal: Principal) -> list[str]:
+    return list(core.transfer.export(principal))
+
+
+@pytest.fixture
+def elsewhere(core: Core, admin: Principal) -> Principal:
+    """An admin of another, empty tenant."""
+    return replace(admin, tenant=core.identity.create_tenant(new_tenant())[0].id)
+
+
+def test_export_into_an_empty_tenant_and_out_again_is_the_same(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, elsewhere: Principal, remember: Remember
+) -> None:
+    full = full_memory(ada.tenant)
+    core.store.write(ada.tenant, lambda tx: (tx.insert_memory(full), tx.append_events([make_event(full)])))
+    remember(ada, "text with \u2028 and \x85 and 🧠", meta={"a": [None]}, name="named")
+    edited = remember(bob, "before", kind=Kind.CHAT_MESSAGE)
+    core.memories.edit(bob, edited.id, {"content": "after"})
+    core.memories.forget(bob, edited.id)
+    remember(admin, "shared")
+    lines = export(core, admin)
+    assert json.loads(lines[0]) == {"format": "memorist-export", "version": 1}
+    assert len(lines) == 5
+    assert import_all(core, elsewhere, lines) == ImportReport(imported=4)
+    assert export(core, elsewhere) == lines
+    assert core.store.check()[f"tenant {elsewhere.tenant}"] == "ok"
+
+
+def test_largest_edited_memory_survives_the_journey(
+    core: Core, ada: Principal, admin: Principal, elsewhere: Principal, remember: Remember
+) -> None:
+    """Its event quotes the whole memory as it was before."""
+    memory = remember(ada, "🧠" * 100_000, excerpt="🧠" * 100_000, meta=nested(32))
+    core.memories.edit(ada, memory.id, {"content": "short", "excerpt": None, "meta": None})
+    lines = export(core, admin)
+    assert import_all(core, elsewhere, lines) == ImportReport(imported=1)
+    assert export(core, elsewhere) == lines
+
+
+def test_many_batches_are_exported_in_id_order_and_imported(
+    core: Core, ada: Principal, admin: Principal, elsewhere: Principal
+) -> None:
+    core.memories.remember(ada, [Draft(f"text {number}") for number in range(450)])
+    core.memories.remember(replace(ada, user="bob"), [Draft(f"text {number}") for number in range(50)])
+    lines = export(core, admin)
+    ids = [json.loads(line)["memory"]["id"] for line in lines[1:]]
+    assert ids == sorted(set(ids))
+    assert len(ids) == 500
+    reports = [replace(report) for report in core.transfer.import_(elsewhere, lines)]
+    assert reports[-1] == ImportReport(imported=500)
+    assert len(reports) == 3
+
+
+def test_repeated_import_changes_nothing(core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    lines = export(core, ada)
+    core.memories.edit(ada, memory.id, {"content": "newer"})
+    assert import_all(core, ada, lines) == ImportReport(already_there=1)
+    assert core.memories.get(ada, memory.id).content == "newer"
+    assert import_all(core, ada, [*lines, *lines[1:]]) == ImportReport(already_there=2)
+
+
+def test_memory_whose_name_or_text_is_taken_is_counted_as_conflicting(
+    core: Core, ada: Principal, elsewhere: Principal, remember: Remember
+) -> None:
+    remember(ada, "one", name="deploy")
+    remember(ada, "the same")
+    remember(ada, "free")
+    lines = export(core, ada)
+    there = Principal(elsewhere.tenant, Role.USER, "ada")
+    remember(there, "mine", name="deploy")
+    remember(there, "the same")
+    assert import_all(core, there, lines) == ImportReport(imported=1, conflicting=2)
+    assert {memory.content for memory in core.memories.list(there).items} == {"mine", "the same", "free"}
+
+
+def test_export_holds_what_the_caller_sees_and_nothing_else(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, remember: Remember
+) -> None:
+    mine, shared = remember(ada, "mine"), remember(admin, "shared")
+    remember(bob, "not mine")
+    contents = [json.loads(line)["memory"]["content"] for line in export(core, ada)[1:]]
+    assert sorted(contents) == [mine.content, shared.content]
+
+
+def test_export_does_not_name_the_tenant(core: Core, ada: Principal, remember: Remember) -> None:
+    remember(ada)
+    assert ada.tenant not in "".join(export(core, ada))
+
+
+def test_export_of_nothing_is_a_header_that_can_be_imported(core: Core, ada: Principal) -> None:
+    lines = export(core, ada)
+    assert len(lines) == 1
+    assert import_all(core, ada, [*lines, "", "  \n"]) == ImportReport()
+
+
+def test_import_of_anothers_memories_is_forbidden(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, remember: Remember
+) -> None:
+    remember(bob, "bob's")
+    bobs = export(core, bob)
+    remember(admin, "shared")
+    with pytest.raises(Forbidden):
+        import_all(core, ada, bobs)
+    with pytest.raises(Forbidden):
+        import_all(core, ada, export(core, ada))
+
+
+def line_with(core: Core, principal: Principal, **changes: Any) -> list[str]:
+    header, line = export(core, principal)
+    record = json.loads(line)
+    for name, value in changes.items():
+        if name == "events":
+            record["events"] = value
+        elif value is ...:
+            del record["memory"][name]
+        else:
+            record["memory"][name] = value
+    return [header, json.dumps(record)]
+
+
+BAD_FIELDS = [
+    {"id": "nonsense"},
+    {"id": None},
+    {"id": 5},
+    {"content": ""},
+    {"content": ...},
+    {"content": "\x00"},
+    {"created_at": "yesterday"},
+    {"created_at": 5},
+    {"created_at": "9999-12-31T23:59:59-01:00"},
+    {"updated_at": ...},
+    {"kind": "rumour"},
+    {"kind": None},
+    {"trust": None},
+    {"retention": None},
+    {"status": None},
+    {"status": "undead"},
+    {"importance": None},
+    {"importance": 2**40},
+    {"access_count": "many"},
+    {"meta": []},
+    {"meta": {"a": "\ud800"}},
+    {"user": ""},
+    {"user": 5},
+    {"dedup_key": "two\nlines"},
+    {"content_hash": 5},
+    {"superseded_by": "nobody"},
+    {"tenant": "another"},
+    {"unknown": 1},
+    {"expires_at": [1]},
+    {"events": [5]},
+    {"events": [{}]},
+    {"events": [{"event_type": "created", "source": "x", "payload": {}, "created_at": "never"}]},
+    {"events": [{"event_type": "created", "source": "x", "payload": [], "created_at": "2026-01-01T00:00:00Z"}]},
+    {"events": [{"event_type": "created", "source": "x", "payload": {}, "created_at": "0001-01-01T00:00:00+01:00"}]},
+    {"events": [{"event_type": "BAD", "source": "x", "payload": {}, "created_at": "2026-01-01T00:00:00Z"}]},
+    {"events": [{"event_type": "x", "source": 1, "payload": {}, "created_at": "2026-01-01T00:00:00Z"}]},
+]
+
+
+@pytest.mark.parametrize("changes", BAD_FIELDS, ids=lambda changes: json.dumps(changes, default=str)[:60])
+def test_bad_line_is_refused_with_its_number(
+    core: Core, ada: Principal, remember: Remember, changes: dict[str, Any]
+) -> None:
+    memory = remember(ada)
+    lines = line_with(core, ada, **changes)
+    core.memories.reset(ada)
+    with pytest.raises(InvalidField, match="Line 2: "):
+        import_all(core, ada, lines)
+    assert core.store.read(ada.tenant, lambda tx: tx.get_memory(memory.id)) is None
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"memory": {}, "events": {}}', "[" * 100_000, "1", '"x'])
+def test_line_that_is_no_memory_is_refused(core: Core, ada: Principal, line: str) -> None:
+    with pytest.raises(InvalidField, match="Line 2: "):
+        import_all(core, ada, [*export(core, ada), line])
+
+
+@pytest.mark.parametrize(
+    ("header", "error"),
+    [
+        ("nonsense", InvalidJson),
+        ("{}", InvalidField),
+        ('{"format": "memorist-export", "version": 2}', InvalidField),
+        ('{"format": "other", "version": 1}', InvalidField),
+    ],
+)
+def test_other_files_are_refused(core: Core, ada: Principal, header: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        import_all(core, ada, [header])
+
+
+def test_batches_before_a_bad_line_are_stored(core: Core, ada: Principal, elsewhere: Principal) -> None:
+    core.memories.remember(ada, [Draft(f"text {number}") for number in range(250)])
+    lines = export(core, ada)
+    with pytest.raises(InvalidField, match="Line 252: "):
+        import_all(core, replace(ada, tenant=elsewhere.tenant), [*lines, "nonsense"])
+    assert len(export(core, elsewhere)) == 1 + 200
+
+
+def test_import_without_a_created_event_makes_one(core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    lines = line_with(core, ada, events=[])
+    core.memories.reset(ada)
+    import_all(core, ada, lines)
+    (event,) = core.memories.events(ada, memory.id)
+    assert (event.event_type, event.source, event.created_at) == ("created", "import", memory.created_at)
+
+
+def test_record_and_memory_are_two_forms_of_one_thing() -> None:
+    memory = full_memory("t")
+    record = json.loads(json.dumps(memory_to_record(memory)))
+    assert memory_from_record(record, "t") == memory
+    assert "tenant" not in record
+
+
+# Reset
+
+
+def test_reset_erases_everything_of_the_caller_and_nothing_of_others(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, remember: Remember
+) -> None:
+    mine = [remember(ada, "one"), remember(replace(ada, agent="coder"), "two"), remember(ada, "three")]
+    core.memories.forget(ada, mine[2].id)
+    kept = [remember(bob, "bob's"), remember(admin, "shared"), remember(admin, "agent's", owner=Owner(None, "coder"))]
+    assert core.memories.reset(ada) == 3
+    left = core.store.read(ada.tenant, lambda tx: tx.get_memories([memory.id for memory in [*mine, *kept]]))
+    assert {memory.id for memory in left} == {memory.id for memory in kept}
+    assert core.store.read(ada.tenant, lambda tx: tx.list_events([memory.id for memory in mine])) == []
+    assert core.memories.list(ada, status=Status.SOFT_DELETED).items == ()
+    assert core.memories.reset(ada) == 0
+
+
+def test_reset_of_a_profile_erases_only_that_profile(core: Core, ada: Principal, remember: Remember) -> None:
+    coder = replace(ada, agent="coder")
+    remember(coder, "coder's")
+    kept = remember(ada, "mine")
+    assert core.memories.reset(coder) == 1
+    assert [memory.id for memory in core.memories.list(ada).items] == [kept.id]
+
+
+def test_reset_by_an_admin_that_acts_for_nobody_erases_the_tenant(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, elsewhere: Principal, remember: Remember
+) -> None:
+    for principal in (ada, bob, admin, elsewhere):
+        remember(principal)
+    assert core.memories.reset(admin) == 3
+    assert core.memories.list(admin).items == ()
+    assert len(core.memories.list(elsewhere).items) == 1
+
+
+def test_reset_by_an_admin_that_acts_as_an_agent_erases_that_agents_alone(
+    core: Core, ada: Principal, admin: Principal, remember: Remember
+) -> None:
+    remember(replace(ada, agent="coder"), "coder's")
+    kept = {remember(ada, "ada's").id, remember(admin, "shared").id}
+    assert core.memories.reset(replace(admin, agent="coder")) == 1
+    assert {memory.id for memory in core.memories.list(admin).items} == kept
+
+
+def test_reset_takes_more_than_a_batch(core: Core, ada: Principal) -> None:
+    core.memories.remember(ada, [Draft(f"text {number}") for number in range(1000)])
+    core.memories.remember(ada, [Draft(f"more {number}") for number in range(200)])
+    assert core.memories.reset(ada) == 1200
+    assert core.memories.list(ada).items == ()
+
+
+@pytest.mark.parametrize("role", [Role.SERVICE, Role.READER])
+def test_reset_for_nobody_is_for_admins(core: Core, tenant: str, role: Role) -> None:
+    with pytest.raises(Forbidden):
+        core.memories.reset(Principal(tenant, role))
+
+
+def test_reset_text_can_be_remembered_anew(core: Core, ada: Principal, remember: Remember) -> None:
+    first = remember(ada, "the same", name="deploy")
+    core.memories.reset(ada)
+    assert remember(ada, "the same", name="deploy").id != first.id

@@ -1,0 +1,162 @@
+"""Migrations: once, in order, by one process, all of it or nothing."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from importlib.resources import files
+
+import pytest
+
+from memorist.bootstrap import open_core, open_store
+from memorist.errors import StoreError, StoreOutdated
+from memorist.settings import Settings
+from memorist.store.drivers import Connection
+from memorist.store.migrations import Migration, Migrator, load_migrations
+from memorist.store.sql_store import SqlStore
+from memorist.store.statements import Statement, load_statements
+from memorist.testing.clocks import START
+from tests.support.jobs import migrate
+from tests.support.processes import in_processes
+
+SCHEMA_OF = {
+    "sqlite": "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name",
+    "postgres": """
+        SELECT 'column', table_name::text, column_name::text, data_type || ' ' || is_nullable || ' ' ||
+            coalesce(generation_expression, '') || ' ' || coalesce(collation_name, '')
+        FROM information_schema.columns WHERE table_schema = 'public'
+        UNION ALL SELECT 'index', tablename::text, indexname::text, indexdef FROM pg_indexes WHERE schemaname = 'public'
+        UNION ALL SELECT 'policy', tablename::text, policyname::text, qual FROM pg_policies
+        ORDER BY 1, 2, 3
+    """,
+}
+
+
+@pytest.fixture
+def fresh(new_database_url: str) -> Iterator[SqlStore]:
+    store = open_store(Settings(database=new_database_url))
+    yield store
+    store.close()
+
+
+def migrator(store: SqlStore, known: list[Migration]) -> Migrator:
+    return Migrator(store.driver, load_statements(store.driver.dialect), known)
+
+
+def schema(store: SqlStore) -> list[tuple[object, ...]]:
+    statement = Statement("schema", "", SCHEMA_OF[store.driver.dialect])
+    return store.driver.read(None, lambda connection: connection.rows(statement, {}))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_migrations_are_numbered_from_one_without_gaps(dialect: str) -> None:
+    assert [migration.version for migration in load_migrations(dialect)] == list(
+        range(1, len(load_migrations(dialect)) + 1)
+    )
+
+
+def test_dialects_have_the_same_migrations() -> None:
+    sqlite, postgres = (
+        [(migration.version, migration.name) for migration in load_migrations(dialect)]
+        for dialect in ("sqlite", "postgres")
+    )
+    assert sqlite == postgres
+
+
+def test_new_database_has_every_migration_pending(fresh: SqlStore) -> None:
+    assert fresh.migrator.applied() == []
+    assert fresh.migrator.pending() == load_migrations(fresh.driver.dialect)
+
+
+def test_migrating_applies_everything_and_notes_it(fresh: SqlStore) -> None:
+    known = load_migrations(fresh.driver.dialect)
+    assert fresh.migrator.migrate(START) == known
+    assert [(entry.version, entry.name, entry.checksum, entry.applied_at) for entry in fresh.migrator.applied()] == [
+        (migration.version, migration.name, migration.checksum, START) for migration in known
+    ]
+    assert fresh.migrator.pending() == []
+    fresh.ping()
+
+
+def test_migrating_again_changes_nothing(fresh: SqlStore) -> None:
+    fresh.migrator.migrate(START)
+    before = schema(fresh), fresh.migrator.applied()
+    assert fresh.migrator.migrate(START + timedelta(days=1)) == []
+    assert (schema(fresh), fresh.migrator.applied()) == before
+
+
+def test_schema_is_the_sum_of_the_migrations(fresh: SqlStore) -> None:
+    """Step by step or at one go, the result is the same, and it holds every table that the statements name."""
+    known = load_migrations(fresh.driver.dialect)
+    for upto in range(1, len(known) + 1):
+        migrator(fresh, known[:upto]).migrate(START)
+    names = {row[1] for row in schema(fresh)}
+    tables = {"tenants", "api_keys", "memories", "memory_events", "idempotency_keys", "schema_migrations"}
+    assert tables <= names
+    assert fresh.migrator.pending() == []
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_migrations_are_shipped_in_the_package(dialect: str) -> None:
+    folder = files("memorist.store.migrations").joinpath(dialect)
+    assert {f"{m.version:04}_{m.name}.sql" for m in load_migrations(dialect)} == {
+        entry.name for entry in folder.iterdir()
+    }
+
+
+def test_one_of_four_processes_migrates_a_new_database(new_database_url: str) -> None:
+    applied = in_processes(4, migrate, new_database_url)
+    known = len(load_migrations("sqlite"))
+    assert sorted(applied) == [0, 0, 0, known]
+    open_core(Settings(database=new_database_url)).close()
+
+
+def test_newer_database_is_refused_and_left_alone(fresh: SqlStore) -> None:
+    newer = Migration(99, "future", "CREATE TABLE future (id text PRIMARY KEY)")
+    known = load_migrations(fresh.driver.dialect)
+    migrator(fresh, [*known, newer]).migrate(START)
+    before = schema(fresh)
+    with pytest.raises(StoreOutdated, match="newer Memorist"):
+        fresh.migrator.migrate(START)
+    with pytest.raises(StoreOutdated):
+        fresh.migrator.pending()
+    assert schema(fresh) == before
+
+
+def test_newer_database_does_not_open(new_database_url: str) -> None:
+    store = open_store(Settings(database=new_database_url))
+    newer = Migration(99, "future", "CREATE TABLE future (id text PRIMARY KEY)")
+    migrator(store, [*load_migrations(store.driver.dialect), newer]).migrate(START)
+    store.close()
+    with pytest.raises(StoreOutdated):
+        open_core(Settings(database=new_database_url))
+
+
+def test_changed_migration_is_refused(fresh: SqlStore) -> None:
+    first, *rest = load_migrations(fresh.driver.dialect)
+    edited = Migration(first.version, first.name, first.sql + "\n-- edited\n")
+    migrator(fresh, [edited, *rest]).migrate(START)
+    with pytest.raises(StoreOutdated, match=r"Migration 1 .* is not the one"):
+        fresh.migrator.migrate(START)
+
+
+def test_interrupted_migration_leaves_nothing(fresh: SqlStore) -> None:
+    known = load_migrations(fresh.driver.dialect)
+    broken = Migration(99, "broken", "CREATE TABLE half (id text PRIMARY KEY);\nSELECT no_such_column FROM half;")
+    with pytest.raises(StoreError):
+        migrator(fresh, [*known, broken]).migrate(START)
+    assert fresh.migrator.applied() == []
+    assert {row[1] for row in schema(fresh)} <= {"schema_migrations"}
+    assert fresh.migrator.migrate(START) == known
+
+
+def test_process_that_dies_in_a_migration_leaves_nothing(fresh: SqlStore) -> None:
+    class Died(BaseException):
+        pass
+
+    def die(connection: Connection) -> None:
+        connection.script("CREATE TABLE half (id text PRIMARY KEY)")
+        raise Died
+
+    with pytest.raises(Died):
+        fresh.driver.exclusive(die)
+    assert "half" not in {row[1] for row in schema(fresh)}
+    fresh.migrator.migrate(START)

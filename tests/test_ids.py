@@ -1,0 +1,73 @@
+"""Identities: one set of 128 bits in three spellings."""
+
+import string
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.errors import InvalidId
+from memorist.ids import new_id, parse_id, to_uuid
+
+bits = st.integers(0, 2**128 - 1)
+
+
+@given(bits)
+def test_every_spelling_of_an_id_is_the_same_id(number: int) -> None:
+    uuid = UUID(int=number)
+    canonical = parse_id("mem", str(uuid))
+    ulid = canonical.removeprefix("mem_")
+    assert len(ulid) == 26
+    assert to_uuid(canonical) == uuid
+    for form in (canonical, ulid, ulid.lower(), f"mem_{ulid.lower()}", f"mem_{uuid}", str(uuid).upper(), uuid.hex):
+        assert parse_id("mem", form) == canonical
+
+
+@given(st.text())
+def test_any_text_is_an_id_or_invalid(text: str) -> None:
+    try:
+        parsed = parse_id("mem", text)
+    except InvalidId:
+        return
+    assert parse_id("mem", parsed) == parsed
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "",
+        "mem_",
+        "mem_" + "0" * 25,
+        "mem_" + "0" * 27,
+        "mem_" + "8" + "0" * 25,
+        "mem_" + "U" * 26,
+        "mem_" + "I" * 26,
+        "key_" + "0" * 26,
+        "mem_mem_" + "0" * 26,
+        "not-a-uuid-at-all-not-a-uuid-at-all",
+    ],
+)
+def test_malformed_id_is_refused(bad: str) -> None:
+    with pytest.raises(InvalidId):
+        parse_id("mem", bad)
+
+
+def test_long_nonsense_is_not_repeated_in_full() -> None:
+    with pytest.raises(InvalidId) as caught:
+        parse_id("mem", "x" * 100_000)
+    assert len(str(caught.value)) < 300
+
+
+def test_new_ids_are_canonical_distinct_and_sorted_by_time() -> None:
+    ids = [new_id("mem") for _ in range(2000)]
+    assert len(set(ids)) == 2000
+    assert all(parse_id("mem", one) == one for one in ids)
+    milliseconds = [to_uuid(one).int >> 80 for one in ids]
+    assert milliseconds == sorted(milliseconds)
+    assert set("".join(ids)) <= set(string.digits + string.ascii_uppercase + "mem_")
+
+
+def test_largest_and_smallest_ids_exist() -> None:
+    assert parse_id("mem", "0" * 26) == "mem_" + "0" * 26
+    assert to_uuid(parse_id("mem", "7" + "Z" * 25)).int == 2**128 - 1

@@ -1,0 +1,116 @@
+"""The direction of the imports: surfaces -> core -> ports, model <- store. Only the composition root knows all."""
+
+import ast
+from pathlib import Path
+
+import memorist
+
+ROOT = Path(memorist.__file__).parent
+LEAVES = {"memorist.errors", "memorist.model", "memorist.ids", "memorist.times", "memorist.ports", "memorist.lifecycle"}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> set[str]:
+    """Every module of ours that a file imports, at its top or inside a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            assert node.module is not None
+            found.add(node.module)
+            for alias in node.names:
+                candidate = ROOT.parent / Path(*node.module.split("."), alias.name)
+                if candidate.with_suffix(".py").is_file() or candidate.is_dir():
+                    found.add(f"{node.module}.{alias.name}")
+    return {name for name in found if name == "memorist" or name.startswith("memorist.")}
+
+
+IMPORTS = {module_name(path): imports_of(path) for path in sorted(ROOT.rglob("*.py"))}
+
+
+def below(prefix: str, names: set[str] | dict[str, set[str]]) -> set[str]:
+    return {name for name in names if name == prefix or name.startswith(f"{prefix}.")}
+
+
+def door(module: str) -> str:
+    """The surface that a module belongs to: `memorist.surfaces.http` for everything below it."""
+    return ".".join(module.split(".")[:3])
+
+
+def test_there_is_something_to_test() -> None:
+    assert len(IMPORTS) > 25
+    assert "memorist.store.sql_store" in IMPORTS["memorist.bootstrap"]
+
+
+def test_no_surface_imports_the_store() -> None:
+    offenders = {
+        module: below("memorist.store", IMPORTS[module])
+        for module in below("memorist.surfaces", IMPORTS)
+        if below("memorist.store", IMPORTS[module])
+    }
+    assert offenders == {}
+
+
+def test_no_surface_imports_another() -> None:
+    for module in below("memorist.surfaces", IMPORTS) - {"memorist.surfaces"}:
+        others = {name for name in below("memorist.surfaces", IMPORTS[module]) if name != "memorist.surfaces"}
+        assert {door(name) for name in others} <= {door(module)}, module
+
+
+def test_store_imports_neither_core_nor_surface() -> None:
+    for module in below("memorist.store", IMPORTS):
+        for forbidden in ("memorist.core", "memorist.surfaces", "memorist.bootstrap", "memorist.settings"):
+            assert below(forbidden, IMPORTS[module]) == set(), module
+
+
+def test_core_imports_neither_store_nor_surface() -> None:
+    for module in below("memorist.core", IMPORTS):
+        for forbidden in ("memorist.store", "memorist.surfaces", "memorist.bootstrap", "memorist.settings"):
+            assert below(forbidden, IMPORTS[module]) == set(), module
+
+
+def test_leaves_import_only_leaves() -> None:
+    for module in LEAVES:
+        assert IMPORTS[module] <= LEAVES, module
+    assert IMPORTS["memorist.errors"] == set()
+    assert IMPORTS["memorist.times"] == set()
+    assert IMPORTS["memorist.ids"] == {"memorist.errors"}
+    assert IMPORTS["memorist.model"] == {"memorist.times"}
+
+
+def test_settings_know_only_errors() -> None:
+    assert IMPORTS["memorist.settings"] == {"memorist.errors"}
+
+
+def test_only_the_composition_root_knows_stores_and_core() -> None:
+    both = {
+        module
+        for module, imported in IMPORTS.items()
+        if below("memorist.store", imported) and below("memorist.core", imported)
+    }
+    assert both == {"memorist.bootstrap"}
+
+
+def test_only_the_store_itself_and_the_root_import_the_store() -> None:
+    outside = {
+        module for module in set(IMPORTS) - below("memorist.store", IMPORTS) if below("memorist.store", IMPORTS[module])
+    }
+    assert outside == {"memorist.bootstrap"}
+
+
+def test_shipped_suite_knows_ports_and_values_only() -> None:
+    for module in below("memorist.testing", IMPORTS):
+        assert IMPORTS[module] <= LEAVES | below("memorist.testing", IMPORTS), module
+
+
+def test_drivers_are_imported_only_when_used() -> None:
+    """`import memorist.bootstrap` loads neither database library."""
+    tree = ast.parse((ROOT / "bootstrap.py").read_text("utf-8"))
+    top = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+    assert not {"memorist.store.sqlite", "memorist.store.postgres"} & top

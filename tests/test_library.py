@@ -1,0 +1,202 @@
+"""The library: handles for users, and the same calls to be awaited."""
+
+import asyncio
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memorist
+from memorist import AsyncMemorist, Draft, Kind, Memorist, Role
+from memorist.errors import Forbidden, InvalidField, InvalidSetting, NotFound, Unauthenticated
+from memorist.model import Order, Owner, Status, Trust
+from memorist.surfaces.library import AsyncHandle, Handle
+from memorist.testing import new_tenant
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture
+def opened(database_url: str):
+    with Memorist.open(database_url) as m:
+        yield m
+
+
+def public_methods(kind: type) -> set[str]:
+    return {name for name, value in vars(kind).items() if callable(value) and not name.startswith("_")}
+
+
+def test_everything_public_can_be_imported() -> None:
+    assert memorist.__all__ == sorted(memorist.__all__)
+    for name in memorist.__all__:
+        assert getattr(memorist, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = memorist.nonsense
+
+
+def test_importing_the_package_loads_no_database_library() -> None:
+    code = "import sys, memorist; print(sorted({'apsw', 'psycopg', 'fastapi', 'asyncio'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_memory_can_be_remembered_read_changed_and_forgotten(opened: Memorist) -> None:
+    me = opened.user("ada", agent="coder", session="s1", tenant=new_tenant())
+    result = me.remember(
+        "Deploys happen on Fridays only.",
+        kind=Kind.FACT,
+        category="project",
+        name="deploy_day",
+        description="when we deploy",
+        excerpt="Fridays",
+        importance=3,
+        confidence=0.5,
+        relevance=0.25,
+        meta={"a": 1},
+        source_ref="turn_1",
+        trust=Trust.AGENT,
+        project="shop",
+        idempotency_key="k",
+    )
+    memory = result.memory
+    assert (memory.owner, memory.session) == (Owner("ada", "coder"), "s1")
+    assert (memory.importance, memory.confidence, memory.relevance) == (3, 0.5, 0.25)
+    assert (memory.description, memory.excerpt, memory.source_ref) == ("when we deploy", "Fridays", "turn_1")
+    assert (memory.trust, memory.project, memory.meta, memory.name) == (Trust.AGENT, "shop", {"a": 1}, "deploy_day")
+    assert me.get(memory.id).content == memory.content
+    assert [found.id for found in me.list(named=True, order=Order.IMPORTANCE).items] == [memory.id]
+    assert "deploy_day (project): when we deploy" in me.section().text
+    edited = me.edit(memory.id, {"content": "Never on Fridays."}, expected_version=memory.version)
+    assert me.forget(memory.id, expected_version=edited.version).status is Status.SOFT_DELETED
+    assert [event.event_type for event in me.events(memory.id)] == ["created", "updated", "deleted"]
+    with pytest.raises(NotFound):
+        me.get(memory.id)
+
+
+def test_batch_export_import_and_reset(opened: Memorist) -> None:
+    me = opened.user("ada", tenant=new_tenant())
+    assert [result.was_new for result in me.remember_all([Draft("one"), Draft("two")])] == [True, True]
+    lines = list(me.export())
+    assert me.reset() == 2
+    assert me.list().items == ()
+    assert me.import_(lines).imported == 2
+    assert len(me.list().items) == 2
+
+
+def test_users_are_apart_and_admins_see_all(opened: Memorist) -> None:
+    tenant = new_tenant()
+    ada, bob, admin = opened.user("ada", tenant=tenant), opened.user("bob", tenant=tenant), opened.admin(tenant=tenant)
+    memory = ada.remember("mine").memory
+    shared = admin.remember("ours").memory
+    with pytest.raises(NotFound):
+        bob.get(memory.id)
+    with pytest.raises(Forbidden):
+        bob.forget(shared.id)
+    assert bob.get(shared.id).content == "ours"
+    assert admin.get(memory.id).content == "mine"
+    assert opened.admin(user="ada", tenant=tenant).remember("for ada").memory.owner == Owner("ada")
+
+
+def test_handle_of_a_key_acts_as_its_holder(opened: Memorist) -> None:
+    admin = opened.admin(tenant=new_tenant())
+    _, secret = opened._core.identity.create_key(admin.principal, Role.USER, user="ada")
+    assert opened.with_key(secret).remember("by key").memory.owner == Owner("ada")
+    with pytest.raises(Unauthenticated):
+        opened.with_key("mst_live_nonsense")
+
+
+@pytest.mark.parametrize(
+    "who", [{"user": ""}, {"user": "a b"}, {"user": "\x00"}, {"user": "a", "agent": ""}, {"user": "a", "session": " "}]
+)
+def test_user_with_a_bad_name_is_refused(opened: Memorist, who: dict[str, str]) -> None:
+    with pytest.raises(InvalidField):
+        opened.user(**who)
+
+
+def test_admin_for_a_user_with_a_bad_name_is_refused(opened: Memorist) -> None:
+    with pytest.raises(InvalidField):
+        opened.admin(user="a b")
+
+
+# Opening
+
+
+@pytest.mark.parametrize("ending", ["memories", "memories.db", "memories.sqlite", "memories.sqlite3"])
+def test_folder_or_file_is_opened_and_found_again(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / ending
+    for place in (path, str(path)):
+        with Memorist.open(place) as m:
+            m.user("ada").remember("the same")
+            assert len(m.user("ada").list().items) == 1
+    assert path.is_dir() == (ending == "memories")
+
+
+def test_without_a_place_the_settings_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIST_DATA", str(tmp_path / "elsewhere"))
+    Memorist.open().close()
+    assert (tmp_path / "elsewhere" / "memorist.db").is_file()
+
+
+def test_place_wins_over_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIST_DATABASE", str(tmp_path / "not-this.db"))
+    Memorist.open(tmp_path / "here").close()
+    assert (tmp_path / "here" / "memorist.db").is_file()
+    assert not (tmp_path / "not-this.db").exists()
+
+
+@pytest.mark.parametrize("place", ["", "a\x00b"])
+def test_no_place_is_refused(place: str) -> None:
+    with pytest.raises(InvalidField):
+        Memorist.open(place)
+
+
+def test_unknown_kind_of_database_is_refused() -> None:
+    with pytest.raises(InvalidSetting, match="must be a postgresql:// URL"):
+        Memorist.open("mysql://localhost/memorist")
+
+
+# To be awaited
+
+
+def test_async_handle_has_every_method_but_export() -> None:
+    assert public_methods(AsyncHandle) - {"principal"} == public_methods(Handle) - {"export"}
+    assert public_methods(AsyncMemorist) | {"open"} == public_methods(Memorist) | {"open"}
+
+
+def test_async_methods_say_what_the_others_say() -> None:
+    for name in public_methods(Handle) - {"export"}:
+        awaited, plain = getattr(AsyncHandle, name), getattr(Handle, name)
+        assert inspect.iscoroutinefunction(awaited)
+        assert (awaited.__name__, awaited.__doc__) == (name, plain.__doc__)
+
+
+def test_async_facade_does_what_the_library_does(database_url: str) -> None:
+    async def main() -> None:
+        async with await AsyncMemorist.open(database_url) as m:
+            tenant = new_tenant()
+            me = await m.user("ada", agent="coder", tenant=tenant)
+            assert me.principal.user == "ada"
+            results = await asyncio.gather(*(me.remember(f"text {number}") for number in range(20)))
+            assert all(result.was_new for result in results)
+            memory = results[0].memory
+            assert (await me.get(memory.id)).content == memory.content
+            assert len((await me.list(limit=100)).items) == 20
+            edited = await me.edit(memory.id, {"content": "edited", "name": "named"})
+            assert (await me.section()).count == 1
+            await me.forget(memory.id, expected_version=edited.version)
+            assert len(await me.events(memory.id)) == 3
+            with pytest.raises(NotFound):
+                await me.get(memory.id)
+            assert (await me.remember_all([Draft("one"), Draft("one")]))[1].was_new is False
+            admin = await m.admin(tenant=tenant)
+            lines = list(admin._wrapped.export())
+            assert await me.reset() == 21
+            assert (await me.import_(lines)).imported == 21
+            _, secret = m._wrapped._core.identity.create_key(admin.principal, Role.READER, user="ada")
+            assert (await m.with_key(secret)).principal.role is Role.READER
+
+    asyncio.run(main())
