@@ -8,7 +8,7 @@ DATA ?= .memorist
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench lock clean
+.PHONY: help run test lint format docs bench lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ lint: $(VENV)/.dev ## Check style, types and formatting
 format: $(VENV)/.dev ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.dev ## Write the generated parts of the documentation anew
+	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results (ARGS="writes")
 	$(BIN)/python -m bench $(ARGS)

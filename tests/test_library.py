@@ -150,7 +150,7 @@ def test_place_wins_over_the_settings(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("place", ["", "a\x00b"])
 def test_no_place_is_refused(place: str) -> None:
-    with pytest.raises(InvalidField):
+    with pytest.raises(InvalidSetting):
         Memorist.open(place)
 
 
@@ -162,8 +162,8 @@ def test_unknown_kind_of_database_is_refused() -> None:
 # To be awaited
 
 
-def test_async_handle_has_every_method_but_export() -> None:
-    assert public_methods(AsyncHandle) - {"principal"} == public_methods(Handle) - {"export"}
+def test_async_handle_has_every_method() -> None:
+    assert public_methods(AsyncHandle) - {"principal"} == public_methods(Handle)
     assert public_methods(AsyncMemorist) | {"open"} == public_methods(Memorist) | {"open"}
 
 

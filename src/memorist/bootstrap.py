@@ -39,8 +39,8 @@ def _open_driver(settings: Settings) -> Driver:
     return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms)
 
 
-def run_server(settings: Settings) -> None:
-    """Serve HTTP until told to stop. Raises StoreError or InvalidSetting."""
+def run_server(settings: Settings, *, as_json: bool = False) -> None:
+    """Greet, for people or for programs, and serve until told to stop. Raises StoreError or InvalidSetting."""
     from memorist.surfaces.http.server import serve
 
-    serve(open_core(settings), settings)
+    serve(open_core(settings), settings, as_json=as_json)

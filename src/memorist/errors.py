@@ -115,7 +115,7 @@ class Conflict(MemoristError):
 
 
 class NameTaken(Conflict):
-    """A memory of that name exists in this profile. Change it with PATCH, or choose another name."""
+    """A memory of that name exists in this profile. Change that one, or choose another name."""
 
     code = "name_taken"
 

@@ -62,7 +62,11 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling. The tenant always comes from the credential, never from a request."""
+    """Who is calling. The tenant always comes from the credential, never from a request.
+
+    `agent_vouched`: the credential itself stands for the agent, or may act for any. An agent that a user merely names
+    is a choice among the user's own profiles; what all users of that agent share is not opened by it.
+    """
 
     tenant: str
     role: Role
@@ -71,6 +75,7 @@ class Principal:
     session: str | None = None
     key_id: str | None = None
     source: str = "library"
+    agent_vouched: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ def _one_of(*choices: str) -> Callable[[str], str | None]:
 
 
 def _known_database(value: str) -> str | None:
+    if value.removeprefix(_SQLITE_SCHEME) == ":memory:":
+        return "must be durable: a temporary folder does for tests"
     known = "://" not in value or value.startswith((*_POSTGRES_SCHEMES, _SQLITE_SCHEME))
     return None if known else "must be a postgresql:// URL or the path of a file"
 

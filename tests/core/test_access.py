@@ -121,23 +121,37 @@ def test_acting_for_another_user(role: Role, bound_to: str | None, names: str, a
 
 
 @pytest.mark.parametrize(
-    ("role", "bound_to", "names", "allowed"),
+    ("role", "bound_to", "names", "allowed", "vouched"),
     [
-        (Role.USER, None, "coder", True),
-        (Role.USER, "coder", "coder", True),
-        (Role.USER, "coder", "writer", False),
-        (Role.READER, "coder", "writer", False),
-        (Role.SERVICE, "coder", "writer", True),
-        (Role.ADMIN, "coder", "writer", True),
+        (Role.USER, None, "coder", True, False),
+        (Role.USER, "coder", "coder", True, True),
+        (Role.USER, "coder", "writer", False, False),
+        (Role.READER, None, "coder", True, False),
+        (Role.READER, "coder", "writer", False, False),
+        (Role.SERVICE, "coder", "writer", True, True),
+        (Role.ADMIN, "coder", "writer", True, True),
     ],
 )
-def test_acting_as_another_agent(role: Role, bound_to: str | None, names: str, allowed: bool) -> None:
+def test_acting_as_another_agent(role: Role, bound_to: str | None, names: str, allowed: bool, vouched: bool) -> None:
     caller = Principal("t", role, "ada", bound_to)
     if allowed:
-        assert access.acting(caller, agent=names) == replace(caller, agent=names)
+        assert access.acting(caller, agent=names) == replace(caller, agent=names, agent_vouched=vouched)
     else:
         with pytest.raises(Forbidden, match="bound to the agent"):
             access.acting(caller, agent=names)
+
+
+def test_naming_an_agent_does_not_open_what_its_users_share() -> None:
+    named = access.acting(Principal("t", Role.USER, "bob"), agent="coder")
+    bound = Principal("t", Role.USER, "bob", "coder")
+
+    assert not access.can_see(named, Owner(None, "coder"))
+    with pytest.raises(Forbidden):
+        access.require_writable(named, Owner(None, "coder"))
+    assert access.can_see(bound, Owner(None, "coder"))
+    for principal in (named, bound):
+        assert access.can_see(principal, Owner("bob", "coder"))
+        assert not access.can_see(principal, Owner("bob", "writer"))
 
 
 def test_acting_never_changes_tenant_role_or_key() -> None:

@@ -16,7 +16,7 @@ _EXEMPTION = re.compile(r"<!-- no test: (.+?) -->\s*\Z")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block. `exempt` is the reason why it is not run; `follows` whether it comes right after the one before."""
+    """A fenced block. `exempt` says why it is not run; `follows`, whether it comes right after the one before."""
 
     language: str
     text: str

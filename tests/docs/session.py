@@ -1,11 +1,11 @@
 """Runs the examples of one page, in order, as a reader would: one folder, one shell, one server at a time.
 
-In a `console` block a line that begins with `$ ` is a command (an open quote or a backslash
-at its end goes on in the next line), and what stands
-beneath it is its output, stdout and stderr as a terminal shows them. In an output `…` stands for any text, and a line of
-its own for any lines; ids, times, versions and sizes may differ. `memorist serve` and `make run` start a server in the
-background, on a free port in place of 8377, and end the one before. A `python` block runs in this process; a `text` block
-right after it is what it prints. A block whose first line is `# file: NAME` is only written to that file.
+In a `console` block a line that begins with `$ ` is a command (with an open quote, or a backslash at its end, it goes
+on in the next line), and what stands beneath it is its output, stdout and stderr as a terminal shows them. There `…`
+stands for any text, and alone on a line for any lines; ids, times, versions and sizes may differ. `memorist serve` and
+`make run` start a server in the background, on a free port in place of 8377, and end the one before. A `python` block
+runs in this process; a `text` block right after it is what it prints. A block whose first line is `# file: NAME` is
+only written to that file.
 """
 
 import contextlib
@@ -40,6 +40,7 @@ _NORMAL: list[tuple[str, str]] = [
     (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "TIME"),
     (r"\b[0-9a-f]{13}\b", "VERSION"),
     (r"\b\d+\.\d+\.\d+\b(?<!127\.0\.0)(?!\.)", "RELEASE"),
+    (r"\bmst_live_[0-9a-f]{72}\b", "mst_live_KEY"),
     (r"\b[A-Za-z0-9_-]{60,}\b", "CURSOR"),
     (r"\b[\d.]+ GiB\b", "SIZE"),
     (r"size_bytes( +)\d+", r"size_bytes\1SIZE"),
@@ -130,6 +131,7 @@ class Session:
         self._stop_server()
         self._starts += 1
         out, err = (self.folder.parent / f"server-{self._starts}.{name}" for name in ("out", "err"))
+        out.touch()
         if command == "make run":
             options = f"{options} --data .memorist"
         port = "" if "--port" in options else f" --port {self.port}"

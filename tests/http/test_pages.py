@@ -27,7 +27,19 @@ def test_openapi_describes_every_route_with_its_key(served: Served) -> None:
             assert ("security" in operation) is path.startswith("/v1/")
     assert "apiKey" in schema["components"]["securitySchemes"]
     parameters = schema["paths"]["/v1/memories/{memory_id}"]["get"]["parameters"]
-    assert [parameter["name"] for parameter in parameters] == ["memory_id"]
+    assert [parameter["name"] for parameter in parameters][:2] == ["memory_id", "X-Memorist-User"]
+
+
+def test_openapi_tells_the_shape_of_refusals_as_they_are(served: Served) -> None:
+    schema = httpx2.get(f"{served.url}/openapi.json").json()
+    refused = httpx2.get(f"{served.url}/v1/memories").json()
+
+    assert "HTTPValidationError" not in str(schema)
+    assert set(refused) <= set(schema["components"]["schemas"]["Problem"]["properties"])
+    for operations in schema["paths"].values():
+        for operation in operations.values():
+            assert "422" not in operation["responses"]
+            assert "5XX" in operation["responses"]
 
 
 def test_human_page_lists_every_operation(served: Served) -> None:

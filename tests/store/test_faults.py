@@ -244,6 +244,8 @@ def test_closed_port_is_unavailable() -> None:
 def test_wrong_password_is_unavailable_and_not_repeated(postgres: Postgres) -> None:
     name = postgres.create_database(PASSWORD_DATABASE)
     open_core(Settings(database=postgres.url(name))).close()
+    if postgres.trusts_everybody(name):
+        pytest.skip("the server that MEMORIST_TEST_DATABASE_URL names asks for no password")
     with pytest.raises(StoreUnavailable, match="password authentication failed") as caught:
         open_core(Settings(database=postgres.url(name, password="hunter2")))
     assert "hunter2" not in str(caught.value)

@@ -55,7 +55,7 @@ def kill_a_writer(url: str, tenant: str, rng: random.Random) -> Acknowledged:
     process.start()
     sender.close()
     # Some die before their first write, most in the middle of work.
-    wanted = rng.choice((0, 1, 200, 1000, 2500))
+    wanted = rng.choice((0, 1, 200, 800, 1600))
     said = bytearray()
     while len(said) < wanted:
         said += os.read(receiver.fileno(), 65536)

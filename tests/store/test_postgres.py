@@ -284,7 +284,7 @@ def test_deadlocked_transactions_are_run_again(own_core: Core) -> None:
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(add, [(one.id, two.id), (two.id, one.id)]))
-    assert len(attempts) == 3
+    assert len(attempts) >= 3
     found = own_core.store.read("t", lambda tx: tx.get_memories([one.id, two.id]))
     assert [memory.access_count for memory in found] == [2, 2]
 

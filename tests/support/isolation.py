@@ -48,13 +48,19 @@ class Who:
         )
         return user_is_own and (self.bound_agent is None or self.header_agent in (None, self.bound_agent))
 
+    @property
+    def stands_for_its_agent(self) -> bool:
+        """Whether the credential, and not only a header, speaks for the agent."""
+        acts_for_any = self.role in (Role.ADMIN, Role.SERVICE) or (self.role is Role.READER and self.bound_user is None)
+        return acts_for_any or self.agent == self.bound_agent
+
     def may_see(self, tenant: int, user: str, agent: str) -> bool:
         if not self.is_allowed or tenant != self.tenant:
             return False
         if self.user is None and self.role is Role.ADMIN:
             return self.agent is None or agent in ("", self.agent)
         if user == "":
-            return agent == "" or agent == self.agent
+            return agent == "" or (agent == self.agent and self.stands_for_its_agent)
         return user == self.user and (self.agent is None or agent in ("", self.agent))
 
     def may_write(self, tenant: int, user: str, agent: str) -> bool:

@@ -28,6 +28,7 @@ class Postgres:
     admin_url: str
     role: str
     password: str
+    is_embedded: bool
 
     def url(self, database: str, *, password: str | None = None) -> str:
         parts = conninfo_to_dict(self.admin_url)
@@ -51,6 +52,14 @@ class Postgres:
     def drop_database(self, name: str) -> None:
         self.execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 
+    def trusts_everybody(self, database: str) -> bool:
+        """Whether a wrong password is as good as the right one, as some servers for development have it."""
+        try:
+            psycopg.connect(self.url(database, password="wrong")).close()
+        except psycopg.OperationalError:
+            return False
+        return not self.is_embedded
+
     def terminate_connections(self, database: str) -> int:
         """End every connection to a database, as a restart of the server does."""
         rows = self.execute(
@@ -64,7 +73,7 @@ class Postgres:
 def running_postgres() -> Iterator[Postgres]:
     url = os.environ.get("MEMORIST_TEST_DATABASE_URL")
     with _given(url) if url else _embedded() as admin_url:
-        server = Postgres(admin_url, f"memorist_test_{secrets.token_hex(6)}", secrets.token_hex(12))
+        server = Postgres(admin_url, f"memorist_test_{secrets.token_hex(6)}", secrets.token_hex(12), not url)
         with psycopg.connect(admin_url, autocommit=True) as connection:
             connection.execute(
                 sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD {}").format(
@@ -105,6 +114,9 @@ def _embedded() -> Iterator[str]:
         server = get_server(folder / "data", cleanup_mode="delete")
         (folder / "data" / "pg_hba.conf").write_text(_HBA)
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            # The server's own durability is not what is tested here.
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
             connection.execute("SELECT pg_reload_conf()")
         try:
             yield server.get_uri()

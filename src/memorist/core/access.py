@@ -37,7 +37,8 @@ def require(principal: Principal, action: Action) -> None:
 def visible_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """Whose memories the caller sees, as disjoint slices.
 
-    A user sees its own (with an agent named: that profile's and those of no profile), its agent's and the tenant's.
+    A user sees its own (with an agent named: that profile's and those of no profile), the tenant's and, where the
+    credential vouches for the agent, what that agent shares among its users.
     An admin that acts for nobody sees the whole tenant; anybody else that acts for nobody sees what the tenant shares.
     """
     require(principal, Action.READ)
@@ -45,7 +46,9 @@ def visible_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
         if principal.agent is None:
             return (OwnerFilter(any_user=True, any_agent=True),)
         return (OwnerFilter(any_user=True, agent=principal.agent), OwnerFilter(any_user=True, agent=None))
-    shared = [OwnerFilter()] if principal.agent is None else [OwnerFilter(), OwnerFilter(agent=principal.agent)]
+    shared = [OwnerFilter()]
+    if principal.agent is not None and principal.agent_vouched:
+        shared.append(OwnerFilter(agent=principal.agent))
     if principal.user is None:
         return tuple(shared)
     if principal.agent is None:
@@ -94,12 +97,14 @@ def acting(
         raise Forbidden("This key acts for its own user only. Acting for another needs a service or admin key.")
     if agent is not None and principal.agent not in (None, agent) and not _impersonates(principal.role):
         raise Forbidden(f"This key is bound to the agent {principal.agent!r}.")
+    is_own_agent = agent is None or agent == principal.agent
     return replace(
         principal,
         user=user or principal.user,
         agent=agent or principal.agent,
         session=session or principal.session,
         source=source or principal.source,
+        agent_vouched=principal.agent_vouched if is_own_agent else _may_act_for_others(principal),
     )
 
 

@@ -229,7 +229,7 @@ class Memories:
         expected_version: str | None = None,
         idempotency_key: str | None = None,
     ) -> Memory:
-        """Soft-delete: out of every list at once, recoverable during the grace period.
+        """Soft-delete: out of every list at once; the row stays, marked, until it is erased.
 
         Raises NotFound, Forbidden or StaleVersion.
         """

@@ -6,8 +6,9 @@ with Memorist.open("./memories") as m:
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -16,7 +17,6 @@ from memorist.core import validation
 from memorist.core.context import Section
 from memorist.core.core import Core
 from memorist.core.transfer import ImportReport
-from memorist.errors import InvalidField
 from memorist.model import (
     Draft,
     Event,
@@ -36,7 +36,8 @@ from memorist.settings import Settings, load_settings
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_DATABASE_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_LINES_AT_ONCE = 100
+_DATABASE_ENDINGS = (".db", ".sqlite", ".sqlite3", ":memory:")
 
 
 class Memorist:
@@ -49,7 +50,8 @@ class Memorist:
     def open(cls, url_or_path: str | Path | None = None) -> Self:
         """Open a folder, an SQLite file or a `postgresql://` URL; without one, what the settings name.
 
-        Missing folders and files are made, and the database is brought up to this release. Raises StoreError.
+        Missing folders and files are made, and the database is brought up to this release.
+        Raises InvalidSetting or StoreError.
         """
         return cls(open_core(_settings_for(url_or_path)))
 
@@ -174,9 +176,13 @@ class Handle:
             idempotency_key=idempotency_key,
         )
 
-    def forget(self, memory_id: str, *, expected_version: str | None = None) -> Memory:
+    def forget(
+        self, memory_id: str, *, expected_version: str | None = None, idempotency_key: str | None = None
+    ) -> Memory:
         """Soft-delete a memory: gone from every list at once. Raises NotFound, Forbidden or StaleVersion."""
-        return self._core.memories.forget(self.principal, memory_id, expected_version=expected_version)
+        return self._core.memories.forget(
+            self.principal, memory_id, expected_version=expected_version, idempotency_key=idempotency_key
+        )
 
     def events(self, memory_id: str) -> Sequence[Event]:
         """What happened to a memory, oldest first. Raises NotFound or InvalidId."""
@@ -233,6 +239,14 @@ class AsyncHandle:
     forget = _awaitable(Handle.forget)
     events = _awaitable(Handle.events)
     section = _awaitable(Handle.section)
+
+    async def export(self) -> AsyncIterator[str]:
+        """Everything this handle sees, as lines of JSON, fetched a few at a time."""
+        lines = self._wrapped.export()
+        while batch := await asyncio.to_thread(lambda: list(islice(lines, _LINES_AT_ONCE))):
+            for line in batch:
+                yield line
+
     import_ = _awaitable(Handle.import_)
     reset = _awaitable(Handle.reset)
 
@@ -273,8 +287,5 @@ def _settings_for(url_or_path: str | Path | None) -> Settings:
     if url_or_path is None:
         return load_settings().settings
     text = str(url_or_path)
-    if not text or "\x00" in text:
-        raise InvalidField("Name a folder, an SQLite file or a postgresql:// URL.", field="url_or_path")
-    if "://" in text or text.endswith(_DATABASE_ENDINGS):
-        return load_settings({"database": text}).settings
-    return load_settings({"database": "", "data": text}).settings
+    is_database = "://" in text or text.endswith(_DATABASE_ENDINGS)
+    return load_settings({"database": text} if is_database else {"database": "", "data": text}).settings

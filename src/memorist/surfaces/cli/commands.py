@@ -14,7 +14,7 @@ COMMANDS = (
     ("list", "reading:list_", "List memories, newest first."),
     ("show", "reading:show", "Show one memory in full."),
     ("edit", "writing:edit", "Change fields of a memory."),
-    ("forget", "writing:forget", "Delete memories; they can be recovered for seven days."),
+    ("forget", "writing:forget", "Delete memories: gone from every list at once."),
     ("events", "reading:events", "Show what happened to a memory."),
     ("section", "reading:section", "Print the memory section for a system prompt."),
     ("export", "transfer:export", "Write all memories and their history as lines of JSON."),

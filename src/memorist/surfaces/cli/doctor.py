@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
@@ -100,8 +101,11 @@ def _check_postgres(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_sqlite(settings: Settings, path: Path) -> Iterator[Finding]:
-    # A database in memory tells the version of the library even where there is no file yet.
-    with closing(open_store(replace(settings, database=":memory:"))) as scratch:
+    # A scratch database tells the version of the library even where there is no file yet.
+    with (
+        TemporaryDirectory() as folder,
+        closing(open_store(replace(settings, database=str(Path(folder) / "scratch.db")))) as scratch,
+    ):
         facts = scratch.driver.describe()
         yield Finding("sqlite", State.OK, f"{facts['version']}, at least {facts['minimum_version']} is needed")
     yield from _check_folder(path.parent)

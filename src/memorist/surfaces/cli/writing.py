@@ -116,7 +116,7 @@ def forget(
     flags: Flags,
     memory_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the memories.")],
 ) -> None:
-    """Delete memories: gone from every list at once, and recoverable for seven days.
+    """Delete memories: gone from every list at once.
 
     They are deleted one by one, and the first that cannot be ends the command; those before it are printed.
     """

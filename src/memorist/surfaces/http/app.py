@@ -2,12 +2,9 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -17,18 +14,7 @@ from memorist.errors import MemoristError
 from memorist.settings import Settings
 from memorist.surfaces.http import health, pages, problems, profiles
 from memorist.surfaces.http.boundary import Boundary
-
-
-class Problem(BaseModel):
-    """RFC 9457 problem details."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    request_id: str
-    field: str | None = None
+from memorist.surfaces.http.openapi import openapi
 
 
 def create_app(core: Core, settings: Settings) -> ASGIApp:
@@ -51,10 +37,9 @@ def create_api(core: Core) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        responses={"4XX": {"model": Problem, "description": "The request was refused; `code` says why."}},
     )
     api.state.core = core
-    api.openapi = lambda: _openapi(api)  # type: ignore[method-assign]
+    api.openapi = lambda: openapi(api)  # type: ignore[method-assign]
     # The most asked first. Added flat: an included router is matched twice, which every request would pay for.
     for router in (profiles.router, profiles.direct, health.router, pages.router):
         api.router.routes.extend(router.routes)
@@ -63,23 +48,3 @@ def create_api(core: Core) -> FastAPI:
     api.add_exception_handler(RequestValidationError, problems.on_validation_error)
     api.add_exception_handler(Exception, problems.on_unexpected_error)
     return api
-
-
-def _openapi(api: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with the key that every path under /v1 needs.
-
-    Declared here rather than as a dependency of each handler, which would cost every request.
-    """
-    if api.openapi_schema is None:
-        schema = get_openapi(
-            title=api.title, version=api.version, description=api.description, routes=api.routes, tags=api.openapi_tags
-        )
-        schema.setdefault("components", {})["securitySchemes"] = {
-            "apiKey": {"type": "http", "scheme": "bearer", "description": "An API key: `memorist keys create`."}
-        }
-        for path, operations in schema["paths"].items():
-            if path.startswith("/v1/"):
-                for operation in operations.values():
-                    operation["security"] = [{"apiKey": []}]
-        api.openapi_schema = schema
-    return api.openapi_schema

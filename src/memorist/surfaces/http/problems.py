@@ -39,6 +39,9 @@ _HEADERS: dict[type[errors.MemoristError], dict[str, str]] = {
     errors.StoreUnavailable: {"Retry-After": "5"},
 }
 
+# Two phrases that differ between versions of Python.
+_TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
+
 # What the framework raises by itself, in our words.
 _BY_STATUS: dict[int, type[errors.MemoristError]] = {
     400: errors.InvalidJson,
@@ -67,7 +70,7 @@ def problem(
     status = status_of(error)
     body: dict[str, Any] = {
         "type": f"{ERRORS_PAGE}#{error.code}",
-        "title": HTTPStatus(status).phrase,
+        "title": _TITLES.get(status) or HTTPStatus(status).phrase,
         "status": status,
         "detail": error.message,
         "code": error.code,

@@ -30,6 +30,7 @@ MemoryType = Literal["user", "feedback", "project", "reference"]
 IdempotencyKey = Annotated[
     str | None, Header(description="A retry under the same key within 24 hours has no second effect.")
 ]
+Profile = Annotated[str | None, Query(description="See what this profile sees, instead of all of yours.")]
 IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
 
 
@@ -87,11 +88,11 @@ class MemorySection(BaseModel):
 @router.get("", response_model=MemoryList, summary="List memories")
 def list_memories(
     request: Request,
-    profile_id: str | None = None,
-    type: MemoryType | None = None,
-    sort: Literal["importance", "created"] = "importance",
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-    cursor: str | None = None,
+    profile_id: Profile = None,
+    type: Annotated[MemoryType | None, Query(description="Only memories of this type.")] = None,
+    sort: Annotated[Literal["importance", "created"], Query(description="What comes first.")] = "importance",
+    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
 ) -> Response:
     """Your rows across all profiles or, with `profile_id`, what that profile sees. The most important come first."""
     with speaking(_WORDS):
@@ -128,8 +129,13 @@ def create_memory(request: Request, new: NewMemory, idempotency_key: Idempotency
     return versioned(encode(result.memory), result.memory, 201, headers)
 
 
-@router.get("/section", response_model=MemorySection, summary="The memory section of a profile")
-def memory_section(request: Request, profile_id: str | None = None) -> Response:
+@router.get(
+    "/section",
+    response_model=MemorySection,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    summary="The memory section of a profile",
+)
+def memory_section(request: Request, profile_id: Profile = None) -> Response:
     """All descriptions of a profile as one fenced block for a system prompt; as plain text where that is accepted."""
     with speaking(_WORDS):
         section = core_of(request).context.section(_caller(request), profile_id)
@@ -138,7 +144,15 @@ def memory_section(request: Request, profile_id: str | None = None) -> Response:
     return Json({"profile_id": profile_id, "section": section.text, "count": section.count})
 
 
-@direct.get("/{memory_id}", response_model=MemoryRow, summary="Read a memory")
+@direct.get(
+    "/{memory_id}",
+    response_model=MemoryRow,
+    responses={
+        200: {"headers": {"ETag": {"schema": {"type": "string"}, "description": "The version of the memory."}}},
+        304: {"description": "The version that If-None-Match names is still the current one."},
+    },
+    summary="Read a memory",
+)
 async def read_memory(request: Request, memory_id: str) -> Response:
     """The whole row; its `last_accessed_at` moves. With `If-None-Match`, 304 where it did not change."""
     memory = await promptly(request, lambda: core_of(request).memories.get(_caller(request), memory_id))
@@ -169,7 +183,7 @@ def change_memory(
 def delete_memory(
     request: Request, memory_id: str, idempotency_key: IdempotencyKey = None, if_match: IfMatch = None
 ) -> Response:
-    """Gone from every list at once; recoverable by an operator for seven days."""
+    """Gone from every list at once."""
     core_of(request).memories.forget(
         _caller(request), memory_id, expected_version=expected_version(if_match), idempotency_key=idempotency_key
     )

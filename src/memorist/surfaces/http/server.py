@@ -1,9 +1,9 @@
 """Starting the server: the first key, the socket, and what to do next."""
 
 import ipaddress
+import json
 import os
 import socket
-import sys
 from pathlib import Path
 
 import uvicorn
@@ -17,9 +17,10 @@ from memorist.surfaces.http.logs import set_up_logging
 
 LOCAL_KEY_FILE = "local.key"
 _GRACE_SECONDS = 30
+_BACKLOG = 2048
 
 
-def serve(core: Core, settings: Settings) -> None:
+def serve(core: Core, settings: Settings, *, as_json: bool = False) -> None:
     """Serve until told to stop, then finish what is in flight and close the core.
 
     Raises InvalidSetting where the address cannot be used, or is not loopback while no key exists.
@@ -35,7 +36,7 @@ def serve(core: Core, settings: Settings) -> None:
         listener = _listen(settings)
         key_file = ensure_local_key(core, settings) if loopback else None
         set_up_logging(settings)
-        _greet(listener, key_file, settings)
+        print((_greeting_json if as_json else _greeting)(_address(listener), key_file, settings), flush=True)
     except BaseException:
         core.close()
         raise
@@ -82,6 +83,8 @@ def _listen(settings: Settings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host.strip("[]"), settings.port))
+        # From here on a connection waits instead of being refused, so that the greeting holds when it is read.
+        listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise InvalidSetting(
@@ -91,12 +94,19 @@ def _listen(settings: Settings) -> socket.socket:
     return listener
 
 
-def _greet(listener: socket.socket, key_file: Path | None, settings: Settings) -> None:
+def _address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _greeting_json(address: str, key_file: Path | None, settings: Settings) -> str:  # noqa: ARG001
+    return json.dumps({"url": address, "key_file": str(key_file) if key_file else None})
+
+
+def _greeting(address: str, key_file: Path | None, settings: Settings) -> str:
     key = f"$(cat {key_file})" if key_file else "<your key>"
-    database = "PostgreSQL" if "://" in settings.database else settings.database_url()
-    print(
+    database = settings.sqlite_path() or "PostgreSQL"
+    return (
         f"Memorist is serving on {address}\n"
         f"  memories   {database}\n"
         f"  key        {key_file or 'memorist keys create --role user --user NAME'}\n"
@@ -104,7 +114,5 @@ def _greet(listener: socket.socket, key_file: Path | None, settings: Settings) -
         "Remember something:\n"
         f'  curl {address}/v1/memories -H "Authorization: Bearer {key}" -H "Content-Type: application/json" \\\n'
         '    -d \'{"type": "user", "name": "user_profile", "description": "Who I am", "body": "I work in UTC+2."}\'\n\n'
-        "Stop with Ctrl-C.",
-        file=sys.stdout,
-        flush=True,
+        "Stop with Ctrl-C."
     )

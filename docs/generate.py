@@ -1,0 +1,360 @@
+"""Writes the parts of the documentation that the code itself knows: `make docs`.
+
+A page marks such a part with `<!-- generated: name -->` and `<!-- end -->`; what stands between them is replaced.
+Everything else on a page is written by hand. A test fails where a page is not what this script would write.
+"""
+
+import dataclasses
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from memorist import lifecycle
+from memorist.core import access, validation
+from memorist.core.context import Section
+from memorist.core.transfer import ImportReport
+from memorist.errors import all_errors
+from memorist.model import Draft, Event, Memory, Owner, Page, Principal, Remembered, Role, Status
+from memorist.settings import ENVIRONMENT_PREFIX, Settings
+from memorist.surfaces.cli.failures import EXIT_CODES, exit_code_of
+from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags
+from memorist.surfaces.cli.runner import full_app
+from memorist.surfaces.cli.serve import serve
+from memorist.surfaces.http.app import create_api
+from memorist.surfaces.http.problems import status_of
+from memorist.surfaces.library import AsyncHandle, AsyncMemorist, Handle, Memorist
+
+DOCS = Path(__file__).parent
+
+_PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def main() -> None:
+    for path in pages():
+        path.write_text(render(path.read_text("utf-8")), "utf-8")
+
+
+def pages() -> list[Path]:
+    """The pages that have a generated part."""
+    return [path for path in sorted(DOCS.rglob("*.md")) if _PART.search(path.read_text("utf-8"))]
+
+
+def render(page: str) -> str:
+    """The page with every generated part written anew. Raises KeyError where a part has no generator."""
+    return _PART.sub(lambda part: f"{part[1]}\n{PARTS[part[2]]().strip()}\n\n{part[3]}", page)
+
+
+# Settings
+
+
+def settings() -> str:
+    flags = _flags_of_settings()
+    return "\n\n".join(_setting(field, flags.get(field.name)) for field in dataclasses.fields(Settings))
+
+
+def _setting(field: Any, flag: str | None) -> str:
+    facts = [f"Default: {_literal(field.default)}", f"environment: `{ENVIRONMENT_PREFIX}{field.name.upper()}`"]
+    if flag:
+        facts.append(f"flag: `{flag}`")
+    check = field.metadata["check"]
+    # A value that no check accepts makes it say what it takes.
+    rule = check(-(10**18) if field.type is int else "no://thing") if check else None
+    sentences = [field.metadata["help"], f"{rule[0].upper()}{rule[1:]}." if rule else ""]
+    return f"### `{field.name}`\n\n{' '.join(filter(None, sentences))}\n\n{'; '.join(facts)}."
+
+
+def _flags_of_settings() -> dict[str, str]:
+    found = {}
+    for option in (*PLACE, *IDENTITY):
+        if option.name != "as_json":
+            values = Flags(**{option.name: "@"}).as_settings()
+            name = next(name for name, value in values.items() if value == "@")
+            found[name] = f"--{option.name}"
+    own = inspect.signature(serve).parameters
+    return found | {field.name: f"--{field.name}" for field in dataclasses.fields(Settings) if field.name in own}
+
+
+def _literal(value: Any) -> str:
+    return f"`{value}`" if str(value) else "empty"
+
+
+# The command line
+
+
+def commands() -> str:
+    return "\n\n".join(_command(path, command) for path, command in walk_commands())
+
+
+def walk_commands() -> Iterator[tuple[str, Any]]:
+    """Every command that does something, with its path, such as `keys create`."""
+    root: Any = typer.main.get_command(full_app())
+    for name, command in root.commands.items():
+        for child_name, child in getattr(command, "commands", {}).items():
+            yield f"{name} {child_name}", child
+        if not hasattr(command, "commands"):
+            yield name, command
+
+
+def _command(path: str, command: Any) -> str:
+    shared = {option.name for option in (*PLACE, *IDENTITY)} - _own_names(path)
+    visible = [parameter for parameter in command.params if not parameter.hidden]
+    own = [parameter for parameter in visible if parameter.name not in shared]
+    also = [f"`{parameter.opts[-1]}`" for parameter in visible if parameter.name in shared]
+    with command.make_context(path, [], resilient_parsing=True) as context:
+        lines = [_parameter(parameter, context) for parameter in own]
+    usage = " ".join(["memorist", path, *map(_usage, own), "[OPTIONS]"])
+    help_text = "\n\n".join(" ".join(part.split()) for part in command.help.split("\n\n"))
+    parts = [
+        f"### `memorist {path}`",
+        help_text,
+        f"Usage: `{' '.join(usage.split())}`",
+        "\n".join(lines),
+        f"[Shared options](#shared-options): {', '.join(also)}.",
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _own_names(path: str) -> set[str]:
+    # There they say whom the key is for, not who acts.
+    return {"user", "agent"} if path == "keys create" else set()
+
+
+def _usage(parameter: Any) -> str:
+    if parameter.param_type_name != "argument":
+        return ""
+    name = parameter.metavar or parameter.name.upper()
+    return name if parameter.required or name.startswith("[") else f"[{name}]"
+
+
+def _parameter(parameter: Any, context: Any) -> str:
+    name, help_text = parameter.get_help_record(context)
+    if parameter.param_type_name == "argument":
+        choices = re.search(r"<\S+\|\S+>", name)
+        name = f"{_usage(parameter)} {choices[0]}" if choices else _usage(parameter)
+    help_text, _, note = help_text.partition("  [")
+    default = re.search(r"default: ([^\];]+)", note)
+    extra = f" Default: `{default[1]}`." if default else ""
+    extra += " Required." if "required" in note and parameter.param_type_name != "argument" else ""
+    return f"- `{name}`: {help_text}{extra}"
+
+
+def exit_codes() -> str:
+    meanings = {0: "It worked.", 1: "A check failed, or something went wrong inside Memorist."}
+    for kind, code in EXIT_CODES:
+        codes = ", ".join(f"`{error.code}`" for error in all_errors(kind))
+        meanings[code] = f"{meanings[code]}, {codes}" if code in meanings else codes
+    meanings |= {130: "Interrupted with Ctrl-C.", 141: "The reader of a pipe went away."}
+    return _table(["exit code", "meaning"], [[str(code), meaning] for code, meaning in sorted(meanings.items())])
+
+
+# HTTP
+
+_OPERATIONS = ("get", "post", "put", "patch", "delete")
+
+
+def endpoints() -> str:
+    document = openapi()
+    return "\n\n".join(
+        _endpoint(path, method, operations[method], document)
+        for path, operations in document["paths"].items()
+        for method in _OPERATIONS
+        if method in operations
+    )
+
+
+def openapi() -> dict[str, Any]:
+    return create_api(typing.cast(Any, None)).openapi()
+
+
+def _endpoint(path: str, method: str, operation: dict[str, Any], document: dict[str, Any]) -> str:
+    summary = operation["summary"].rstrip("?.") + ("?" if operation["summary"].endswith("?") else ".")
+    parts = [f"### `{method.upper()} {path}`", " ".join(filter(None, [summary, operation.get("description")]))]
+    parameters = [_http_parameter(parameter) for parameter in operation.get("parameters", [])]
+    parts.append("\n".join(parameters))
+    body = operation.get("requestBody")
+    if body:
+        name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        fields = _fields(document["components"]["schemas"][name])
+        parts.append(f"Body, JSON:\n\n{fields}")
+    answers = operation["responses"].items()
+    parts.append("\n".join(_answer(status, answer, document) for status, answer in answers if status.startswith("2")))
+    if "security" not in operation:
+        parts.append("Needs no key.")
+    return "\n\n".join(filter(None, parts))
+
+
+def _http_parameter(parameter: dict[str, Any]) -> str:
+    schema = parameter["schema"]
+    facts = [parameter["in"], _type_of(schema)]
+    if "default" in schema:
+        facts.append(f"default `{schema['default']}`")
+    name = schema.get("title", parameter["name"]) if parameter["in"] == "header" else parameter["name"]
+    description = parameter.get("description", "")
+    return f"- `{name}` ({', '.join(facts)}){': ' + description if description else ''}"
+
+
+def _answer(status: str, answer: dict[str, Any], document: dict[str, Any]) -> str:
+    schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if not name:
+        return f"Answers {status}{' without a body' if 'content' not in answer else ''}."
+    keys = ", ".join(f"`{key}`" for key in document["components"]["schemas"][name]["properties"])
+    return f"Answers {status} with {keys}."
+
+
+def _fields(schema: dict[str, Any]) -> str:
+    required = set(schema.get("required", ()))
+    lines = []
+    for name, field in schema["properties"].items():
+        facts = [_type_of(field), "required" if name in required else ""]
+        if field.get("default") not in (None, ""):
+            facts.append(f"default `{field['default']}`")
+        description = field.get("description", "")
+        lines.append(f"- `{name}` ({', '.join(filter(None, facts))}){': ' + description if description else ''}")
+    return "\n".join(lines)
+
+
+def _type_of(schema: dict[str, Any]) -> str:
+    choices = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
+    (schema,) = choices
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
+    bounds = f" from {schema['minimum']} to {schema['maximum']}" if "minimum" in schema else ""
+    return {"integer": "whole number", "string": "text"}.get(schema["type"], schema["type"]) + bounds
+
+
+# Errors
+
+
+def errors() -> str:
+    rows = [
+        [f"`{kind.code}`", str(status_of(kind())), str(exit_code_of(kind())), f"`{kind.__name__}`", kind().message]
+        for kind in all_errors()
+    ]
+    return _table(["code", "HTTP", "exit code", "Python class", "what it means, what to do"], rows)
+
+
+# The library
+
+
+def library() -> str:
+    return "\n\n".join([*_class(Memorist), *_class(Handle)])
+
+
+def _class(kind: type) -> Iterator[str]:
+    yield f"## `{kind.__name__}`"
+    yield _prose(kind.__doc__)
+    for name, method in vars(kind).items():
+        if not name.startswith("_"):
+            function = method.__func__ if isinstance(method, classmethod) else method
+            yield f"### `{kind.__name__}.{name}`"
+            yield f"```text\n{_signature(name, function)}\n```"
+            yield _prose(function.__doc__)
+
+
+def _signature(name: str, function: Callable[..., Any]) -> str:
+    signature = inspect.signature(function)
+    given = [parameter for parameter in signature.parameters.values() if parameter.name not in ("self", "cls")]
+    shown = [_type_name(re.sub(r"<(\w+)\.(\w+): '[^']*'>", r"\1.\2", str(parameter))) for parameter in given]
+    star = next((place for place, one in enumerate(given) if one.kind is inspect.Parameter.KEYWORD_ONLY), None)
+    if star is not None:
+        shown.insert(star, "*")
+    answer = f" -> {_type_name(signature.return_annotation)}"
+    line = f"{name}({', '.join(shown)}){answer}"
+    return line if len(line) <= 100 else f"{name}(\n    " + ",\n    ".join(shown) + f",\n){answer}"
+
+
+def _type_name(annotation: Any) -> str:
+    name = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(?:typing|collections\.abc|memorist(?:\.\w+)+|datetime|pathlib(?:\._local)?)\.", "", name)
+
+
+def _prose(text: str | None) -> str:
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
+
+
+def values() -> str:
+    kinds = (Draft, Remembered, Memory, Owner, Page, Event, Section, ImportReport, Principal)
+    return "\n\n".join(_value(kind) for kind in kinds)
+
+
+def _value(kind: Any) -> str:
+    doc = "" if (kind.__doc__ or "").startswith(f"{kind.__name__}(") else _prose(kind.__doc__)
+    fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(kind))
+    properties = [name for name, value in vars(kind).items() if isinstance(value, property)]
+    derived = f" Derived: {', '.join(f'`{name}`' for name in properties)}." if properties else ""
+    return f"### `{kind.__name__}`\n\n{f'{doc} ' if doc else ''}Fields: {fields}.{derived}"
+
+
+def async_library() -> str:
+    lines = []
+    for kind in (AsyncMemorist, AsyncHandle):
+        names = [f"`{name}`" for name in vars(kind) if not name.startswith("_")]
+        lines.append(f"- `{kind.__name__}`: {', '.join(names)}")
+    return "\n".join(lines)
+
+
+# The data model
+
+_LIMITS = {
+    "MAX_CONTENT": "characters of `content`, and of `excerpt`",
+    "MAX_LINE": "characters of `description`, `source_ref`, `project` and a key's `label`, each a single line",
+    "MAX_NAME": "characters of `name` and `category`, which are slugs",
+    "MAX_IDENTIFIER": "characters of a user, agent or session, without spaces",
+    "MAX_META_BYTES": "bytes of `meta` as JSON",
+    "MAX_META_DEPTH": "levels of nesting in `meta`",
+    "MAX_PAYLOAD_BYTES": "bytes of an event's payload",
+    "MAX_BATCH": "memories in one `remember_all`",
+    "MAX_IDEMPOTENCY_KEY": "characters of an idempotency key",
+}
+
+
+def limits() -> str:
+    found = {name: value for name, value in vars(validation).items() if name.startswith("MAX_")}
+    return _table(["at most", "of what"], [[f"{value:,}", _LIMITS[name]] for name, value in found.items()])
+
+
+def states() -> str:
+    rows = [
+        [
+            f"`{state}`",
+            ", ".join(f"`{after}`" for after in Status if after in lifecycle.TRANSITIONS[state]) or "nothing",
+        ]
+        for state in Status
+    ]
+    return _table(["state", "can become"], rows)
+
+
+def roles() -> str:
+    actions = list(access.Action)
+    rows = [[f"`{role}`", *("yes" if action in access.ALLOWED[role] else "–" for action in actions)] for role in Role]
+    return _table(["role", *(str(action) for action in actions)], rows)
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "settings": settings,
+    "commands": commands,
+    "exit_codes": exit_codes,
+    "endpoints": endpoints,
+    "errors": errors,
+    "library": library,
+    "values": values,
+    "async_library": async_library,
+    "limits": limits,
+    "states": states,
+    "roles": roles,
+}
+
+
+if __name__ == "__main__":
+    main()

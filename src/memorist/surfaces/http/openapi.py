@@ -1,0 +1,71 @@
+"""The OpenAPI document: what the framework finds out by itself, and what it cannot know."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+_KEY = {"type": "http", "scheme": "bearer", "description": "An API key: `memorist keys create`."}
+
+_PROBLEM = {
+    "type": "object",
+    "description": "RFC 9457 problem details.",
+    "required": ["type", "title", "status", "detail", "code", "request_id"],
+    "properties": {
+        "type": {"type": "string", "description": "Where this error is explained."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What is wrong and what to do."},
+        "code": {"type": "string", "description": "Stable, to be handled by programs."},
+        "request_id": {"type": "string"},
+        "field": {"type": "string", "description": "The field that was refused."},
+        "errors": {"type": "array", "items": {"type": "object"}, "description": "All refused fields."},
+    },
+}
+
+_REFUSAL = {
+    "description": "Refused; `code` says why.",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+
+
+def _header(name: str, description: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": False, "description": description, "schema": {"type": "string"}}
+
+
+# Read by `callers`, on every path that needs a key.
+_ACTING_HEADERS = [
+    _header("X-Memorist-User", "The user to act for; service and admin keys may name any."),
+    _header("X-Memorist-Agent", "The agent (profile) to act as."),
+    _header("X-Memorist-Session", "The session that new memories belong to."),
+]
+
+
+def openapi(api: FastAPI) -> dict[str, Any]:
+    """The document, made once. What every path under /v1 shares is added here: declared as dependencies of each
+    handler it would cost every request.
+    """
+    if api.openapi_schema is None:
+        schema = get_openapi(
+            title=api.title, version=api.version, description=api.description, routes=api.routes, tags=api.openapi_tags
+        )
+        components = schema.setdefault("components", {})
+        components["securitySchemes"] = {"apiKey": _KEY}
+        components.setdefault("schemas", {})["Problem"] = _PROBLEM
+        for unused in ("HTTPValidationError", "ValidationError"):
+            components["schemas"].pop(unused, None)
+        for path, operations in schema["paths"].items():
+            for operation in operations.values():
+                _complete(operation, needs_key=path.startswith("/v1/"))
+        api.openapi_schema = schema
+    return api.openapi_schema
+
+
+def _complete(operation: dict[str, Any], *, needs_key: bool) -> None:
+    # The framework's own shape of a refusal is never sent.
+    operation["responses"].pop("422", None)
+    operation["responses"]["5XX"] = _REFUSAL
+    if needs_key:
+        operation["responses"]["4XX"] = _REFUSAL
+        operation["security"] = [{"apiKey": []}]
+        operation.setdefault("parameters", []).extend(_ACTING_HEADERS)

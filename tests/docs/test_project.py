@@ -1,0 +1,71 @@
+"""Dependencies are justified, and no file tells of the machine that it was written on."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from memorist import __version__
+from tests.docs.pages import ROOT, page
+
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+_NOT_OURS = {"data", "dist", "build"}
+_ENDINGS = {".py", ".md", ".toml", ".txt", ".sql", ".svg", ".cfg", ".yml", ".yaml", ".json", ""}
+
+# In pieces, so that this file does not hold what it looks for.
+_REGISTRIES = [
+    "py" + "pi.",
+    "python" + "hosted",
+    "conda.ana" + "conda",
+    "npm" + "js.",
+    "arti" + "factory",
+    "--index" + "-url",
+]
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {match[0] for requirement in requirements if (match := _NAME.match(requirement))}
+
+
+def _listed(heading: str) -> set[str]:
+    section = page("docs/explanation/dependencies.md").section(heading)
+    return set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
+
+
+def test_every_dependency_is_justified_and_no_other() -> None:
+    assert _listed("To run") == _names(_PROJECT["project"]["dependencies"])
+    development = _names(_PROJECT["dependency-groups"]["dev"]) | _names(_PROJECT["build-system"]["requires"])
+    assert _listed("To develop") == development
+
+
+def test_what_was_turned_down_is_not_installed() -> None:
+    section = page("docs/explanation/dependencies.md").section("Turned down")
+    refused = set(re.findall(r"^\| ([a-z-]+) \|", section, re.MULTILINE))
+    assert len(refused) >= 6
+    assert refused & _names((ROOT / "requirements" / "dev.txt").read_text("utf-8").splitlines()) == set()
+
+
+def test_changelog_has_this_version() -> None:
+    assert __version__ in page("CHANGELOG.md").headings()
+
+
+def _files() -> Iterator[Path]:
+    for top in ROOT.iterdir():
+        if not top.name.startswith(".") and top.name not in _NOT_OURS:
+            for path in [top, *top.rglob("*")]:
+                if path.is_file() and path.suffix in _ENDINGS and "__pycache__" not in path.parts:
+                    yield path
+
+
+def test_no_file_names_a_package_registry_or_a_place_on_this_machine() -> None:
+    places = re.compile("|".join([re.escape(str(ROOT)), r"/(?:home|Users)/[a-z]\w+/", r"(?<![\w.])/ro" + "ot/"]))
+    found = []
+    for path in _files():
+        text = path.read_text("utf-8", errors="replace")
+        found += [
+            (path.name, registry) for registry in _REGISTRIES if registry in text.replace("--no-emit-index-url", "")
+        ]
+        found += [(path.name, match[0]) for match in places.finditer(text)]
+    assert found == []
