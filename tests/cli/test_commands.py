@@ -214,10 +214,11 @@ def test_tenants_are_created_once(cli: Cli) -> None:
 
 
 def test_serve_hands_the_settings_to_the_server(cli: Cli, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
-    served: list[Settings] = []
-    monkeypatch.setattr(bootstrap, "run_server", served.append)
-    cli.ok("serve", "--host", "::1", "--port", "9000", "--data", str(data / "other"))
-    assert (served[0].host, served[0].port, served[0].data) == ("::1", 9000, data / "other")
+    served: list[tuple[Settings, bool]] = []
+    monkeypatch.setattr(bootstrap, "run_server", lambda settings, *, as_json: served.append((settings, as_json)))
+    cli.ok("serve", "--host", "::1", "--port", "9000", "--data", str(data / "other"), "--json")
+    (settings, as_json) = served[0]
+    assert (settings.host, settings.port, settings.data, as_json) == ("::1", 9000, data / "other", True)
     assert cli("serve", "--port", "70000").code == 2
 
 

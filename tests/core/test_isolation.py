@@ -1,13 +1,14 @@
 """Promise 4, by property: random calls of many callers against a simple model. Nobody sees or changes another's."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.core import access
 from memorist.core.core import Core
 from memorist.errors import Conflict, Forbidden, IdempotencyMismatch, NotFound
 from memorist.model import Draft, Kind, Owner, Principal, Role, Status
@@ -18,16 +19,18 @@ AGENTS = (None, "coder", "writer")
 CALLS = ("remember", "get", "edit", "forget", "list", "events", "section", "export", "reset", "import")
 
 callers = st.builds(
-    lambda tenant, role, user, agent, nobody: (
+    lambda tenant, role, user, agent, nobody, named: (
         tenant,
         role,
         None if nobody and role is not Role.USER else user,
         agent,
+        named and role in (Role.USER, Role.READER),
     ),
     st.integers(0, 1),
     st.sampled_from(Role),
     st.sampled_from(USERS),
     st.sampled_from(AGENTS),
+    st.booleans(),
     st.booleans(),
 )
 # Resets are rare, so that there is something to see.
@@ -62,7 +65,7 @@ class Model:
         if caller.role is Role.ADMIN and caller.user is None:
             return caller.agent is None or agent in (None, caller.agent)
         if user is None:
-            return agent is None or agent == caller.agent
+            return agent is None or (agent == caller.agent and caller.agent_vouched)
         return user == caller.user and (caller.agent is None or agent in (None, caller.agent))
 
     def writes(self, caller: Principal, row: Row) -> bool:
@@ -96,8 +99,11 @@ class World:
         self.texts = 0
 
     def step(self, caller: tuple, call: str, number: int, user: str | None, agent: str | None) -> None:
-        tenant, role, acting_user, acting_agent = caller
+        tenant, role, acting_user, acting_agent, named = caller
         principal = Principal(self.tenants[tenant], role, acting_user, acting_agent)
+        if named:
+            # The credential is the user's; the agent is only what the request says.
+            principal = access.acting(replace(principal, agent=None), agent=acting_agent)
         self.calls += 1
         getattr(self, call if call != "import" else "import_")(principal, number, Owner(user, agent))
 
@@ -207,7 +213,7 @@ class World:
             self.model.rows[memory.id] = Row(caller.tenant, memory.owner, draft.content)
         except (Forbidden, Conflict):
             pass
-        reader = Principal(caller.tenant, Role.READER, caller.user, caller.agent)
+        reader = replace(caller, role=Role.READER)
         text = self.core.context.section(reader, None).text
         for tenant in self.tenants:
             assert tenant == caller.tenant or tenant not in text

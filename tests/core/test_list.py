@@ -134,7 +134,9 @@ def test_profile_sees_its_own_and_what_is_shared(
         return {name for name, memory in texts.items() if memory.id in ids}
 
     assert seen(ada) == {"mine", "coder", "writer", "tenant"}
-    assert seen(ada, agent="coder") == {"mine", "coder", "agent", "tenant"}
+    # An agent that is merely named opens the user's own profile, not what all users of that agent share.
+    assert seen(ada, agent="coder") == {"mine", "coder", "tenant"}
+    assert seen(replace(ada, agent="coder")) == {"mine", "coder", "agent", "tenant"}
     assert seen(replace(ada, agent="writer")) == {"mine", "writer", "tenant"}
     assert seen(admin) == set(texts)
     assert seen(admin, agent="coder") == {"mine", "coder", "agent", "tenant"}

@@ -69,6 +69,18 @@ def test_first_start_makes_a_private_key_that_later_starts_keep(tmp_path: Path) 
         assert row["body"] == created.json()["body"]
 
 
+def test_greeting_for_programs_is_one_json_object(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    command = [*MEMORIST, "serve", "--port", "0", "--data", str(data), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        greeting = json.loads(process.stdout.readline())
+        # Nothing was waited for: who has read the greeting can connect.
+        assert httpx2.get(f"{greeting['url']}/healthz", timeout=20).status_code == 200
+        assert greeting["key_file"] == str(data / "local.key")
+        process.terminate()
+
+
 def test_other_address_without_a_key_refuses_to_start(tmp_path: Path) -> None:
     command = [*MEMORIST, "serve", "--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path / "data")]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=30)
