@@ -3,18 +3,16 @@
 import hashlib
 import queue
 import threading
+import time
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from bench.texts import sentence
 from memorist.ids import new_id
-from memorist.model import Memory, Owner
 from memorist.store.migrations import load_migrations
-from memorist.store.rows import memory_to_parameters
+from memorist.store.rows import MEMORY_PARAMETERS
 from memorist.store.statements import load_statements
 
 TENANT = "local"
@@ -32,7 +30,7 @@ _statements = load_statements("sqlite")
 INSERT_MEMORY = _statements["insert_memory"].sql
 _APPEND_EVENT = _statements["append_event"].sql
 
-Write = tuple[dict[str, Any], dict[str, Any]]
+Write = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
 class BareStore:
@@ -88,38 +86,20 @@ class BareGroupCommit:
                 done.release()
 
 
-def prepared_writes(numbers: Iterable[int]) -> list[Write]:
-    """The parameters of each write, made before the clock starts: a bare program has no work but the database's."""
-    return [(row, _created_event(row)) for row in map(prepared_row, map(sentence, numbers))]
+def bare_write(content: str) -> Write:
+    """What the library writes for a plain fact, the row and its event; ids, hashes and times are made anew."""
+    now = time.time_ns() // 1000
+    memory_id = new_id("mem")
+    row = (
+        memory_id, TENANT, content, _sha256(content), _sha256(f"fact {content}"), now, now, "ada", "coder", "", "",
+        "fact", "", "", None, None, 0, None, None, None, None, "user", "active", "keep", None, None, now,
+        None, None, None, None, None, None, None, 0, None,
+    )  # fmt: skip
+    return row, (TENANT, memory_id, "created", "library", "ada", "{}", now)
 
 
-def prepared_row(content: str) -> dict[str, Any]:
-    """The row that the library writes for a plain fact."""
-    now = datetime.now(UTC)
-    memory = Memory(
-        id=new_id("mem"),
-        tenant=TENANT,
-        content=content,
-        content_hash=_sha256(content),
-        dedup_key=_sha256(f"fact {content}"),
-        created_at=now,
-        updated_at=now,
-        owner=Owner("ada", "coder"),
-        valid_from=now,
-    )
-    return {"tenant": TENANT, **memory_to_parameters(memory)}
-
-
-def _created_event(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "tenant": TENANT,
-        "memory_id": row["id"],
-        "event_type": "created",
-        "source": "library",
-        "actor": "ada",
-        "payload": "{}",
-        "created_at": row["created_at"],
-    }
+def bare_row(content: str) -> dict[str, Any]:
+    return dict(zip(MEMORY_PARAMETERS, bare_write(content)[0], strict=True))
 
 
 def _sha256(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from bench.bare import INSERT_MEMORY, prepared_row
+from bench.bare import INSERT_MEMORY, bare_row
 from bench.results import Results, at_most, fact
 from bench.texts import sentence
 from memorist import Memorist
@@ -129,7 +129,7 @@ def _fill(folder: Path, rows: int) -> None:
 
 
 def _rows(count: int) -> Iterator[dict[str, Any]]:
-    template = prepared_row("")
+    template = bare_row("")
     chance = random.Random(0)
     others = max(1, count // _ROWS_OF_OTHERS)
     start = to_micros(datetime.now(UTC)) - count * 1_000_000

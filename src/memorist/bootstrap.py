@@ -31,9 +31,7 @@ def _open_driver(settings: Settings) -> Driver:
     if path is None:
         from memorist.store.postgres import PostgresDriver
 
-        return PostgresDriver(
-            settings.database_url(), pool_size=settings.pool_size, timeout_s=settings.pool_timeout_s
-        )
+        return PostgresDriver(settings.database_url(), pool_size=settings.pool_size, timeout_s=settings.pool_timeout_s)
     from memorist.store.sqlite import SqliteDriver
 
     return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms)

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import lru_cache
 
+from memorist.core import validation
 from memorist.errors import Forbidden, NotFound
 from memorist.model import Memory, Owner, OwnerFilter, Principal, Role
 
@@ -82,6 +84,15 @@ def default_owner(principal: Principal) -> Owner:
     if principal.user is None and principal.agent is None and principal.role is not Role.ADMIN:
         raise Forbidden("This key acts for nobody. Name the user it acts for.")
     return Owner(principal.user, principal.agent)
+
+
+# Asked for every write, and decided by nothing but its arguments.
+@lru_cache(maxsize=4096)
+def writable_owner(principal: Principal, owner: Owner | None) -> Owner:
+    """Whose a new memory will be: the owner that is named, or the caller. Raises InvalidField or Forbidden."""
+    owner = validation.owner(default_owner(principal) if owner is None else owner)
+    require_writable(principal, owner)
+    return owner
 
 
 def acting(

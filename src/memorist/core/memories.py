@@ -90,8 +90,7 @@ class Memories:
 
     def _prepare(self, principal: Principal, draft: Draft) -> Memory:
         validation.draft(draft)
-        owner = draft.owner if draft.owner is not None else validation.owner(access.default_owner(principal))
-        access.require_writable(principal, owner)
+        owner = access.writable_owner(principal, draft.owner)
         now = self._clock.now()
         memory_id = new_id("mem")
         session = draft.session or principal.session
@@ -108,7 +107,7 @@ class Memories:
             owner=owner,
             session=session,
             project=draft.project,
-            kind=Kind(draft.kind),
+            kind=validation.choice("kind", draft.kind, Kind),
             category=draft.category,
             name=draft.name,
             description=draft.description,
@@ -118,13 +117,15 @@ class Memories:
             relevance=draft.relevance,
             meta=None if draft.meta is None else validation.meta(draft.meta),
             source_ref=draft.source_ref,
-            trust=Trust(draft.trust),
-            retention=Retention(draft.retention),
+            trust=validation.choice("trust", draft.trust, Trust),
+            retention=validation.choice("retention", draft.retention, Retention),
             event_time=None if draft.event_time is None else validation.moment("event_time", draft.event_time),
             valid_from=now,
         )
 
     def _insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
+        if len(memories) == 1:
+            return [self._insert(tx, principal, memories[0])]
         # What can clash goes in one order, so that two batches never wait for each other.
         order = sorted(range(len(memories)), key=lambda place: _clash_key(memories[place]))
         results = {place: self._insert(tx, principal, memories[place]) for place in order}

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from memorist.errors import InvalidField
 from memorist.model import Draft, Kind, Owner, Retention, Trust
+
+E = TypeVar("E", bound=StrEnum)
 
 MAX_CONTENT = 100_000
 MAX_LINE = 500
@@ -72,9 +74,12 @@ def tenant_name(value: str) -> str:
     return value
 
 
-def choice(field: str, value: str, choices: type[StrEnum]) -> None:
+def choice(field: str, value: str, choices: type[E]) -> E:
+    """The member that the value names."""
+    if isinstance(value, choices):
+        return value
     try:
-        choices(value)
+        return choices(value)
     except ValueError as error:
         raise InvalidField(f"{field} must be one of {', '.join(choices)}.", field=field) from error
 

@@ -8,13 +8,14 @@ from memorist.store.statements import Statement
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
+Values = tuple[Any, ...]
 
 
 class Connection(Protocol):
     def rows(self, statement: Statement, parameters: Parameters) -> list[Row]: ...
 
-    def run(self, statement: Statement, parameters: Parameters) -> int:
-        """Execute and return how many rows it changed."""
+    def run(self, statement: Statement, parameters: Parameters | Values) -> int:
+        """Execute and return how many rows it changed. Values come in the order of `statement.parameters`."""
         ...
 
     def run_many(self, statement: Statement, parameters: Sequence[Parameters]) -> None: ...

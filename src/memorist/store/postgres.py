@@ -10,7 +10,7 @@ from psycopg import sql
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memorist import errors
-from memorist.store.drivers import Connection, Parameters, Row
+from memorist.store.drivers import Connection, Parameters, Row, Values
 from memorist.store.statements import Statement
 
 T = TypeVar("T")
@@ -179,7 +179,9 @@ class PostgresConnection:
     def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
         return self._connection.execute(statement.sql, parameters).fetchall()
 
-    def run(self, statement: Statement, parameters: Parameters) -> int:
+    def run(self, statement: Statement, parameters: Parameters | Values) -> int:
+        if isinstance(parameters, tuple):
+            parameters = dict(zip(statement.parameters, parameters, strict=True))
         return self._connection.execute(statement.sql, parameters).rowcount
 
     def run_many(self, statement: Statement, parameters: Sequence[Parameters]) -> None:

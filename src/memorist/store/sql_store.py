@@ -21,10 +21,11 @@ from memorist.ports import Reader, Writer
 from memorist.store.drivers import Connection, Driver
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import (
+    MEMORY_PARAMETERS,
     key_from_row,
     key_to_parameters,
     memory_from_row,
-    memory_to_parameters,
+    memory_to_values,
 )
 from memorist.store.statements import Statement, load_statements
 from memorist.times import from_micros, to_micros
@@ -153,7 +154,7 @@ class SqlTransaction:
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
         shelf = "named_" if query.named else ""
-        breadth = "tenant" if owner.any_user else "user"
+        breadth = "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
         after = _BEFORE_ALL
         if query.after is not None:
             after = {
@@ -187,12 +188,10 @@ class SqlTransaction:
         return [memory_from_row(row) for row in rows]
 
     def insert_memory(self, memory: Memory) -> bool:
-        parameters = memory_to_parameters(memory)
-        parameters["tenant"] = self._tenant
-        return self._connection.run(self._statements["insert_memory"], parameters) == 1
+        return self._connection.run(self._statements["insert_memory"], memory_to_values(memory, self._tenant)) == 1
 
     def replace_memory(self, memory: Memory, expected_updated_at: datetime) -> bool:
-        parameters = memory_to_parameters(memory)
+        parameters = dict(zip(MEMORY_PARAMETERS, memory_to_values(memory, self._tenant), strict=True))
         return self._run("replace_memory", expected_updated_at=to_micros(expected_updated_at), **parameters) == 1
 
     def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
@@ -211,15 +210,20 @@ class SqlTransaction:
     # Events
 
     def append_events(self, events: Iterable[Event]) -> None:
+        statement = self._statements["append_event"]
         for event in events:
-            self._run(
-                "append_event",
-                memory_id=event.memory_id,
-                event_type=event.event_type,
-                source=event.source,
-                actor=event.actor,
-                payload=json.dumps(event.payload, ensure_ascii=False) if event.payload else "{}",
-                created_at=to_micros(event.created_at),
+            payload = json.dumps(event.payload, ensure_ascii=False) if event.payload else "{}"
+            self._connection.run(
+                statement,
+                (
+                    self._tenant,
+                    event.memory_id,
+                    event.event_type,
+                    event.source,
+                    event.actor,
+                    payload,
+                    to_micros(event.created_at),
+                ),
             )
 
     def list_events(self, memory_ids: Sequence[str]) -> list[Event]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import apsw
 
 from memorist import errors
-from memorist.store.drivers import Connection, Parameters, Row
+from memorist.store.drivers import Connection, Parameters, Row, Values
 from memorist.store.group_commit import GroupCommit, Job
 from memorist.store.statements import Statement
 
@@ -238,7 +238,7 @@ class SqliteConnection:
     def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
         return self._connection.execute(statement.sql, parameters).fetchall()
 
-    def run(self, statement: Statement, parameters: Parameters) -> int:
+    def run(self, statement: Statement, parameters: Parameters | Values) -> int:
         self._connection.execute(statement.sql, parameters)
         return self._connection.changes()
 

@@ -6,7 +6,7 @@ that does not bind `:tenant` is refused when the files are read, so it can never
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -20,9 +20,12 @@ _TENANT_INSERT = re.compile(r"INSERT INTO \w+ \([^)]*\btenant_id\b.*:tenant\b", 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
+    """`parameters` are the names that `sql` binds, in the order of their first appearance."""
+
     name: str
     purpose: str
     sql: str
+    parameters: tuple[str, ...]
 
 
 def load_statements(dialect: str) -> dict[str, Statement]:
@@ -38,7 +41,7 @@ def load_statements(dialect: str) -> dict[str, Statement]:
             if name in statements:
                 raise ValueError(f"statement {name} is defined twice")
             if dialect == "postgres":
-                statement = Statement(name, statement.purpose, to_psycopg(statement.sql))
+                statement = replace(statement, sql=to_psycopg(statement.sql))
             statements[name] = statement
     return statements
 
@@ -59,7 +62,7 @@ def _parse(name: str, body: str, fragments: dict[str, str]) -> Statement:
         comments.remove("scope: global")
     elif not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
         raise ValueError(f"statement {name} does not bind :tenant")
-    return Statement(name, " ".join(comments), sql)
+    return Statement(name, " ".join(comments), sql, tuple(dict.fromkeys(_PARAMETER.findall(sql))))
 
 
 def to_psycopg(sql: str) -> str:

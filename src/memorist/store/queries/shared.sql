@@ -15,11 +15,13 @@ hard_delete_at, anonymized_at, access_count, last_accessed_at
 
 -- fragment: list_filters
     AND (expires_at IS NULL OR expires_at > :now)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
     AND (CAST(:category AS text) IS NULL OR category = :category)
     AND (CAST(:project AS text) IS NULL OR project = :project)
     AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
+
+-- fragment: any_agent
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
 
 -- name: get_memory
 -- One memory, whatever its status.
@@ -54,6 +56,14 @@ SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND dedup_key = :dedup_key
     AND status = 'active'
 
+-- name: list_newest_of_owner
+-- A page of one owner's memories, newest first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status
+    AND (created_at, id) < (:after_time, :after_id)
+    {list_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
 -- name: list_newest_of_user
 -- A page of one user's memories, newest first.
 SELECT {memory_columns} FROM memories
@@ -65,7 +75,17 @@ ORDER BY created_at DESC, id DESC LIMIT :limit
 -- name: list_newest_of_tenant
 -- A page of a tenant's memories, newest first.
 SELECT {memory_columns} FROM memories
-WHERE tenant_id = :tenant AND status = :status AND (created_at, id) < (:after_time, :after_id)
+WHERE tenant_id = :tenant AND status = :status
+    AND (created_at, id) < (:after_time, :after_id)
+    {any_agent}
+    {list_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: list_named_newest_of_owner
+-- A page of one owner's named memories, newest first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status AND name <> ''
+    AND (created_at, id) < (:after_time, :after_id)
     {list_filters}
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
@@ -80,9 +100,19 @@ ORDER BY created_at DESC, id DESC LIMIT :limit
 -- name: list_named_newest_of_tenant
 -- A page of a tenant's named memories, newest first.
 SELECT {memory_columns} FROM memories
-WHERE tenant_id = :tenant AND status = :status AND name <> '' AND (created_at, id) < (:after_time, :after_id)
+WHERE tenant_id = :tenant AND status = :status AND name <> ''
+    AND (created_at, id) < (:after_time, :after_id)
+    {any_agent}
     {list_filters}
 ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: list_named_importance_of_owner
+-- A page of one owner's named memories, the most important first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status AND name <> ''
+    AND (importance, created_at, id) < (:after_importance, :after_time, :after_id)
+    {list_filters}
+ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
 
 -- name: list_named_importance_of_user
 -- A page of one user's named memories, the most important first.
@@ -97,6 +127,7 @@ ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND status = :status AND name <> ''
     AND (importance, created_at, id) < (:after_importance, :after_time, :after_id)
+    {any_agent}
     {list_filters}
 ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
 

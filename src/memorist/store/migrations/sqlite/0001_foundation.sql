@@ -63,6 +63,13 @@ CREATE TABLE memories (
 CREATE UNIQUE INDEX memories_text_once ON memories (tenant_id, user_id, agent_id, dedup_key) WHERE status = 'active';
 CREATE UNIQUE INDEX memories_name_once ON memories (tenant_id, user_id, agent_id, name)
     WHERE status = 'active' AND name <> '';
+-- Lists: by newest and, for named memories, also by importance; of one owner, of one user with any agent, of the tenant.
+-- The owner's come first: without statistics SQLite takes the first index that seems as good as another.
+CREATE INDEX memories_newest_of_owner ON memories (tenant_id, user_id, agent_id, status, created_at, id);
+CREATE INDEX memories_named_newest_of_owner ON memories (tenant_id, user_id, agent_id, status, created_at, id)
+    WHERE name <> '';
+CREATE INDEX memories_important_of_owner ON memories
+    (tenant_id, user_id, agent_id, status, importance, created_at, id) WHERE name <> '';
 CREATE INDEX memories_newest_of_user ON memories (tenant_id, user_id, status, created_at, id);
 CREATE INDEX memories_newest_of_tenant ON memories (tenant_id, status, created_at, id);
 CREATE INDEX memories_named_newest_of_user ON memories (tenant_id, user_id, status, created_at, id)

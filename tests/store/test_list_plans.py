@@ -1,0 +1,41 @@
+"""Every list walks one index in its order: the cost of a page does not grow with the table."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from memorist.bootstrap import open_store
+from memorist.settings import Settings
+from memorist.store.drivers import Connection
+from memorist.store.statements import Statement, load_statements
+from memorist.testing.clocks import START
+
+INDEXES = {
+    f"list_{listed}_of_{breadth}": f"memories_{index}_of_{breadth}"
+    for listed, index in (("newest", "newest"), ("named_newest", "named_newest"), ("named_importance", "important"))
+    for breadth in ("owner", "user", "tenant")
+}
+
+
+def test_every_list_has_its_index_here() -> None:
+    assert set(INDEXES) == {name for name in load_statements("sqlite") if re.match(r"list_\w+_of_", name)}
+
+
+@pytest.mark.parametrize(("name", "index"), INDEXES.items())
+@pytest.mark.parametrize("analyzed", [False, True])
+def test_list_walks_its_index_without_sorting(tmp_path: Path, name: str, index: str, analyzed: bool) -> None:
+    store = open_store(Settings(database=str(tmp_path / "memorist.db")))
+    store.migrator.migrate(START)
+    statement = load_statements("sqlite")[name]
+    explain = Statement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
+
+    def work(connection: Connection) -> list[str]:
+        if analyzed:
+            connection.script("ANALYZE")
+        return [row[3] for row in connection.rows(explain, dict.fromkeys(statement.parameters, "x"))]
+
+    plan = store.driver.write(None, work)
+    store.close()
+    assert len(plan) == 1, plan
+    assert re.search(rf"USING INDEX {index} ", plan[0]), plan
