@@ -177,7 +177,9 @@ class PostgresConnection:
         self._connection = connection
 
     def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
-        return self._connection.execute(statement.sql, parameters).fetchall()
+        # None leaves it to psycopg, which prepares what it sees often; a prepared plan may be kept for all values.
+        prepare = False if statement.planned_anew else None
+        return self._connection.execute(statement.sql, parameters, prepare=prepare).fetchall()
 
     def run(self, statement: Statement, parameters: Parameters | Values) -> int:
         if isinstance(parameters, tuple):

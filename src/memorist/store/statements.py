@@ -1,8 +1,9 @@
 """Named SQL statements, read from the `.sql` files beside this module.
 
-A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant. `-- fragment: x`
-blocks are pasted where `{x}` stands. Parameters are written `:name` in both dialects. A statement on a tenant's tables
-that does not bind `:tenant` is refused when the files are read, so it can never run.
+A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant, `-- plan: anew` those
+whose plan PostgreSQL should not keep. `-- fragment: x` blocks are pasted where `{x}` stands. Parameters are written
+`:name` in both dialects. A statement on a tenant's tables that does not bind `:tenant` is refused when the files are
+read, so it can never run.
 """
 
 import re
@@ -20,12 +21,16 @@ _TENANT_INSERT = re.compile(r"INSERT INTO \w+ \([^)]*\btenant_id\b.*:tenant\b", 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`parameters` are the names that `sql` binds, in the order of their first appearance."""
+    """`parameters` are the names that `sql` binds, in the order of their first appearance.
+
+    `planned_anew`: the best plan depends on the values, so that none is kept between executions.
+    """
 
     name: str
     purpose: str
     sql: str
     parameters: tuple[str, ...]
+    planned_anew: bool = False
 
 
 def load_statements(dialect: str) -> dict[str, Statement]:
@@ -58,11 +63,11 @@ def _parse(name: str, body: str, fragments: dict[str, str]) -> Statement:
     comments = [line.removeprefix("-- ") for line in lines if line.startswith("--")]
     sql = "\n".join(line for line in lines if not line.startswith("--")).strip()
     sql = _FRAGMENT.sub(lambda match: fragments[match[1]], sql)
-    if "scope: global" in comments:
-        comments.remove("scope: global")
-    elif not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
+    planned_anew = "plan: anew" in comments
+    purpose = " ".join(comment for comment in comments if comment not in ("plan: anew", "scope: global"))
+    if "scope: global" not in comments and not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
         raise ValueError(f"statement {name} does not bind :tenant")
-    return Statement(name, " ".join(comments), sql, tuple(dict.fromkeys(_PARAMETER.findall(sql))))
+    return Statement(name, purpose, sql, tuple(dict.fromkeys(_PARAMETER.findall(sql))), planned_anew)
 
 
 def to_psycopg(sql: str) -> str:

@@ -57,6 +57,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND de
     AND status = 'active'
 
 -- name: list_newest_of_owner
+-- plan: anew
 -- A page of one owner's memories, newest first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status
@@ -65,6 +66,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND st
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- name: list_newest_of_user
+-- plan: anew
 -- A page of one user's memories, newest first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
@@ -73,6 +75,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- name: list_newest_of_tenant
+-- plan: anew
 -- A page of a tenant's memories, newest first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND status = :status
@@ -82,6 +85,7 @@ WHERE tenant_id = :tenant AND status = :status
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- name: list_named_newest_of_owner
+-- plan: anew
 -- A page of one owner's named memories, newest first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status AND name <> ''
@@ -90,6 +94,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND st
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- name: list_named_newest_of_user
+-- plan: anew
 -- A page of one user's named memories, newest first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status AND name <> ''
@@ -98,6 +103,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status AND name <
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- name: list_named_newest_of_tenant
+-- plan: anew
 -- A page of a tenant's named memories, newest first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND status = :status AND name <> ''
@@ -107,6 +113,7 @@ WHERE tenant_id = :tenant AND status = :status AND name <> ''
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- name: list_named_importance_of_owner
+-- plan: anew
 -- A page of one owner's named memories, the most important first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status AND name <> ''
@@ -115,6 +122,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND st
 ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
 
 -- name: list_named_importance_of_user
+-- plan: anew
 -- A page of one user's named memories, the most important first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status AND name <> ''
@@ -123,6 +131,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status AND name <
 ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
 
 -- name: list_named_importance_of_tenant
+-- plan: anew
 -- A page of a tenant's named memories, the most important first.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND status = :status AND name <> ''
