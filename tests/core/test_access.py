@@ -155,8 +155,8 @@ def test_naming_an_agent_does_not_open_what_its_users_share() -> None:
 
 
 def test_acting_never_changes_tenant_role_or_key() -> None:
-    caller = Principal("t", Role.SERVICE, key_id="key_1")
-    acting = access.acting(caller, user="ada", agent="coder", session="s", source="http")
+    caller = Principal("t", Role.SERVICE, key_id="key_1", source="http")
+    acting = access.acting(caller, user="ada", agent="coder", session="s")
     assert acting == Principal("t", Role.SERVICE, "ada", "coder", "s", "key_1", "http")
 
 

@@ -101,7 +101,6 @@ def acting(
     user: str | None = None,
     agent: str | None = None,
     session: str | None = None,
-    source: str | None = None,
 ) -> Principal:
     """The principal that a credential becomes when a request names whom it acts for. Raises Forbidden."""
     if user is not None and user != principal.user and not _may_act_for_others(principal):
@@ -114,7 +113,6 @@ def acting(
         user=user or principal.user,
         agent=agent or principal.agent,
         session=session or principal.session,
-        source=source or principal.source,
         agent_vouched=principal.agent_vouched if is_own_agent else _may_act_for_others(principal),
     )
 

@@ -6,9 +6,9 @@ What was acknowledged is never in here: losing the last second of counts costs n
 import logging
 import threading
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import fields
 from datetime import datetime
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 
 from memorist.errors import MemoristError
 from memorist.model import Memory
@@ -17,6 +17,8 @@ from memorist.ports import Store
 _log = logging.getLogger(__name__)
 
 _FLUSH_SECONDS = 1.0
+
+_all_but_reads = attrgetter(*[field.name for field in fields(Memory)][:-2])
 
 _Reads = dict[str, tuple[int, datetime]]
 
@@ -50,7 +52,9 @@ class AccessLog:
         for pending in (self._flushing, self._reads):
             entry = pending.get(memory.tenant, {}).get(memory.id)
             if entry is not None:
-                memory = replace(memory, access_count=memory.access_count + entry[0], last_accessed_at=entry[1])
+                # The two are the last fields; `replace` takes twice as long, and every read comes through here.
+                values = (*_all_but_reads(memory), memory.access_count + entry[0], entry[1])
+                memory = Memory(*values)
         return memory
 
     def flush(self) -> None:

@@ -24,7 +24,7 @@ class Identity:
         self._clock = clock
         self._accesses = accesses
 
-    def authenticate(self, secret: str | None) -> Principal:
+    def authenticate(self, secret: str | None, *, source: str = "library") -> Principal:
         """Whom a key stands for, asked of the store every time, so that a revoked key stops at once.
 
         Raises Unauthenticated, with the same words whether the key is unknown or revoked.
@@ -37,7 +37,7 @@ class Identity:
         if key is None or not hmac.compare_digest(key.secret_hash, digest) or key.revoked_at is not None:
             raise Unauthenticated("This API key is not known here, or was revoked.")
         self._accesses.record_key(key.tenant, key.id, self._clock.now())
-        return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id)
+        return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source=source)
 
     def create_tenant(self, name: str) -> tuple[Tenant, bool]:
         """The tenant, and whether it is new."""

@@ -29,7 +29,7 @@ class Statement:
     name: str
     purpose: str
     sql: str
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...] = ()
     planned_anew: bool = False
 
 

@@ -80,7 +80,7 @@ class Door:
         """Who holds the API key; without one the operator of the database, who administers every tenant."""
         if not self.settings.api_key:
             return Principal(validation.tenant_name(self.settings.tenant), Role.ADMIN, source=_SOURCE)
-        holder = access.acting(self.core.identity.authenticate(self.settings.api_key), source=_SOURCE)
+        holder = self.core.identity.authenticate(self.settings.api_key, source=_SOURCE)
         if self.flags.tenant not in (None, holder.tenant):
             raise Forbidden("This key belongs to another tenant.")
         return holder

@@ -40,8 +40,8 @@ def create_api(core: Core) -> FastAPI:
     )
     api.state.core = core
     api.openapi = lambda: openapi(api)  # type: ignore[method-assign]
-    # The most asked first. Added flat: an included router is matched twice, which every request would pay for.
-    for router in (profiles.router, profiles.direct, health.router, pages.router):
+    # Added flat: an included router is matched twice, which every request would pay for.
+    for router in (*profiles.routers, health.router, pages.router):
         api.router.routes.extend(router.routes)
     api.add_exception_handler(MemoristError, problems.on_memorist_error)
     api.add_exception_handler(HTTPException, problems.on_http_error)

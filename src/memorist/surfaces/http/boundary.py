@@ -1,6 +1,7 @@
 """What every request passes on its way in and out: an id, a size limit, a log line, and no exception beyond it."""
 
 import logging
+import os
 import re
 import time
 
@@ -8,7 +9,6 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.errors import MemoristError, PayloadTooLarge
-from memorist.ids import new_id
 from memorist.surfaces.http.problems import problem
 
 _log = logging.getLogger("memorist.http")
@@ -63,7 +63,7 @@ class _Exchange:
                 self.announced_length = int(value[:20])
             elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 self.request_id = value.decode()
-        self.request_id = self.request_id or new_id("req")
+        self.request_id = self.request_id or f"req_{os.urandom(12).hex()}"
         scope.setdefault("state", {})["request_id"] = self.request_id
 
     async def receive(self) -> Message:

@@ -38,8 +38,8 @@ def caller(request: Request, *, source: str) -> Principal:
             secret = _bearer(value)
         elif name in _ACTING_HEADERS:
             acting_for[_ACTING_HEADERS[name]] = _identifier(name.decode(), value)
-    principal = core_of(request).identity.authenticate(secret)
-    return access.acting(principal, source=source, **acting_for)
+    principal = core_of(request).identity.authenticate(secret, source=source)
+    return access.acting(principal, **acting_for) if acting_for else principal
 
 
 def _bearer(value: bytes) -> str | None:

@@ -18,7 +18,11 @@ from memorist.surfaces.http.routes import DirectRoute
 from memorist.times import to_iso
 
 router = APIRouter(prefix="/v1/memories", tags=["profile memory"])
+# Matched before the other routes, in this order: the first because its path looks like an id, the second because it is
+# asked most.
+section = APIRouter(prefix=router.prefix, tags=["profile memory"])
 direct = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=DirectRoute)
+routers = (section, direct, router)
 
 # What the core calls it, and what this API does.
 _WORDS = {"category": "type", "content": "body", "agent": "profile_id"}
@@ -129,7 +133,7 @@ def create_memory(request: Request, new: NewMemory, idempotency_key: Idempotency
     return versioned(encode(result.memory), result.memory, 201, headers)
 
 
-@router.get(
+@section.get(
     "/section",
     response_model=MemorySection,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
@@ -138,10 +142,10 @@ def create_memory(request: Request, new: NewMemory, idempotency_key: Idempotency
 def memory_section(request: Request, profile_id: Profile = None) -> Response:
     """All descriptions of a profile as one fenced block for a system prompt; as plain text where that is accepted."""
     with speaking(_WORDS):
-        section = core_of(request).context.section(_caller(request), profile_id)
+        found = core_of(request).context.section(_caller(request), profile_id)
     if "text/plain" in request.headers.get("accept", ""):
-        return PlainTextResponse(section.text)
-    return Json({"profile_id": profile_id, "section": section.text, "count": section.count})
+        return PlainTextResponse(found.text)
+    return Json({"profile_id": profile_id, "section": found.text, "count": found.count})
 
 
 @direct.get(
