@@ -253,7 +253,8 @@ def _class(kind: type) -> Iterator[str]:
         if not name.startswith("_"):
             function = method.__func__ if isinstance(method, classmethod) else method
             yield f"### `{kind.__name__}.{name}`"
-            yield f"```text\n{_signature(name, function)}\n```"
+            if callable(function):
+                yield f"```text\n{_signature(name, function)}\n```"
             yield _prose(function.__doc__)
 
 

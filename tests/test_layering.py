@@ -84,8 +84,9 @@ def test_leaves_import_only_leaves() -> None:
     assert IMPORTS["memorist.model"] == {"memorist.times"}
 
 
-def test_settings_know_only_errors() -> None:
-    assert IMPORTS["memorist.settings"] == {"memorist.errors"}
+def test_settings_know_only_errors_and_addresses() -> None:
+    assert IMPORTS["memorist.settings"] == {"memorist.errors", "memorist.addresses"}
+    assert IMPORTS["memorist.addresses"] == set()
 
 
 def test_only_the_composition_root_knows_stores_and_core() -> None:

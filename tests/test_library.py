@@ -200,3 +200,28 @@ def test_async_facade_does_what_the_library_does(database_url: str) -> None:
             assert (await m.with_key(secret)).principal.role is Role.READER
 
     asyncio.run(main())
+
+
+def test_handle_of_a_revoked_key_stops(tmp_path: Path) -> None:
+    with Memorist.open(tmp_path) as m:
+        operator = m.admin().principal
+        key, secret = m._core.identity.create_key(operator, Role.USER, user="ada")
+        me = m.with_key(secret)
+        me.remember("before")
+        m._core.identity.revoke_key(operator, key.id)
+        with pytest.raises(Unauthenticated):
+            me.remember("after")
+
+
+def test_reading_makes_no_tenant(tmp_path: Path) -> None:
+    with Memorist.open(tmp_path) as m:
+        assert m.user("ada", tenant="typo").list().items == ()
+        assert m._core.identity.list_tenants() == []
+        m.user("ada", tenant="acme").remember("something")
+        assert [tenant.id for tenant in m._core.identity.list_tenants()] == ["acme"]
+
+
+@pytest.mark.parametrize("filters", [{"order": "random"}, {"kind": "facts"}, {"status": "gone"}])
+def test_list_refuses_what_it_does_not_know(tmp_path: Path, filters: dict[str, str]) -> None:
+    with Memorist.open(tmp_path) as m, pytest.raises(InvalidField):
+        m.user("ada").list(**filters)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from memorist.addresses import MASK, without_password
 from memorist.errors import InvalidSetting
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
@@ -137,14 +138,20 @@ def _convert(setting: Any, raw: Any, origin: str) -> Any:
         value = _coerce(setting.type, raw)
     except (ValueError, TypeError, RuntimeError) as error:  # RuntimeError: the home of an unknown user.
         raise InvalidSetting(
-            f"{setting.name} (from {origin}) must be {_type_name(setting.type)}, not {raw!r}.",
+            f"{setting.name} (from {origin}) must be {_type_name(setting.type)}, not {_shown(setting, raw)}.",
             field=setting.name,
         ) from error
     check = setting.metadata["check"]
     complaint = check(value) if check else None
     if complaint:
-        raise InvalidSetting(f"{setting.name} (from {origin}) {complaint}, not {raw!r}.", field=setting.name)
+        raise InvalidSetting(
+            f"{setting.name} (from {origin}) {complaint}, not {_shown(setting, raw)}.", field=setting.name
+        )
     return value
+
+
+def _shown(setting: Any, raw: Any) -> str:
+    return MASK if setting.metadata["secret"] else without_password(repr(raw))
 
 
 def _coerce(kind: Any, raw: Any) -> Any:

@@ -5,14 +5,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from memorist.bootstrap import open_core
 from memorist.core.core import Core
 from memorist.core.idempotency import REMEMBERED_FOR
 from memorist.errors import IdempotencyInFlight, IdempotencyMismatch, InvalidField, NotFound, StaleVersion
 from memorist.ids import new_id
 from memorist.model import Draft, Kind, Memory, Principal, Role
+from memorist.settings import Settings
 from memorist.testing import StepClock
 from tests.support.jobs import remember_under_key
 from tests.support.processes import in_processes
@@ -211,3 +214,31 @@ def test_role_of_the_key_does_not_matter_to_the_replay(core: Core, ada: Principa
     core.memories.remember(ada, said("hello"), idempotency_key="k")
     service = replace(ada, role=Role.SERVICE)
     assert core.memories.remember(service, said("hello"), idempotency_key="k")[0].replayed
+
+
+@pytest.mark.parametrize("operation", ["named", "edit", "forget"])
+def test_of_two_processes_the_later_gives_the_answer_of_the_first(new_postgres_url: str, operation: str) -> None:
+    """Two cores stand for two processes: they share the database and nothing else."""
+    cores = [open_core(Settings(database=new_postgres_url)) for _ in range(2)]
+    ada = Principal("acme", Role.USER, "ada")
+    for number in range(10):
+        memory = cores[0].memories.remember(ada, [Draft(f"text {number}", name=f"old-{number}")])[0].memory
+        together = threading.Barrier(2)
+
+        def ask(core: Core, number: int = number, memory: Memory = memory, together: Any = together) -> str:
+            together.wait(30)
+            if operation == "named":
+                draft = Draft("new", name=f"new-{number}")
+                return core.memories.remember(ada, [draft], idempotency_key="k" + str(number))[0].memory.id
+            if operation == "edit":
+                changed = core.memories.edit(
+                    ada, memory.id, {"content": "x"}, expected_version=memory.version, idempotency_key="k"
+                )
+                return changed.version
+            return core.memories.forget(ada, memory.id, idempotency_key="k").version
+
+        with ThreadPoolExecutor(2) as threads:
+            answers = list(threads.map(ask, cores))
+        assert answers[0] == answers[1]
+    for core in cores:
+        core.close()

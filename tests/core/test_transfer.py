@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memorist.core.core import Core
+from memorist.core.hashes import content_hash, dedup_key
 from memorist.core.records import memory_from_record, memory_to_record
 from memorist.core.transfer import ImportReport
 from memorist.errors import Forbidden, InvalidField, InvalidJson
@@ -33,10 +34,18 @@ def elsewhere(core: Core, admin: Principal) -> Principal:
     return replace(admin, tenant=core.identity.create_tenant(new_tenant())[0].id)
 
 
+def honest_memory(tenant: str) -> Memory:
+    """A memory with a value in every field, and with the hashes that belong to its text."""
+    memory = full_memory(tenant)
+    return replace(
+        memory, content_hash=content_hash(memory.content), dedup_key=dedup_key(memory, memory.id, memory.session)
+    )
+
+
 def test_export_into_an_empty_tenant_and_out_again_is_the_same(
     core: Core, ada: Principal, bob: Principal, admin: Principal, elsewhere: Principal, remember: Remember
 ) -> None:
-    full = full_memory(ada.tenant)
+    full = honest_memory(ada.tenant)
     core.store.write(ada.tenant, lambda tx: (tx.insert_memory(full), tx.append_events([make_event(full)])))
     remember(ada, "text with \u2028 and \x85 and 🧠", meta={"a": [None]}, name="named")
     edited = remember(bob, "before", kind=Kind.CHAT_MESSAGE)
@@ -120,15 +129,33 @@ def test_export_of_nothing_is_a_header_that_can_be_imported(core: Core, ada: Pri
 
 
 def test_import_of_anothers_memories_is_forbidden(
-    core: Core, ada: Principal, bob: Principal, admin: Principal, remember: Remember
+    core: Core, ada: Principal, bob: Principal, remember: Remember
 ) -> None:
     remember(bob, "bob's")
     bobs = export(core, bob)
-    remember(admin, "shared")
-    with pytest.raises(Forbidden):
+    with pytest.raises(Forbidden, match="Line 2"):
         import_all(core, ada, bobs)
-    with pytest.raises(Forbidden):
-        import_all(core, ada, export(core, ada))
+
+
+def test_user_imports_its_own_export_without_what_the_tenant_shares(
+    core: Core, ada: Principal, admin: Principal, elsewhere: Principal, remember: Remember
+) -> None:
+    remember(ada, "mine")
+    remember(admin, "shared")
+    there = replace(ada, tenant=elsewhere.tenant)
+    assert import_all(core, there, export(core, ada)) == ImportReport(imported=1, shared=1)
+
+
+def test_import_decides_by_itself_which_texts_are_the_same(
+    core: Core, ada: Principal, elsewhere: Principal, remember: Remember
+) -> None:
+    mine = remember(ada, "mine")
+    header, line = export(core, ada)
+    forged = json.loads(line)
+    forged["memory"] |= {"content": "theirs", "content_hash": "x", "dedup_key": mine.dedup_key}
+    there = replace(ada, tenant=elsewhere.tenant)
+    import_all(core, there, [header, json.dumps(forged)])
+    assert core.memories.remember(there, [Draft("mine")])[0].was_new
 
 
 def line_with(core: Core, principal: Principal, **changes: Any) -> list[str]:
@@ -168,8 +195,8 @@ BAD_FIELDS = [
     {"meta": {"a": "\ud800"}},
     {"user": ""},
     {"user": 5},
-    {"dedup_key": "two\nlines"},
-    {"content_hash": 5},
+    {"superseded_by": 5},
+    {"updated_at": "9999-12-31T23:59:59.999999Z"},
     {"superseded_by": "nobody"},
     {"tenant": "another"},
     {"unknown": 1},
@@ -234,7 +261,7 @@ def test_import_without_a_created_event_makes_one(core: Core, ada: Principal, re
 
 
 def test_record_and_memory_are_two_forms_of_one_thing() -> None:
-    memory = full_memory("t")
+    memory = honest_memory("t")
     record = json.loads(json.dumps(memory_to_record(memory)))
     assert memory_from_record(record, "t") == memory
     assert "tenant" not in record

@@ -201,6 +201,8 @@ def test_change_with_an_old_etag_is_refused(ada: httpx2.Client) -> None:
     assert ada.get(path).json()["body"] == "One."
     assert ada.patch(path, json={"body": "Three."}, headers={"If-Match": "*"}).status_code == 200
     assert ada.patch(path, json={"body": "Four."}, headers={"If-Match": "nonsense"}).status_code == 422
+    weak = ada.patch(path, json={"body": "Five."}, headers={"If-Match": f"W/{ada.get(path).headers['etag']}"})
+    assert weak.status_code == 412
 
 
 def test_unchanged_memory_is_not_sent_again(ada: httpx2.Client) -> None:
@@ -209,6 +211,8 @@ def test_unchanged_memory_is_not_sent_again(ada: httpx2.Client) -> None:
     same = ada.get(created.headers["location"], headers={"If-None-Match": created.headers["etag"]})
     assert (same.status_code, same.content) == (304, b"")
     assert ada.get(created.headers["location"], headers={"If-None-Match": '"other"'}).status_code == 200
+    for same_too in (f'"other", W/{created.headers["etag"]}', "*"):
+        assert ada.get(created.headers["location"], headers={"If-None-Match": same_too}).status_code == 304
 
 
 def test_of_concurrent_changes_with_one_etag_exactly_one_wins(ada: httpx2.Client) -> None:

@@ -15,7 +15,10 @@ import httpx2
 import pytest
 
 from memorist import Memorist, Role
-from memorist.surfaces.http.server import is_loopback
+from memorist.bootstrap import open_core
+from memorist.errors import InvalidSetting
+from memorist.settings import Settings
+from memorist.surfaces.http.server import ensure_local_key, is_loopback
 from tests.http.conftest import new_memory
 
 MEMORIST = [sys.executable, "-m", "memorist"]
@@ -79,6 +82,27 @@ def test_greeting_for_programs_is_one_json_object(tmp_path: Path) -> None:
         assert httpx2.get(f"{greeting['url']}/healthz", timeout=20).status_code == 200
         assert greeting["key_file"] == str(data / "local.key")
         process.terminate()
+
+
+def test_key_file_of_another_database_is_not_offered(tmp_path: Path, new_postgres_url: str) -> None:
+    data = tmp_path / "data"
+    with running(data):
+        pass
+    with Memorist.open(new_postgres_url) as other:
+        other._core.identity.create_key(other.admin().principal, Role.ADMIN)
+    core = open_core(Settings(data=data, database=new_postgres_url))
+    assert ensure_local_key(core, Settings(data=data)) is None
+    core.close()
+
+
+def test_first_key_is_not_made_where_its_secret_cannot_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    settings = Settings(data=tmp_path / "file", database=str(tmp_path / "memorist.db"))
+    core = open_core(settings)
+    with pytest.raises(InvalidSetting, match="first key"):
+        ensure_local_key(core, settings)
+    assert not core.identity.has_keys()
+    core.close()
 
 
 def test_other_address_without_a_key_refuses_to_start(tmp_path: Path) -> None:

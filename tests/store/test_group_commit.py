@@ -260,6 +260,28 @@ class InterruptedLock:
         self.lock.release()
 
 
+def take_turn(queue: GroupCommit, job: Job) -> None:
+    """What `submit` does with a job that is in line already."""
+    try:
+        queue._take_turn(job)
+    except BaseException:
+        queue._step_out(job)
+        raise
+
+
+def test_writer_interrupted_as_it_takes_the_lead_leaves_the_line_moving(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = GroupCommit(run_all)
+
+    def interrupted(_: Job) -> None:
+        raise Interrupted
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "_lead", interrupted)
+        with pytest.raises(Interrupted):
+            queue.submit(lambda: "lost")
+    assert queue.submit(lambda: "next") == "next"
+
+
 @pytest.mark.parametrize("appointed", [False, True], ids=["in line", "just appointed to lead"])
 def test_writer_interrupted_while_waiting_leaves_the_line_moving(appointed: bool) -> None:
     inside, go_on, interrupt = threading.Event(), threading.Event(), threading.Event()
@@ -282,7 +304,7 @@ def test_writer_interrupted_while_waiting_leaves_the_line_moving(appointed: bool
         patient = threads.submit(queue.submit, lambda: ran.append("patient"))
         while len(queue._waiting) < 2:
             assert not go_on.wait(0.001)
-        waiting = threads.submit(queue._wait, impatient)
+        waiting = threads.submit(take_turn, queue, impatient)
         if appointed:
             go_on.set()
             leader.result(30)

@@ -11,12 +11,13 @@ import pytest
 
 from memorist.bootstrap import open_core, open_store
 from memorist.core.core import Core
-from memorist.errors import StoreUnavailable
-from memorist.model import Draft, Principal, Role
+from memorist.errors import StoreBusy, StoreUnavailable
+from memorist.model import Draft, Principal, Role, Tenant
 from memorist.settings import Settings
 from memorist.store import sqlite
 from memorist.store.sql_store import SqlStore
 from memorist.testing import make_memory
+from memorist.testing.clocks import START
 from tests.support.jobs import remember_many
 from tests.support.processes import in_processes
 
@@ -240,11 +241,11 @@ def test_check_finds_a_text_index_that_does_not_match(core: Core, raw: apsw.Conn
 
 
 def new_word(rng: random.Random) -> str:
-    return "".join(rng.choices(string.ascii_lowercase, k=rng.randint(8, 14)))
+    return "".join(rng.choices(string.ascii_lowercase, k=rng.randint(12, 18)))
 
 
-def words_in_files(folder: Path, words: list[str], length: int = 8) -> dict[str, int]:
-    """For each file, how many of the words it holds a piece of, in UTF-8 or UTF-16."""
+def words_in_files(folder: Path, words: list[str], length: int = 12) -> dict[str, int]:
+    """For each file, how many of the words it holds a piece of; pieces so long that none is there by chance."""
     found = {}
     for file in folder.iterdir():
         data = file.read_bytes()
@@ -304,3 +305,17 @@ def test_erased_words_are_not_in_the_text_indexs_vocabulary(core: Core, raw: aps
     core.memories.reset(ADA)
     raw.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, memories_text, row)")
     assert {row[0] for row in raw.execute("SELECT term FROM words")} == {"marimba", "shared"}
+
+
+def test_log_that_a_reader_keeps_from_being_emptied_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "memorist.db"
+    store = open_store(Settings(database=str(path), busy_timeout_ms=50))
+    store.migrator.migrate(START)
+    reader = apsw.Connection(str(path))
+    reader.execute("BEGIN; SELECT count(*) FROM memories").fetchall()
+    store.create_tenant(Tenant("acme", START))
+    with pytest.raises(StoreBusy, match="long read"):
+        store.checkpoint()
+    reader.close()
+    store.checkpoint()
+    store.close()

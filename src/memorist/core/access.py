@@ -30,9 +30,13 @@ _DENIALS = {
 }
 
 
+def allows(principal: Principal, action: Action) -> bool:
+    return action in ALLOWED[principal.role]
+
+
 def require(principal: Principal, action: Action) -> None:
     """Raises Forbidden where the role does not allow the action."""
-    if action not in ALLOWED[principal.role]:
+    if not allows(principal, action):
         raise Forbidden(_DENIALS.get(action))
 
 

@@ -8,11 +8,12 @@ import threading
 from collections import defaultdict
 from dataclasses import fields
 from datetime import datetime
+from functools import partial
 from operator import attrgetter, methodcaller
 
 from memorist.errors import MemoristError
 from memorist.model import Memory
-from memorist.ports import Store
+from memorist.ports import Store, Writer
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class AccessLog:
             key_uses, self._key_uses = self._key_uses, defaultdict(dict)
         try:
             for tenant, reads in self._flushing.items():
-                self._store.write(tenant, methodcaller("add_accesses", reads))
+                self._store.write(tenant, partial(_write_reads, reads))
             for tenant, uses in key_uses.items():
                 self._store.write(tenant, methodcaller("touch_keys", uses))
         finally:
@@ -92,3 +93,9 @@ class AccessLog:
             self.flush()
         except MemoristError as error:
             _log.warning("reads were not counted: %s", error.message)
+
+
+def _write_reads(reads: _Reads, tx: Writer) -> None:
+    tx.add_accesses(reads)
+    # A good moment for it: answers quote memories, and should not outlive their time where nobody repeats a request.
+    tx.drop_expired_idempotency(max(at for _, at in reads.values()))

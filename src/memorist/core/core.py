@@ -18,7 +18,7 @@ class Core:
         self.identity = Identity(store, clock, self.accesses)
         self.memories = Memories(store, clock, self.accesses, Idempotency(store, clock))
         self.context = Context(self.memories)
-        self.transfer = Transfer(store, clock)
+        self.transfer = Transfer(store)
 
     def close(self) -> None:
         self.accesses.close()

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from memorist.core import validation
-from memorist.errors import IdempotencyInFlight, IdempotencyMismatch
+from memorist.errors import Conflict, IdempotencyInFlight, IdempotencyMismatch, NotFound, StaleVersion
 from memorist.model import IdempotencyRecord, Principal
 from memorist.ports import Clock, Store, Writer
 
@@ -66,8 +66,9 @@ class Idempotency:
         with self._alone((principal.tenant, caller, route, key)):
             try:
                 return self._store.write(principal.tenant, once)
-            except _AnsweredMeanwhile:
-                # Another process was first: this effect was rolled back, and its answer is there now.
+            except (_AnsweredMeanwhile, Conflict, StaleVersion, NotFound):
+                # Another process may have been first: this effect was rolled back, and its answer is there now. Where
+                # there is none, the second try is refused for the same reason as the first.
                 return self._store.write(principal.tenant, once)
 
     @contextmanager

@@ -60,8 +60,12 @@ class Identity:
         user: str | None = None,
         agent: str | None = None,
         label: str | None = None,
+        secret: str | None = None,
     ) -> tuple[ApiKey, str]:
-        """A new key of the caller's tenant and its secret, shown this once. Raises Forbidden or InvalidField."""
+        """A new key of the caller's tenant and its secret, shown this once. Raises Forbidden or InvalidField.
+
+        A `secret` made by `new_secret` may be given by whoever has to store it before the key exists.
+        """
         access.require(principal, access.Action.ADMINISTER)
         if role is Role.USER and user is None:
             raise InvalidField("A user key belongs to one user: name the user.", field="user")
@@ -71,7 +75,7 @@ class Identity:
         if label is not None:
             validation.text("label", label, longest=validation.MAX_LINE, one_line=True)
         self.create_tenant(principal.tenant)
-        secret = new_secret()
+        secret = secret or new_secret()
         key = ApiKey(new_id("key"), principal.tenant, _hash(secret), role, self._clock.now(), user, agent, label)
         self._store.write(principal.tenant, lambda tx: tx.insert_key(key))
         return key, secret

@@ -1,6 +1,5 @@
 """Remember, read, list, edit and forget."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
@@ -11,6 +10,7 @@ from memorist import lifecycle
 from memorist.core import access, validation
 from memorist.core.accesses import AccessLog
 from memorist.core.cursors import decode_cursor, encode_cursor
+from memorist.core.hashes import content_hash, dedup_key
 from memorist.core.idempotency import Idempotency
 from memorist.core.records import memory_from_record, memory_to_record
 from memorist.errors import Conflict, DuplicateContent, InvalidField, NameTaken, StaleVersion
@@ -31,9 +31,6 @@ from memorist.model import (
     Trust,
 )
 from memorist.ports import Clock, Store, Writer
-
-# Two equal facts are one fact; two equal messages were said twice.
-_DEDUPLICATED_KINDS = frozenset({Kind.FACT})
 
 _EDITABLE = frozenset(
     {
@@ -100,8 +97,8 @@ class Memories:
             id=memory_id,
             tenant=principal.tenant,
             content=draft.content,
-            content_hash=_sha256(draft.content),
-            dedup_key=_dedup_key(draft, memory_id, session),
+            content_hash=content_hash(draft.content),
+            dedup_key=dedup_key(draft, memory_id, session),
             created_at=now,
             updated_at=now,
             owner=owner,
@@ -207,11 +204,18 @@ class Memories:
             if after == before:
                 return before
             self._refuse_clash(tx, principal, before, after)
-            if tx.replace_memory(after, before.updated_at):
+            if self._replace(tx, after, before.updated_at):
                 old = {name: getattr(before, name) for name in changes if getattr(before, name) != getattr(after, name)}
                 tx.append_events([self._event(principal, after, "updated", {"before": old})])
                 return after
         raise Conflict("The memory is being changed by too many at once. Try again.")
+
+    def _replace(self, tx: Writer, after: Memory, expected_updated_at: datetime) -> bool:
+        try:
+            return tx.replace_memory(after, expected_updated_at)
+        except Conflict as error:
+            # Taken by another process since it was looked for.
+            raise (NameTaken if after.name is not None else DuplicateContent) from error
 
     def _refuse_clash(self, tx: Writer, principal: Principal, before: Memory, after: Memory) -> None:
         if after.name != before.name or after.dedup_key != before.dedup_key:
@@ -305,6 +309,9 @@ class Memories:
         Raises InvalidField or InvalidCursor.
         """
         validation.page_limit(limit)
+        order = validation.choice("order", order, Order)
+        status = validation.choice("status", status, Status)
+        kind = None if kind is None else validation.choice("kind", kind, Kind)
         for field, value in (("category", category), ("project", project), ("session", session)):
             if value is not None:
                 validation.text(field, value, longest=validation.MAX_LINE, empty=True)
@@ -375,20 +382,10 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
             project=after.project,
         )
     )
-    after = replace(after, content_hash=_sha256(after.content), dedup_key=_dedup_key(after, after.id, after.session))
+    after = replace(
+        after, content_hash=content_hash(after.content), dedup_key=dedup_key(after, after.id, after.session)
+    )
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
-
-
-def _dedup_key(text: Draft | Memory, memory_id: str, session: str | None) -> str:
-    """The key under which an equal text of the same owner would be the same memory."""
-    if text.kind not in _DEDUPLICATED_KINDS or text.name is not None:
-        return memory_id
-    # None of them can hold a NUL, so no two lists of parts give the same text.
-    return _sha256("\0".join([text.kind, text.category or "", session or "", text.project or "", text.content]))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _clash_key(memory: Memory) -> str:

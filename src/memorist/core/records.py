@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from memorist.core import validation
+from memorist.core.hashes import content_hash, dedup_key
 from memorist.errors import InvalidField
 from memorist.ids import parse_id
 from memorist.model import Draft, Event, Kind, Memory, Owner, Retention, Status, Trust
@@ -19,6 +20,7 @@ _TIMES = {
 }  # fmt: skip
 _MEMORY_FIELDS = [field.name for field in fields(Memory) if field.name not in ("tenant", "owner")]
 _REQUIRED = ("id", "content", "content_hash", "dedup_key", "created_at", "updated_at")
+_LAST_YEAR = 9000
 _DRAFT_FIELDS = [field.name for field in fields(Draft) if field.name != "owner"]
 
 
@@ -44,7 +46,15 @@ def memory_from_record(record: Mapping[str, Any], tenant: str) -> Memory:
     owner = Owner(record.get("user"), record.get("agent"))
     memory = Memory(tenant=tenant, owner=owner, **values)
     _validate(memory)
-    return replace(memory, id=parse_id("mem", memory.id))
+    memory_id = parse_id("mem", memory.id)
+    # What decides which memories are the same is never taken from a file.
+    return replace(
+        memory,
+        id=memory_id,
+        content_hash=content_hash(memory.content),
+        dedup_key=dedup_key(memory, memory_id, memory.session),
+        superseded_by=None if memory.superseded_by is None else parse_id("mem", memory.superseded_by),
+    )
 
 
 def _value(name: str, value: Any) -> Any:
@@ -54,7 +64,7 @@ def _value(name: str, value: Any) -> Any:
         if name in _ENUMS:
             return _ENUMS[name](value)
         if name in _TIMES:
-            return from_iso(value)
+            return _bounded(from_iso(value))
     except (ValueError, TypeError, OverflowError) as error:
         raise InvalidField(f"{name} cannot be {str(value)[:60]!r}.", field=name) from error
     if name == "meta":
@@ -66,10 +76,16 @@ def _validate(memory: Memory) -> None:
     validation.draft(Draft(owner=memory.owner, **{name: getattr(memory, name) for name in _DRAFT_FIELDS}))
     validation.choice("status", memory.status, Status)
     validation.integer("access_count", memory.access_count)
-    for name in ("id", "content_hash", "dedup_key"):
-        validation.text(name, getattr(memory, name), longest=validation.MAX_LINE, one_line=True)
-    if memory.superseded_by is not None:
-        parse_id("mem", memory.superseded_by)
+    for name in ("id", "superseded_by"):
+        if getattr(memory, name) is not None:
+            validation.text(name, getattr(memory, name), longest=validation.MAX_LINE, one_line=True)
+
+
+def _bounded(moment: datetime) -> datetime:
+    """Far from the end of time, so that a deadline or a next version can still be counted from it."""
+    if moment.year >= _LAST_YEAR:
+        raise ValueError(moment)
+    return moment
 
 
 def event_to_record(event: Event) -> dict[str, Any]:

@@ -4,13 +4,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from memorist.core import access
 from memorist.core.records import event_from_record, event_to_record, memory_from_record, memory_to_record
-from memorist.errors import InvalidField, InvalidId, InvalidJson
-from memorist.model import Event, Memory, Principal
-from memorist.ports import Clock, Reader, Store, Writer
+from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
+from memorist.model import Event, Memory, Owner, OwnerFilter, Principal
+from memorist.ports import Reader, Store, Writer
 
 FORMAT = "memorist-export"
 VERSION = 1
@@ -24,12 +25,12 @@ class ImportReport:
     imported: int = 0
     already_there: int = 0
     conflicting: int = 0
+    shared: int = 0
 
 
 class Transfer:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._clock = clock
 
     def export(self, principal: Principal) -> Iterator[str]:
         """Lines of JSON: a header, then each visible memory of any status with its events, in id order.
@@ -37,48 +38,29 @@ class Transfer:
         Importing them into an empty tenant and exporting again gives the same lines.
         """
         yield json.dumps({"format": FORMAT, "version": VERSION})
-        for batch in self._batches(principal):
-            trails = self._events_of(principal, batch)
-            for memory in batch:
-                line = {
-                    "memory": memory_to_record(memory),
-                    "events": [event_to_record(event) for event in trails[memory.id]],
-                }
-                yield json.dumps(line, ensure_ascii=False)
-
-    def _batches(self, principal: Principal) -> Iterator[list[Memory]]:
         slices = access.visible_slices(principal)
         after = ""
-        while True:
-
-            def work(tx: Reader, after: str = after) -> list[Memory]:
-                return [memory for part in slices for memory in tx.scan_memories(part, after, _BATCH)]
-
-            batch = sorted(self._store.read(principal.tenant, work), key=lambda memory: memory.id)[:_BATCH]
-            if not batch:
-                return
-            yield batch
-            after = batch[-1].id
-
-    def _events_of(self, principal: Principal, memories: Sequence[Memory]) -> dict[str, list[Event]]:
-        ids = [memory.id for memory in memories]
-        trails: dict[str, list[Event]] = defaultdict(list)
-        for event in self._store.read(principal.tenant, lambda tx: tx.list_events(ids)):
-            trails[event.memory_id].append(event)
-        return trails
+        while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
+            for memory, events in batch:
+                line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
+                yield json.dumps(line, ensure_ascii=False)
+            after = batch[-1][0].id
 
     def import_(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
         """Write what an export holds, batch by batch, yielding the report so far after each.
 
         A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
-        another active memory is counted as conflicting. Raises InvalidField with the line's number; batches before it
-        are stored.
+        another active memory is counted as conflicting, one that the whole tenant shares, where the caller may not
+        write those, as shared. Raises InvalidField or Forbidden with the line's number; batches before it are stored.
         """
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
         batch: list[tuple[Memory, list[Event]]] = []
-        for entry in self._parse(principal, lines):
-            batch.append(entry)
+        for memory, events in self._parse(principal, lines):
+            if memory.owner == Owner() and not access.allows(principal, access.Action.SHARE):
+                report.shared += 1
+                continue
+            batch.append((memory, events))
             if len(batch) == _BATCH:
                 self._write(principal, batch, report)
                 yield report
@@ -96,6 +78,8 @@ class Transfer:
                     yield self._parse_line(principal, line)
                 except (InvalidField, InvalidId, InvalidJson) as error:
                     raise InvalidField(f"Line {number}: {error.message}", field=error.field) from error
+                except Forbidden as error:
+                    raise Forbidden(f"Line {number}: {error.message}") from error
         if number == 0:
             _check_header("{}")
 
@@ -104,7 +88,8 @@ class Transfer:
         if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
             raise InvalidField("A line holds a `memory` and its `events`.")
         memory = memory_from_record(record["memory"], principal.tenant)
-        access.require_writable(principal, memory.owner)
+        if memory.owner != Owner():
+            access.require_writable(principal, memory.owner)
         if not all(isinstance(event, dict) for event in record["events"]):
             raise InvalidField("Each event is an object.", field="events")
         events = [event_from_record(event, memory.id) for event in record["events"]]
@@ -128,6 +113,16 @@ class Transfer:
         report.imported += imported
         report.already_there += there
         report.conflicting += conflicting
+
+
+def _read_batch(slices: Sequence[OwnerFilter], after: str, tx: Reader) -> list[tuple[Memory, list[Event]]]:
+    """The next memories in id order, each with its events as they were at the same moment."""
+    found = [memory for part in slices for memory in tx.scan_memories(part, after, _BATCH)]
+    batch = sorted(found, key=lambda memory: memory.id)[:_BATCH]
+    trails: dict[str, list[Event]] = defaultdict(list)
+    for event in tx.list_events([memory.id for memory in batch]):
+        trails[event.memory_id].append(event)
+    return [(memory, trails[memory.id]) for memory in batch]
 
 
 def _check_header(line: str) -> None:

@@ -41,6 +41,17 @@ class GroupCommit:
     def submit(self, work: Callable[[], T]) -> T:
         """Run `work` in a transaction and return its result once that is durable. Raises what `work` raised."""
         job = Job(work)
+        try:
+            self._join(job)
+            self._take_turn(job)
+        except BaseException:
+            self._step_out(job)
+            raise
+        if job.error is not None:
+            raise job.error
+        return job.result  # type: ignore[no-any-return]
+
+    def _join(self, job: Job) -> None:
         with self._mutex:
             self._waiting.append(job)
             if self._busy:
@@ -48,44 +59,45 @@ class GroupCommit:
                 job.wake.acquire()
             else:
                 self._busy = job.leads = True
+
+    def _take_turn(self, job: Job) -> None:
         if job.wake is not None:
-            self._wait(job)
+            job.wake.acquire()
         if job.leads:
             self._lead(job)
-        if job.error is not None:
-            raise job.error
-        return job.result  # type: ignore[no-any-return]
 
-    def _wait(self, job: Job) -> None:
-        assert job.wake is not None
-        try:
-            job.wake.acquire()
-        except BaseException:
-            # Interrupted while waiting: step out of the line, and do not take the lead along.
-            with self._mutex:
-                if job in self._waiting:
-                    self._waiting.remove(job)
-                    if job.leads:
-                        self._appoint()
-            raise
+    def _step_out(self, job: Job) -> None:
+        """Interrupted: leave the line, and do not take the lead along."""
+        with self._mutex:
+            if job in self._waiting:
+                self._waiting.remove(job)
+            self._hand_over(job)
 
     def _lead(self, own: Job) -> None:
-        with self._mutex:
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), _LARGEST_BATCH))]
+        batch: list[Job] = []
         try:
+            with self._mutex:
+                while self._waiting and len(batch) < _LARGEST_BATCH:
+                    batch.append(self._waiting.popleft())
             self._commit(batch)
         except BaseException as error:
             # Nobody may be told that it was written.
             for job in batch:
                 job.error = error if job is own or isinstance(error, Exception) else _interrupted()
+            if own not in batch:
+                raise
         finally:
             with self._mutex:
-                self._appoint()
+                self._hand_over(own)
             for job in batch:
                 if job is not own and job.wake is not None:
                     job.wake.release()
 
-    def _appoint(self) -> None:
+    def _hand_over(self, leader: Job) -> None:
+        """Give the lead, if this job has it, to the next in line."""
+        if not leader.leads:
+            return
+        leader.leads = False
         if not self._waiting:
             self._busy = False
             return

@@ -10,6 +10,7 @@ from psycopg import sql
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memorist import errors
+from memorist.addresses import without_password
 from memorist.store.drivers import Connection, Parameters, Row, Values
 from memorist.store.statements import Statement
 
@@ -38,6 +39,7 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
     (psycopg.errors.IndexCorrupted, errors.StoreCorrupt),
     (PoolTimeout, errors.StoreUnavailable),
     (PoolClosed, errors.StoreUnavailable),
+    (psycopg.errors.ProgramLimitExceeded, errors.StoreError),
     (psycopg.OperationalError, errors.StoreUnavailable),
     (psycopg.Error, errors.StoreError),
 ]
@@ -57,7 +59,6 @@ class PostgresDriver:
 
     def __init__(self, url: str, *, pool_size: int, timeout_s: float) -> None:
         """Connect, or raise StoreUnavailable within `timeout_s`."""
-        self.url = url
         # One plain connection first: its error says why, where the pool's would only say that it waited.
         with _translated():
             psycopg.connect(url, connect_timeout=max(2, int(timeout_s))).close()
@@ -238,5 +239,5 @@ def _translated() -> Iterator[None]:
         yield
     except (psycopg.Error, PoolTimeout, PoolClosed) as error:
         meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
-        said = str(error).strip().split("\n")[0]
+        said = without_password(str(error).strip().split("\n")[0])
         raise meaning(f"{meaning().message} (PostgreSQL says: {said})") from error

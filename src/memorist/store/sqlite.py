@@ -187,9 +187,16 @@ class SqliteDriver:
         return sql
 
     def checkpoint(self) -> None:
-        """Move everything out of the write-ahead log and empty it, so that erased bytes are in no file."""
+        """Move everything out of the write-ahead log and empty it, so that erased bytes are in no file.
+
+        Raises StoreBusy where somebody's long read keeps it from being emptied.
+        """
         with _translated(), self._writing:
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            ((is_blocked, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if is_blocked:
+            raise errors.StoreBusy(
+                "A long read keeps the log from being emptied, so that erased text is still in it. Repeat this later."
+            )
 
     def health(self, thorough: bool) -> dict[str, str]:
         check = "integrity_check" if thorough else "quick_check"

@@ -72,12 +72,14 @@ class Memorist:
         for field in ("user", "agent", "session"):
             if getattr(principal, field) is not None:
                 validation.identifier(field, getattr(principal, field))
-        self._core.identity.create_tenant(principal.tenant)
-        return Handle(self._core, principal)
+        validation.tenant_name(principal.tenant)
+        return Handle(self._core, lambda: principal)
 
     def with_key(self, api_key: str) -> "Handle":
-        """A handle that acts as the holder of an API key. Raises Unauthenticated."""
-        return Handle(self._core, self._core.identity.authenticate(api_key))
+        """A handle that acts as the holder of an API key, for as long as the key is valid. Raises Unauthenticated."""
+        handle = Handle(self._core, lambda: self._core.identity.authenticate(api_key))
+        handle.principal  # noqa: B018 - a key that is not valid is refused here, not at the first use
+        return handle
 
     def close(self) -> None:
         """Write what is pending and let go of the database."""
@@ -93,9 +95,23 @@ class Memorist:
 class Handle:
     """What one principal can do. Every call goes through the same policy layer as the server's."""
 
-    def __init__(self, core: Core, principal: Principal) -> None:
+    def __init__(self, core: Core, who: Callable[[], Principal]) -> None:
         self._core = core
-        self.principal = principal
+        self._who = who
+        self._tenant_exists = False
+
+    @property
+    def principal(self) -> Principal:
+        """Whom this handle acts as. Raises Unauthenticated once its API key is revoked."""
+        return self._who()
+
+    def _writing(self) -> Principal:
+        """The principal, whose tenant is made before its first write. Reading makes nothing."""
+        principal = self.principal
+        if not self._tenant_exists:
+            self._core.identity.create_tenant(principal.tenant)
+            self._tenant_exists = True
+        return principal
 
     def remember(
         self,
@@ -130,7 +146,7 @@ class Handle:
 
     def remember_all(self, drafts: Iterable[Draft], *, idempotency_key: str | None = None) -> list[Remembered]:
         """Store all drafts in one transaction, or none."""
-        return self._core.memories.remember(self.principal, list(drafts), idempotency_key=idempotency_key)
+        return self._core.memories.remember(self._writing(), list(drafts), idempotency_key=idempotency_key)
 
     def get(self, memory_id: str) -> Memory:
         """One memory in full, by its id in any form; the read is counted. Raises NotFound or InvalidId."""
@@ -199,7 +215,7 @@ class Handle:
     def import_(self, lines: Iterable[str]) -> ImportReport:
         """Store what an export holds; what is there already is left alone. Raises InvalidField."""
         report = ImportReport()
-        for report in self._core.transfer.import_(self.principal, lines):  # noqa: B007
+        for report in self._core.transfer.import_(self._writing(), lines):  # noqa: B007
             pass
         return report
 

@@ -2,13 +2,11 @@
 
 from dataclasses import fields
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
+from memorist.addresses import MASK, without_password
 from memorist.settings import Settings, load_settings
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
-
-_MASK = "********"
 
 
 @with_flags(*PLACE, *IDENTITY)
@@ -33,21 +31,10 @@ def show(flags: Flags) -> None:
 
 def _shown(setting: Any, value: Any) -> Any:
     if setting.metadata["secret"]:
-        return _MASK if value else value
+        return MASK if value else value
     if setting.name == "database":
         return without_password(value)
     return value if isinstance(value, int) else str(value)
-
-
-def without_password(url: str) -> str:
-    """A database's address as it may be shown."""
-    if "://" not in url:
-        return url
-    parts = urlsplit(url)
-    account, at, place = parts.netloc.rpartition("@")
-    user, colon, _ = account.partition(":")
-    query = "&".join(f"password={_MASK}" if item.startswith("password=") else item for item in parts.query.split("&"))
-    return urlunsplit(parts._replace(netloc=f"{user}{colon and f':{_MASK}'}{at}{place}", query=query))
 
 
 app = new_group()

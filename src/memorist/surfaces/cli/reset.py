@@ -50,7 +50,7 @@ def _confirm(principal: Principal) -> None:
 
 
 def _described(principal: Principal) -> tuple[str, str]:
-    if principal.user is None:
-        return f"every memory of the tenant {principal.tenant!r}", principal.tenant
     profile = f" with the agent {principal.agent!r}" if principal.agent else ""
+    if principal.user is None:
+        return f"every memory{profile} of the tenant {principal.tenant!r}", principal.tenant
     return f"every memory of the user {principal.user!r}{profile} in the tenant {principal.tenant!r}", principal.user

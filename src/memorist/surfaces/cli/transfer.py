@@ -72,11 +72,14 @@ def _print_report(report: ImportReport, *, as_json: bool) -> None:
         "imported": report.imported,
         "already_there": report.already_there,
         "conflicting": report.conflicting,
+        "shared": report.shared,
     }
     if as_json:
         print_json(counts)
     else:
         note(f"{report.imported} imported, {report.already_there} were there already.")
+    if report.shared:
+        note(f"warning: {report.shared} not imported: the whole tenant shares them, and only an admin writes those.")
     if report.conflicting:
         note(f"warning: {report.conflicting} not imported: their name or text belongs to another memory here.")
 

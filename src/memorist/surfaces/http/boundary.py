@@ -1,7 +1,6 @@
 """What every request passes on its way in and out: an id, a size limit, a log line, and no exception beyond it."""
 
 import logging
-import os
 import re
 import time
 
@@ -9,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.errors import MemoristError, PayloadTooLarge
+from memorist.ids import new_id
 from memorist.surfaces.http.problems import problem
 
 _log = logging.getLogger("memorist.http")
@@ -63,7 +63,7 @@ class _Exchange:
                 self.announced_length = int(value[:20])
             elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 self.request_id = value.decode()
-        self.request_id = self.request_id or f"req_{os.urandom(12).hex()}"
+        self.request_id = self.request_id or new_id("req")
         scope.setdefault("state", {})["request_id"] = self.request_id
 
     async def receive(self) -> Message:
@@ -101,5 +101,7 @@ class _Exchange:
 
     def _level(self, elapsed: float) -> int:
         """Reads that went well are most of the traffic and the least of the news."""
+        if self.status >= 500:
+            return logging.ERROR
         quiet = self._scope["method"] in ("GET", "HEAD") and 200 <= self.status < 400 and elapsed < _SLOW_SECONDS
         return logging.DEBUG if quiet else logging.INFO

@@ -1,11 +1,12 @@
-"""Versions of a memory as ETags: strong, quoted, and compared as RFC 9110 says."""
+"""Versions of a memory as ETags: strong, and quoted."""
 
+import re
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memorist.errors import InvalidField
+from memorist.errors import InvalidField, StaleVersion
 from memorist.model import Memory
 from memorist.surfaces.http.responses import Json
 
@@ -18,24 +19,26 @@ def versioned(body: Any, memory: Memory, status: int = 200, headers: dict[str, s
 def unchanged(request: Request, memory: Memory) -> Response | None:
     """304 where the request says that it already has this version."""
     header = request.headers.get("if-none-match")
-    if header is None or _etag(memory) not in _tags(header):
+    if header is None:
+        return None
+    # Here a weak tag is as good as a strong one, and `*` is any version.
+    tags = [tag.strip().removeprefix("W/") for tag in header.split(",")]
+    if _etag(memory) not in tags and "*" not in tags:
         return None
     return Response(status_code=304, headers={"etag": _etag(memory)})
 
 
 def expected_version(if_match: str | None) -> str | None:
-    """The version that If-Match names; None where any will do. Raises InvalidField."""
+    """The version that If-Match names; None where any will do. Raises InvalidField or, for a weak tag, StaleVersion."""
     if if_match is None or if_match.strip() == "*":
         return None
-    tags = _tags(if_match)
-    if len(tags) != 1 or not tags[0].startswith('"') or not tags[0].endswith('"') or len(tags[0]) < 3:
-        raise InvalidField('If-Match takes the ETag of the memory, such as "5f3c2a".', field="If-Match")
-    return tags[0].strip('"')
+    if re.fullmatch(r'\s*W/"[^"]*"\s*', if_match):
+        raise StaleVersion("A weak ETag never matches here. Send the one that the server gave.")
+    found = re.fullmatch(r'\s*"([^"]+)"\s*', if_match)
+    if found is None:
+        raise InvalidField('If-Match takes one ETag, that of the memory, such as "5f3c2a".', field="If-Match")
+    return found[1]
 
 
 def _etag(memory: Memory) -> str:
     return f'"{memory.version}"'
-
-
-def _tags(header: str) -> list[str]:
-    return [tag.strip().removeprefix("W/") for tag in header.split(",") if tag.strip()]

@@ -11,7 +11,8 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", summary="Is the process alive?")
-def health() -> Response:
+async def health() -> Response:
+    """Answered on the event loop: it must not wait behind requests that wait for the database."""
     return Json({"status": "ok", "version": __version__})
 
 

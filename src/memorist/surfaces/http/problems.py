@@ -1,5 +1,6 @@
 """Errors on the wire: RFC 9457 problem details with a stable `code`, the request's id and a link to what to do."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -12,6 +13,8 @@ from starlette.routing import Match
 
 from memorist import errors
 from memorist.surfaces.http.responses import Json
+
+_log = logging.getLogger("memorist.http")
 
 ERRORS_PAGE = "/docs/errors"
 
@@ -98,6 +101,9 @@ def speaking(words: Mapping[str, str]) -> Iterator[None]:
 
 async def on_memorist_error(request: Request, error: Exception) -> Json:
     assert isinstance(error, errors.MemoristError)
+    if status_of(error) >= 500:
+        fields = {"request_id": request.state.request_id, "code": error.code, "detail": error.message}
+        _log.error("the request failed", extra={"fields": fields})
     return problem(error, request.state.request_id)
 
 

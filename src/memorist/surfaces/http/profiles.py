@@ -217,6 +217,7 @@ def _renamed(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _owner(principal: Principal, new: NewMemory) -> Owner:
+    access.default_owner(principal)  # Refuses a key that acts for nobody, and says what to do.
     if "profile_id" not in new.model_fields_set:
         return Owner(principal.user, principal.agent or DEFAULT_PROFILE)
     if new.profile_id is None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import uvicorn
 
 from memorist.core.core import Core
-from memorist.errors import InvalidSetting
+from memorist.core.identity import new_secret
+from memorist.errors import InvalidSetting, Unauthenticated
 from memorist.model import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
@@ -60,21 +61,44 @@ def is_loopback(host: str) -> bool:
 
 
 def ensure_local_key(core: Core, settings: Settings) -> Path | None:
-    """On the first start make the local tenant, user and key. Returns the key's file, where there is one."""
+    """On the first start make the local tenant, user and key. Returns the file of a key that is valid here, if any.
+
+    Raises InvalidSetting where the file cannot be written; no key is made then.
+    """
     path = settings.data / LOCAL_KEY_FILE
-    if not core.identity.has_keys():
-        operator = Principal(settings.tenant, Role.ADMIN, source="first_start")
-        _, secret = core.identity.create_key(operator, Role.ADMIN, user=settings.user, label="made on the first start")
-        _write_secret(path, secret)
-    return path if path.exists() else None
+    if core.identity.has_keys():
+        return path if _is_valid(core, path) else None
+    operator = Principal(settings.tenant, Role.ADMIN, source="first_start")
+    secret = new_secret()
+    # The file first: a key whose secret was lost would keep later starts from making another.
+    _write_secret(path, secret)
+    try:
+        label = "made on the first start"
+        core.identity.create_key(operator, Role.ADMIN, user=settings.user, label=label, secret=secret)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _is_valid(core: Core, path: Path) -> bool:
+    """Whether the file holds a key of this database; it may be left from another."""
+    try:
+        core.identity.authenticate(path.read_text("utf-8").strip())
+    except (OSError, UnicodeDecodeError, Unauthenticated):
+        return False
+    return True
 
 
 def _write_secret(path: Path, secret: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    # Made unreadable for others from the start, not afterwards.
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secret + "\n")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        # Made unreadable for others from the start, not afterwards.
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secret + "\n")
+    except OSError as error:
+        raise InvalidSetting(f"The first key cannot be written to {path}: {error.strerror}.", field="data") from error
 
 
 def _listen(settings: Settings) -> socket.socket:

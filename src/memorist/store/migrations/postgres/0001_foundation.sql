@@ -1,6 +1,6 @@
 -- Tenants, keys, memories with their full text, the audit trail and remembered requests.
 -- `@tenant_table` makes the table before it hash-partitioned by tenant, or distributed where Citus is present;
--- `@reference_table` copies it to every node there. See store/migrations/__init__.py.
+-- `@reference_table` copies it to every node there. See store/postgres.py.
 
 CREATE TABLE tenants (
     id text PRIMARY KEY,
@@ -61,7 +61,11 @@ CREATE TABLE memories (
     access_count bigint NOT NULL,
     last_accessed_at bigint,
     text_index tsvector GENERATED ALWAYS AS (
-        to_tsvector('simple', name || ' ' || coalesce(description, '') || ' ' || content || ' ' || coalesce(excerpt, ''))
+        -- A tsvector takes at most 1 MB; of the longest texts, the beginning is indexed.
+        to_tsvector(
+            'simple',
+            name || ' ' || coalesce(description, '') || ' ' || left(content, 60000) || ' ' || left(coalesce(excerpt, ''), 20000)
+        )
     ) STORED,
     PRIMARY KEY (tenant_id, id)
 );

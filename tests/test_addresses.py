@@ -1,0 +1,28 @@
+"""Addresses are shown without their passwords, even those that nobody can parse."""
+
+import pytest
+
+from memorist.addresses import without_password
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://me:hunter2@host/db",
+        "postgresql://me:hun#ter2hunter2@host/db",
+        "postgresql://me:h?unter2@x@host:5432/db",
+        "postgresql+psycopg://me:hunter2@host/db",
+        "postgresql://me:hunter2@[::1/db",
+        "postgresql://host/db?password=hunter2&sslmode=require",
+        "postgresql://host/db?sslpassword=hunter2",
+        'missing "]" in URI: "postgresql://me:hunter2@[::1/db"',
+        "host=x password=hunter2 dbname=y",
+    ],
+)
+def test_password_is_masked(text: str) -> None:
+    assert "unter2" not in without_password(text)
+
+
+@pytest.mark.parametrize("text", ["", "memorist.db", "postgresql://me@host/db", "postgresql://host:5432/db?x=1"])
+def test_address_without_a_password_stays_as_it_is(text: str) -> None:
+    assert without_password(text) == text
