@@ -20,6 +20,8 @@ hypothesis.settings.register_profile(
     deadline=None,
     database=None,
     print_blob=True,
+    # Shrinking a long sequence of calls on a real database takes many minutes; the failing one is told at once.
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
     # Each example makes a tenant of its own, so that sharing the database between examples is no problem.
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
 )
