@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 
+from memorist import words
 from memorist.ids import new_id
 from memorist.store.migrations import load_migrations
 from memorist.store.rows import MEMORY_PARAMETERS
@@ -28,9 +29,10 @@ PRAGMA cache_size = -16384;
 
 _statements = load_statements("sqlite")
 INSERT_MEMORY = _statements["insert_memory"].sql
+_INSERT_INDEX = _statements["insert_index"].sql
 _APPEND_EVENT = _statements["append_event"].sql
 
-Write = tuple[tuple[Any, ...], tuple[Any, ...]]
+Write = tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]
 
 
 class BareStore:
@@ -50,8 +52,9 @@ class BareStore:
     def write_all(self, writes: Iterable[Write]) -> None:
         execute = self.connection.execute
         execute("BEGIN IMMEDIATE")
-        for row, event in writes:
+        for row, entry, event in writes:
             execute(INSERT_MEMORY, row)
+            execute(_INSERT_INDEX, entry)
             execute(_APPEND_EVENT, event)
         execute("COMMIT")
 
@@ -87,7 +90,7 @@ class BareGroupCommit:
 
 
 def bare_write(content: str) -> Write:
-    """What the library writes for a plain fact, the row and its event; ids, hashes and times are made anew."""
+    """What the library writes for a plain fact: the row, its place in the index and its event, all made anew."""
     now = time.time_ns() // 1000
     memory_id = new_id("mem")
     row = (
@@ -95,7 +98,12 @@ def bare_write(content: str) -> Write:
         "fact", "", "", None, None, 0, None, None, None, None, "user", "active", "keep", None, None, now,
         None, None, None, None, None, None, None, 0, None,
     )  # fmt: skip
-    return row, (TENANT, memory_id, "created", "library", "ada", "{}", now)
+    entry = {
+        "tenant": TENANT, "user_id": "ada", "memory_id": memory_id, "agent_id": "coder", "thread": "", "kind": "fact",
+        "category": "", "project": "", "standing": 0, "event_time": now, "created_at": now, "expires_at": None,
+        "valid_from": now, "valid_to": None, "retired_at": None, "digest": hash(content), "terms": words.pack(content),
+    }  # fmt: skip
+    return row, entry, (TENANT, memory_id, "created", "library", "ada", "{}", now)
 
 
 def bare_row(content: str) -> dict[str, Any]:

@@ -122,7 +122,6 @@ def _fill(folder: Path, rows: int) -> None:
     connection.executemany(INSERT_MEMORY, _rows(rows))
     for *_, sql in later:
         connection.execute(sql)
-    connection.execute("INSERT INTO memories_text (memories_text) VALUES ('rebuild')")
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.close()

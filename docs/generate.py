@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from memorist import lifecycle
+from memorist import lifecycle, tools
 from memorist.core import access, validation
 from memorist.core.context import Section
 from memorist.core.transfer import ImportReport
@@ -63,7 +63,7 @@ def _setting(field: Any, flag: str | None) -> str:
         facts.append(f"flag: `{flag}`")
     check = field.metadata["check"]
     # A value that no check accepts makes it say what it takes.
-    rule = check(-(10**18) if field.type is int else "no://thing") if check else None
+    rule = check(-(10**18) if field.type in (int, float) else "no://thing") if check else None
     sentences = [field.metadata["help"], f"{rule[0].upper()}{rule[1:]}." if rule else ""]
     return f"### `{field.name}`\n\n{' '.join(filter(None, sentences))}\n\n{'; '.join(facts)}."
 
@@ -173,14 +173,16 @@ def openapi() -> dict[str, Any]:
 
 def _endpoint(path: str, method: str, operation: dict[str, Any], document: dict[str, Any]) -> str:
     summary = operation["summary"].rstrip("?.") + ("?" if operation["summary"].endswith("?") else ".")
-    parts = [f"### `{method.upper()} {path}`", " ".join(filter(None, [summary, operation.get("description")]))]
+    parts = [f"### `{method.upper()} {path}`", " ".join(filter(None, [summary, _prose(operation.get("description"))]))]
     parameters = [_http_parameter(parameter) for parameter in operation.get("parameters", [])]
     parts.append("\n".join(parameters))
     body = operation.get("requestBody")
     if body:
-        name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        fields = _fields(document["components"]["schemas"][name])
-        parts.append(f"Body, JSON:\n\n{fields}")
+        schema = body["content"]["application/json"]["schema"]
+        if "$ref" in schema:
+            parts.append(f"Body, JSON:\n\n{_fields(_resolved(schema, document), document)}")
+        else:
+            parts.append(f"Body, JSON: {schema['description']}")
     answers = operation["responses"].items()
     parts.append("\n".join(_answer(status, answer, document) for status, answer in answers if status.startswith("2")))
     if "security" not in operation:
@@ -192,7 +194,7 @@ def _http_parameter(parameter: dict[str, Any]) -> str:
     schema = parameter["schema"]
     facts = [parameter["in"], _type_of(schema)]
     if "default" in schema:
-        facts.append(f"default `{schema['default']}`")
+        facts.append(f"default `{_json_literal(schema['default'])}`")
     name = schema.get("title", parameter["name"]) if parameter["in"] == "header" else parameter["name"]
     description = parameter.get("description", "")
     return f"- `{name}` ({', '.join(facts)}){': ' + description if description else ''}"
@@ -207,25 +209,76 @@ def _answer(status: str, answer: dict[str, Any], document: dict[str, Any]) -> st
     return f"Answers {status} with {keys}."
 
 
-def _fields(schema: dict[str, Any]) -> str:
+def _fields(schema: dict[str, Any], document: dict[str, Any], indent: str = "") -> str:
     required = set(schema.get("required", ()))
     lines = []
     for name, field in schema["properties"].items():
         facts = [_type_of(field), "required" if name in required else ""]
         if field.get("default") not in (None, ""):
-            facts.append(f"default `{field['default']}`")
+            facts.append(f"default `{_json_literal(field['default'])}`")
         description = field.get("description", "")
-        lines.append(f"- `{name}` ({', '.join(filter(None, facts))}){': ' + description if description else ''}")
+        facts_shown = ", ".join(filter(None, facts))
+        lines.append(f"{indent}- `{name}` ({facts_shown}){': ' + description if description else ''}")
+        if "$ref" in field.get("items", {}):
+            lines.append(_fields(_resolved(field["items"], document), document, indent + "  "))
     return "\n".join(lines)
+
+
+def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+    resolved: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return resolved
 
 
 def _type_of(schema: dict[str, Any]) -> str:
     choices = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
-    (schema,) = choices
+    return " or ".join(map(_plain_type_of, choices))
+
+
+def _json_literal(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_TYPES = {
+    "array": "list",
+    "boolean": "true or false",
+    "integer": "whole number",
+    "number": "number",
+    "object": "object",
+    "string": "text",
+}
+
+
+def _plain_type_of(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
-    bounds = f" from {schema['minimum']} to {schema['maximum']}" if "minimum" in schema else ""
-    return {"integer": "whole number", "string": "text"}.get(schema["type"], schema["type"]) + bounds
+    if schema.get("format") == "date-time":
+        return "time"
+    if "items" in schema:
+        item = schema["items"]
+        inner = (
+            "objects" if "$ref" in item or item["type"] == "object" else _plain_type_of(item).removeprefix("one of ")
+        )
+        counts = f"{schema['minItems']:,} to {schema['maxItems']:,} " if "maxItems" in schema else ""
+        return f"list of {counts}{inner}"
+    return _TYPES[schema["type"]] + _bounds_of(schema)
+
+
+def _bounds_of(schema: dict[str, Any]) -> str:
+    if "maximum" in schema:
+        return f" from {schema['minimum']:,} to {schema['maximum']:,}"
+    return f" from {schema['minimum']:,}" if "minimum" in schema else ""
+
+
+# The agent's tools
+
+
+def agent_tools() -> str:
+    return "\n\n".join(_tool(tool) for tool in tools.tools())
+
+
+def _tool(tool: tools.Tool[Any]) -> str:
+    arguments = _fields(tool.input_schema(), {})
+    return f"### `{tool.name}`\n\n> {tool.description}\n\n{arguments}"
 
 
 # Errors
@@ -304,6 +357,12 @@ def async_library() -> str:
 
 _LIMITS = {
     "MAX_CONTENT": "characters of `content`, and of `excerpt`",
+    "MAX_TOOL_OUTPUT": "characters of a tool's output",
+    "MAX_DOCUMENT": "characters of a document's text",
+    "MAX_DOCUMENT_PAGE": "documents in one page of a list",
+    "MAX_QUERY": "characters of a question to `recall`",
+    "MAX_TOP_K": "memories that one `recall` returns, unless it fills a budget",
+    "MAX_BUDGET_TOKENS": "tokens of a budget that `recall` fills",
     "MAX_LINE": "characters of `description`, `source_ref`, `project` and a key's `label`, each a single line",
     "MAX_NAME": "characters of `name` and `category`, which are slugs",
     "MAX_IDENTIFIER": "characters of a user, agent or session, without spaces",
@@ -347,6 +406,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "exit_codes": exit_codes,
     "endpoints": endpoints,
+    "tools": agent_tools,
     "errors": errors,
     "library": library,
     "values": values,

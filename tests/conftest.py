@@ -14,6 +14,7 @@ from memorist.store.sql_store import SqlStore
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
 from tests.support.postgres import Postgres, running_postgres
+from tests.support.stores import bare
 
 hypothesis.settings.register_profile(
     "memorist",
@@ -39,7 +40,7 @@ def postgres() -> Iterator[Postgres]:
 def postgres_url(postgres: Postgres) -> str:
     """A migrated database that all tests share."""
     url = postgres.url(postgres.create_database())
-    open_core(Settings(database=url)).close()
+    open_core(bare(url)).close()
     return url
 
 
@@ -83,7 +84,8 @@ def new_database_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def settings(database_url: str) -> Settings:
-    return Settings(database=database_url)
+    # Models cost seconds, and most tests are not about meaning: those that are ask for `models` (tests/recall).
+    return bare(database_url)
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ CODES = {
     "InvalidSetting": "invalid_setting",
     "MemoristError": "internal",
     "MethodNotAllowed": "method_not_allowed",
+    "ModelError": "model_failed",
+    "ModelUnavailable": "model_unavailable",
     "NameTaken": "name_taken",
     "NotFound": "not_found",
     "PayloadTooLarge": "payload_too_large",
@@ -35,6 +37,7 @@ CODES = {
     "StoreReadOnly": "store_read_only",
     "StoreUnavailable": "store_unavailable",
     "Unauthenticated": "unauthenticated",
+    "WeightsDamaged": "weights_damaged",
 }
 
 OURS = [error for error in all_errors() if error.__module__ == "memorist.errors"]

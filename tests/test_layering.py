@@ -1,12 +1,26 @@
-"""The direction of the imports: surfaces -> core -> ports, model <- store. Only the composition root knows all."""
+"""The direction of the imports: surfaces -> tools -> core -> ports, model <- store, models. One root knows all."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import memorist
 
 ROOT = Path(memorist.__file__).parent
-LEAVES = {"memorist.errors", "memorist.model", "memorist.ids", "memorist.times", "memorist.ports", "memorist.lifecycle"}
+LEAVES = {
+    "memorist.errors",
+    "memorist.ids",
+    "memorist.lifecycle",
+    "memorist.model",
+    "memorist.models",
+    "memorist.models.passages",
+    "memorist.ports",
+    "memorist.ranking",
+    "memorist.searchable",
+    "memorist.times",
+    "memorist.words",
+}
 
 
 def module_name(path: Path) -> str:
@@ -75,13 +89,47 @@ def test_core_imports_neither_store_nor_surface() -> None:
             assert below(forbidden, IMPORTS[module]) == set(), module
 
 
+def test_tools_stand_between_core_and_surfaces() -> None:
+    for forbidden in ("memorist.store", "memorist.surfaces", "memorist.bootstrap", "memorist.settings"):
+        assert below(forbidden, IMPORTS["memorist.tools"]) == set()
+    users = {module for module, imported in IMPORTS.items() if "memorist.tools" in imported}
+    assert users
+    assert users <= below("memorist.surfaces", IMPORTS)
+
+
 def test_leaves_import_only_leaves() -> None:
     for module in LEAVES:
-        assert IMPORTS[module] <= LEAVES, module
+        # Of the package itself they name modules; it imports nothing when it is loaded.
+        assert IMPORTS[module] - {"memorist"} <= LEAVES, module
     assert IMPORTS["memorist.errors"] == set()
     assert IMPORTS["memorist.times"] == set()
     assert IMPORTS["memorist.ids"] == {"memorist.errors"}
     assert IMPORTS["memorist.model"] == {"memorist.times"}
+    for module in ("memorist.words", "memorist.ranking", "memorist.models", "memorist.models.passages"):
+        assert IMPORTS[module] == set(), module
+
+
+def test_models_know_errors_and_each_other_only() -> None:
+    for module in below("memorist.models", IMPORTS):
+        assert IMPORTS[module] <= {"memorist.errors"} | below("memorist.models", IMPORTS), module
+
+
+def test_documents_know_errors_and_each_other_only() -> None:
+    for module in below("memorist.documents", IMPORTS):
+        assert IMPORTS[module] <= {"memorist.errors"} | below("memorist.documents", IMPORTS), module
+
+
+def test_core_knows_models_by_their_ports_alone() -> None:
+    """How a text is written out for a model is shared with the models; which model reads it is not known."""
+    for module in below("memorist.core", IMPORTS):
+        allowed = {"memorist.models", "memorist.models.passages"}
+        assert below("memorist.models", IMPORTS[module]) <= allowed, module
+
+
+def test_numpy_is_imported_only_by_those_who_search() -> None:
+    """Whoever only writes does not pay for it."""
+    script = "import sys, memorist.bootstrap, memorist.core.core; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_settings_know_only_errors_and_addresses() -> None:

@@ -9,6 +9,20 @@ import pytest
 from memorist.errors import InvalidSetting
 from memorist.settings import ENVIRONMENT_PREFIX, Loaded, Settings, load_settings
 
+# A value that differs from the default, where 7 is not allowed.
+UNUSUAL = {
+    "body_limit": "4096",
+    "embedder": "off",
+    "embedder_url": "http://127.0.0.1:8080/v1",
+    "index_memory_mb": "64",
+    "log_format": "text",
+    "log_level": "debug",
+    "recall_min_score": "0.5",
+    "reranker": "off",
+    "reranker_url": "https://rerank.example/v1",
+    "tool_output_preview": "700",
+}
+
 
 @pytest.fixture
 def load(tmp_path: Path):
@@ -52,11 +66,12 @@ def test_false_looking_flag_counts(load) -> None:
 
 @pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: setting.name)
 def test_every_setting_can_be_set_in_every_way(load, setting) -> None:
-    value = {"log_level": "debug", "log_format": "text", "body_limit": "4096"}.get(setting.name, "7")
+    value = UNUSUAL.get(setting.name, "7")
     variable = ENVIRONMENT_PREFIX + setting.name.upper()
     by_flag = load("", {setting.name: value})
     by_variable = load("", None, **{variable: value})
-    by_file = load(f'{setting.name} = "{value}"' if setting.type is not int else f"{setting.name} = {value}")
+    is_number = setting.type in (int, float)
+    by_file = load(f"{setting.name} = {value}" if is_number else f'{setting.name} = "{value}"')
     found = {getattr(loaded.settings, setting.name) for loaded in (by_flag, by_variable, by_file)}
     assert found == {setting.type(value)}
     assert by_flag.origins[setting.name] == "flag"
@@ -95,6 +110,11 @@ def test_bad_number_in_the_file_is_refused_with_its_path(load, bad: str) -> None
         ("busy_timeout_ms", 0, 600_000),
         ("pool_size", 1, 1000),
         ("pool_timeout_s", 1, 600),
+        ("model_timeout_s", 1, 600),
+        ("model_threads", 0, 64),
+        ("index_inline", 0, 1000),
+        ("index_memory_mb", 16, 1_000_000),
+        ("tool_output_preview", 200, 100_000),
     ],
 )
 def test_number_is_taken_up_to_its_limits(load, name: str, low: int, high: int) -> None:
@@ -171,5 +191,35 @@ def test_database_wins_over_the_data_folder() -> None:
     assert Settings(data=Path("/x"), database="postgresql://h/d").database_url() == "postgresql://h/d"
 
 
-def test_only_the_key_is_secret() -> None:
-    assert [setting.name for setting in fields(Settings) if setting.metadata["secret"]] == ["api_key"]
+def test_only_keys_are_secret() -> None:
+    secret = [setting.name for setting in fields(Settings) if setting.metadata["secret"]]
+    assert secret == ["api_key", "embedder_api_key", "reranker_api_key"]
+
+
+@pytest.mark.parametrize("name", ["embedder_api_key", "reranker_api_key", "api_key"])
+def test_secret_is_not_shown_where_it_is_refused(load, name: str) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        load("", {name: "hunter2\x00"})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["embedder_url", "reranker_url"])
+@pytest.mark.parametrize("bad", ["127.0.0.1:8080", "ftp://host", "file:///etc/passwd"])
+def test_model_address_that_is_none_is_refused(load, name: str, bad: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"{name} .from flag. must be an http:// or https:// address"):
+        load("", {name: bad})
+
+
+@pytest.mark.parametrize("name", ["embedder", "reranker"])
+def test_model_is_local_or_off(load, name: str) -> None:
+    with pytest.raises(InvalidSetting, match="must be one of local, off"):
+        load("", {name: "remote"})
+
+
+@pytest.mark.parametrize(
+    "number", [setting for setting in fields(Settings) if setting.type is float], ids=lambda s: s.name
+)
+@pytest.mark.parametrize("bad", ["", "x", "-0.1", "nan", "inf", "101"])
+def test_bad_fraction_is_refused(load, number, bad: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"{number.name} .from flag. must be"):
+        load("", {number.name: bad})

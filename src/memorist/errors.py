@@ -19,6 +19,9 @@ MemoristError                     internal
 │   └── IdempotencyInFlight       idempotency_in_flight
 ├── StaleVersion                  stale_version
 ├── PayloadTooLarge               payload_too_large
+├── ModelError                    model_failed
+│   ├── ModelUnavailable          model_unavailable
+│   └── WeightsDamaged            weights_damaged
 └── StoreError                    store_failed
     ├── StoreUnavailable          store_unavailable
     ├── StoreBusy                 store_busy
@@ -148,6 +151,24 @@ class PayloadTooLarge(MemoristError):
     """The body is larger than the server takes. Split it, or raise MEMORIST_BODY_LIMIT."""
 
     code = "payload_too_large"
+
+
+class ModelError(MemoristError):
+    """A model failed. Keyword recall works without it."""
+
+    code = "model_failed"
+
+
+class ModelUnavailable(ModelError):
+    """A remote model did not answer as it should. Check its address, its key and its log; keyword recall works."""
+
+    code = "model_unavailable"
+
+
+class WeightsDamaged(ModelError):
+    """A file of the local models is missing or damaged. Install Memorist again; keyword recall works meanwhile."""
+
+    code = "weights_damaged"
 
 
 class StoreError(MemoristError):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 import time
 from uuid import UUID
 
@@ -17,9 +18,18 @@ _ULID_LENGTH = 26
 _MAX_ULID = (1 << 128) - 1
 
 
+_lock = threading.Lock()
+_last = 0
+
+
 def new_id(prefix: str) -> str:
-    """A fresh id such as `mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3`; ids sort by the millisecond they were made in."""
-    return f"{prefix}_{_encode((time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10)))}"
+    """A fresh id such as `mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3`. Those of one process sort in the order they were made."""
+    global _last
+    fresh = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
+    with _lock:
+        # Within a millisecond, and when the clock steps back, the next id follows the last: turns keep their order.
+        _last = fresh if fresh >> 80 > _last >> 80 else _last + 1
+        return f"{prefix}_{_encode(_last)}"
 
 
 def parse_id(prefix: str, text: str) -> str:

@@ -1,10 +1,10 @@
 """The words of Memorist as frozen values. No I/O, no policy: just what things are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from memorist.times import to_micros
 
@@ -237,6 +237,146 @@ class Event:
     actor: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
     seq: int = 0
+
+
+class Scope(StrEnum):
+    """Which slice of memory to search."""
+
+    ANY = "any"
+    SESSION = "session"
+    USER = "user"
+    AGENT = "agent"
+    TENANT = "tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to recall, and how."""
+
+    query: str
+    top_k: int = 5
+    source_kinds: Sequence[Kind] | None = None
+    scope: Scope = Scope.ANY
+    enable_rerank: bool = True
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+    after: datetime | None = None
+    before: datetime | None = None
+    category: str | None = None
+    project: str | None = None
+    budget_tokens: int | None = None
+    min_score: float | None = None
+    explain: bool = False
+    why_not: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that was recalled. `excerpt` is the part of a long text that fits the question best."""
+
+    memory: Memory
+    score: float
+    excerpt: str
+    explanation: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The answer. `degraded`: some memories are found by keyword only, because they wait for their vectors."""
+
+    hits: tuple[Hit, ...]
+    degraded: bool
+    rerank_used: bool
+    why_not: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much a memory of each class counts when all are searched; 0 leaves a class out."""
+
+    session: float = 1.3
+    user: float = 1.1
+    agent: float = 1.0
+    tenant: float = 1.0
+    history: float = 1.0
+    """What was said in the user's other sessions."""
+
+
+class IndexRow(NamedTuple):
+    """What is searched of one memory. `model` is '' and `vectors` None until it is embedded.
+
+    Times are microseconds, and texts that are absent are '', as the database has them: these are read by the thousand.
+    """
+
+    change: int
+    memory_id: str
+    agent: str
+    thread: str
+    kind: str
+    category: str
+    project: str
+    standing: int
+    event_time: int
+    created_at: int
+    expires_at: int | None
+    valid_from: int | None
+    valid_to: int | None
+    retired_at: int | None
+    digest: int
+    model: str
+    terms: bytes
+    vectors: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What a model made of one memory, and of which of its texts."""
+
+    memory_id: str
+    user: str | None
+    digest: int
+    terms: bytes
+    model: str
+    vectors: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCounts:
+    """How far the index of a tenant is: all rows, those that wait for vectors, those with another model's."""
+
+    total: int
+    waiting: int
+    outdated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that was uploaded whole. Its chunks are memories that name it as their `source_ref`."""
+
+    id: str
+    owner: Owner
+    title: str
+    media_type: str
+    content: str
+    chunks: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPosition:
+    """Where a page of documents ended: the sort key of its last one."""
+
+    id: str
+    owner: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """A page of documents; `next_cursor` is None on the last one."""
+
+    items: tuple[Document, ...]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)

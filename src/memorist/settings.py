@@ -25,8 +25,12 @@ def _setting(default: Any, help: str, check: Callable[[Any], str | None] | None 
     return field(default=default, metadata={"help": help, "check": check, "secret": secret})
 
 
-def _between(low: int, high: int) -> Callable[[int], str | None]:
+def _between(low: float, high: float) -> Callable[[float], str | None]:
     return lambda value: None if low <= value <= high else f"must be between {low} and {high}"
+
+
+def _address(value: str) -> str | None:
+    return None if not value or value.startswith(("http://", "https://")) else "must be an http:// or https:// address"
 
 
 def _one_of(*choices: str) -> Callable[[str], str | None]:
@@ -62,6 +66,53 @@ class Settings:
     busy_timeout_ms: int = _setting(10_000, "How long a write waits for another process's lock.", _between(0, 600_000))
     pool_size: int = _setting(10, "Most PostgreSQL connections at a time.", _between(1, 1000))
     pool_timeout_s: int = _setting(10, "How long a request waits for a PostgreSQL connection.", _between(1, 600))
+    embedder: str = _setting(
+        "local",
+        "Meaning search: local, or off for keywords alone. MEMORIST_EMBEDDER_URL goes first.",
+        _one_of("local", "off"),
+    )
+    embedder_url: str = _setting(
+        "", "OpenAI-compatible address of a remote embedder, such as http://127.0.0.1:8080/v1. Empty: none.", _address
+    )
+    embedder_model: str = _setting("", "Model that the remote embedder is asked for.")
+    embedder_api_key: str = _setting("", "Key of the remote embedder.", secret=True)
+    reranker: str = _setting(
+        "local", "Reranking: local or off. MEMORIST_RERANKER_URL goes first.", _one_of("local", "off")
+    )
+    reranker_url: str = _setting("", "Address of a remote reranker's /rerank. Empty: none.", _address)
+    reranker_model: str = _setting("", "Model that the remote reranker is asked for.")
+    reranker_api_key: str = _setting("", "Key of the remote reranker.", secret=True)
+    model_timeout_s: int = _setting(10, "How long a remote model may take to answer.", _between(1, 600))
+    model_threads: int = _setting(
+        0, "Threads that a local model computes with; 0: two, or one where there is one.", _between(0, 64)
+    )
+    recall_weight_session: float = _setting(
+        1.3, "What memories of the current session count in a recall of scope any; 0 leaves them out.", _between(0, 100)
+    )
+    recall_weight_user: float = _setting(1.1, "What facts about the user count, likewise.", _between(0, 100))
+    recall_weight_agent: float = _setting(1.0, "What facts of the agent count, likewise.", _between(0, 100))
+    recall_weight_tenant: float = _setting(
+        1.0, "What documents and facts that the tenant shares count, likewise.", _between(0, 100)
+    )
+    recall_weight_history: float = _setting(
+        1.0, "What was said in the user's other sessions counts, likewise.", _between(0, 100)
+    )
+    recall_min_score: float = _setting(
+        0.05, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
+    )
+    index_inline: int = _setting(
+        8,
+        "Most memories in one write that are embedded before it returns; more wait for the background.",
+        _between(0, 1000),
+    )
+    index_memory_mb: int = _setting(
+        512, "Memory for the indexes of the users searched last; about 2 KB a memory.", _between(16, 1_000_000)
+    )
+    tool_output_preview: int = _setting(
+        4000,
+        "Characters of a tool's output that its memory shows; the whole is kept beside it.",
+        _between(200, 100_000),
+    )
     log_level: str = _setting("info", "Least severe log line written.", _one_of("debug", "info", "warning", "error"))
     log_format: str = _setting("json", "Log lines as json or as text.", _one_of("json", "text"))
 
@@ -155,10 +206,10 @@ def _shown(setting: Any, raw: Any) -> str:
 
 
 def _coerce(kind: Any, raw: Any) -> Any:
-    if kind is int:
-        if isinstance(raw, bool | float):
+    if kind in (int, float):
+        if isinstance(raw, bool) or (kind is int and isinstance(raw, float)):
             raise TypeError
-        return int(raw)
+        return kind(raw)
     if kind is Path and isinstance(raw, Path):
         return raw.expanduser()
     if not isinstance(raw, str):
@@ -169,7 +220,7 @@ def _coerce(kind: Any, raw: Any) -> Any:
 
 
 def _type_name(kind: Any) -> str:
-    return {int: "a whole number", Path: "a path"}.get(kind, "a text")
+    return {int: "a whole number", float: "a number", Path: "a path"}.get(kind, "a text")
 
 
 def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:

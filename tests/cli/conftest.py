@@ -44,6 +44,16 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("MEMORIST_DATA", str(tmp_path / "data"))
+    # Models cost seconds, and most commands are not about meaning: tests that are ask for `models`.
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "off")
+    monkeypatch.setenv("MEMORIST_RERANKER", "off")
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local models, for tests about meaning."""
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "local")
+    monkeypatch.setenv("MEMORIST_RERANKER", "local")
 
 
 @pytest.fixture

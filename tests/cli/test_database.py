@@ -117,4 +117,4 @@ def test_the_commands_work_on_postgresql(cli: Cli, new_postgres_url: str) -> Non
     assert cli.json("db", "status", *place)["database"]["engine"].startswith("PostgreSQL")
     found = states(cli, *place)
     assert found["postgresql"][0] == "ok"
-    assert "pgvector" in found
+    assert found["embedder"][0] == "ok"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from memorist import errors
+from memorist.core import validation
 from memorist.surfaces.cli.failures import exit_code_of
 from tests.cli.conftest import EXECUTABLE, Cli, execute
 
@@ -24,11 +25,13 @@ def test_every_error_has_its_documented_exit_code() -> None:
     invalid = {kind.__name__ for kind in errors.all_errors(errors.Invalid)} | {"MethodNotAllowed", "PayloadTooLarge"}
     conflicts = {kind.__name__ for kind in errors.all_errors(errors.Conflict)} | {"StaleVersion"}
     stores = {kind.__name__ for kind in errors.all_errors(errors.StoreError)}
+    models = {kind.__name__ for kind in errors.all_errors(errors.ModelError)}
     assert {name for name, code in codes.items() if code == 2} == invalid
     assert {name for name, code in codes.items() if code == 3} == {"NotFound"}
     assert {name for name, code in codes.items() if code == 4} == {"Unauthenticated", "Forbidden"}
     assert {name for name, code in codes.items() if code == 5} == conflicts
     assert {name for name, code in codes.items() if code == 6} == stores
+    assert {name for name, code in codes.items() if code == 7} == models
     assert {name for name, code in codes.items() if code == 1} == {"MemoristError"}
 
 
@@ -50,7 +53,7 @@ def test_every_error_has_its_documented_exit_code() -> None:
         (["remember", "x", "--meta", "[" * 100_000], 2, "invalid_json"),
         (["remember", "x", "--meta", "[1]"], 2, "invalid_field"),
         (["remember", "x", "--meta", '{"a": NaN}'], 2, "invalid_field"),
-        (["remember", "x" * 100_001], 2, "invalid_field"),
+        (["remember", "x" * 1_000_001], 2, "invalid_field"),
         (["remember", "nul \x00"], 2, "invalid_request"),
         (["remember", "x", "--user", "two words"], 2, "invalid_field"),
         (["remember", "x", "--user", ""], 2, "invalid_field"),
@@ -105,7 +108,7 @@ def test_arguments_that_are_no_text_are_refused() -> None:
 def test_stdin_that_is_no_text_is_refused(cli: Cli) -> None:
     assert cli("remember", "-", stdin=b"\xff").code == 2
     assert cli("remember", "-", stdin=b"").code == 2
-    too_long = cli("remember", "-", "--json", stdin="€".encode() * 200_000)
+    too_long = cli("remember", "-", "--json", stdin="€".encode() * (validation.MAX_CONTENT + 1))
     assert (too_long.code, too_long.error["field"]) == (2, "content")
 
 
@@ -175,7 +178,7 @@ def test_a_database_of_the_future_is_left_alone(cli: Cli, data: Path) -> None:
 
     cli.ok("remember", "x")
     connection = apsw.Connection(str(data / "memorist.db"))
-    connection.execute("UPDATE schema_migrations SET version = 9999")
+    connection.execute("UPDATE schema_migrations SET version = version + 9999")
     connection.close()
     result = cli("list", "--json")
     assert (result.code, result.error["code"]) == (6, "store_outdated")

@@ -11,7 +11,18 @@ from memorist.surfaces.cli.commands import COMMANDS, help_text
 from memorist.surfaces.cli.runner import full_app
 from tests.cli.conftest import Cli, execute
 
-HEAVY = ("typer", "rich", "pydantic", "psycopg", "fastapi", "apsw", "dataclasses", "memorist.settings")
+HEAVY = (
+    "numpy",
+    "onnxruntime",
+    "typer",
+    "rich",
+    "pydantic",
+    "psycopg",
+    "fastapi",
+    "apsw",
+    "dataclasses",
+    "memorist.settings",
+)
 
 
 def leaves(command: typer.core.TyperCommand | object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -38,7 +49,8 @@ def test_every_group_has_its_commands() -> None:
     nested = {" ".join(path) for path in ALL_COMMANDS if len(path) > 1}
     assert nested == {
         "keys create", "keys list", "keys revoke", "tenants create", "tenants list",
-        "db migrate", "db status", "db check", "config show",
+        "db migrate", "db status", "db check", "config show", "index status", "index rebuild",
+        "bench recall", "bench speed",
     }  # fmt: skip
 
 
@@ -71,6 +83,15 @@ def test_a_command_on_sqlite_imports_no_server_no_postgres_and_no_pydantic(cli: 
     for command in (["list"], ["keys", "list"], ["list", "--kind", "fact", "--limit", "3", "--json"]):
         done = subprocess.run([sys.executable, "-c", probe, *command], capture_output=True, text=True, timeout=60)
         assert done.stderr.strip().splitlines()[-1] == "[]", command
+
+
+def test_the_whole_command_line_is_built_without_models_and_arrays() -> None:
+    probe = (
+        "import sys; from memorist.surfaces.cli.runner import full_app; full_app();"
+        "print([n for n in ('numpy', 'onnxruntime', 'tokenizers', 'pydantic', 'rich.console') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_version_of_the_executable() -> None:

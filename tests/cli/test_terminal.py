@@ -38,6 +38,8 @@ def test_hostile_text_is_shown_and_stored_as_it_is(cli: Cli, text: str) -> None:
         cli.ok("show", memory_id, "--json"),
         cli.ok("events", memory_id),
         cli.ok("events", memory_id, "--json"),
+        cli.ok("recall", text.split("\n")[0][:60], "--min-score", "0", "--explain", "--why-not", memory_id),
+        cli.ok("recall", "x", "--min-score", "0", "--json"),
         cli(text),
         cli("list", "--cursor", text),
         cli("show", text),

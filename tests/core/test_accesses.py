@@ -11,10 +11,10 @@ from memorist.bootstrap import open_core
 from memorist.core.accesses import AccessLog
 from memorist.core.core import Core
 from memorist.model import Memory, Principal
-from memorist.settings import Settings
 from memorist.testing import StepClock
 from tests.support.jobs import read_memory
 from tests.support.processes import in_process
+from tests.support.stores import bare
 
 Remember = Callable[..., Memory]
 
@@ -79,7 +79,7 @@ def test_counts_of_many_threads_add_up(core: Core, ada: Principal, remember: Rem
 
 def test_closing_makes_counts_durable(database_url: str, core: Core, ada: Principal, remember: Remember) -> None:
     memory = remember(ada)
-    other = open_core(Settings(database=database_url))
+    other = open_core(bare(database_url))
     for _ in range(4):
         other.memories.get(ada, memory.id)
     other.close()
@@ -97,7 +97,7 @@ def test_another_process_sees_written_counts(core: Core, ada: Principal, databas
 def test_counts_of_two_processes_add_up(core: Core, ada: Principal, database_url: str, remember: Remember) -> None:
     """Also when the later read is written first."""
     memory = remember(ada)
-    other = open_core(Settings(database=database_url))
+    other = open_core(bare(database_url))
     core.memories.get(ada, memory.id)
     core.memories.get(ada, memory.id)
     other.memories.get(ada, memory.id)  # By the machine's clock: later than the test's.
@@ -118,7 +118,7 @@ def test_count_that_cannot_be_written_never_fails_the_close(
     database_url: str, core: Core, ada: Principal, remember: Remember, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = remember(ada)
-    other = open_core(Settings(database=database_url))
+    other = open_core(bare(database_url))
     other.memories.get(ada, memory.id)
     other.store.close()
     with caplog.at_level(logging.WARNING):
@@ -134,7 +134,7 @@ def test_background_thread_writes_counts_by_itself(
     monkeypatch.setattr("memorist.core.accesses._FLUSH_SECONDS", 0.001)
     written = threading.Event()
     memory = remember(ada)
-    other = open_core(Settings(database=database_url))
+    other = open_core(bare(database_url))
     flush = other.accesses.flush
 
     def flush_and_tell() -> None:

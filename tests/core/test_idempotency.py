@@ -15,10 +15,10 @@ from memorist.core.idempotency import REMEMBERED_FOR
 from memorist.errors import IdempotencyInFlight, IdempotencyMismatch, InvalidField, NotFound, StaleVersion
 from memorist.ids import new_id
 from memorist.model import Draft, Kind, Memory, Principal, Role
-from memorist.settings import Settings
 from memorist.testing import StepClock
 from tests.support.jobs import remember_under_key
 from tests.support.processes import in_processes
+from tests.support.stores import bare
 
 Remember = Callable[..., Memory]
 
@@ -219,7 +219,7 @@ def test_role_of_the_key_does_not_matter_to_the_replay(core: Core, ada: Principa
 @pytest.mark.parametrize("operation", ["named", "edit", "forget"])
 def test_of_two_processes_the_later_gives_the_answer_of_the_first(new_postgres_url: str, operation: str) -> None:
     """Two cores stand for two processes: they share the database and nothing else."""
-    cores = [open_core(Settings(database=new_postgres_url)) for _ in range(2)]
+    cores = [open_core(bare(new_postgres_url)) for _ in range(2)]
     ada = Principal("acme", Role.USER, "ada")
     for number in range(10):
         memory = cores[0].memories.remember(ada, [Draft(f"text {number}", name=f"old-{number}")])[0].memory

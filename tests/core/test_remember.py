@@ -51,7 +51,8 @@ def test_remembered_memory_comes_back_verbatim(core: Core, ada: Principal) -> No
     assert memory.owner == Owner("ada")
     assert memory.tenant == ada.tenant
     assert memory.status is Status.ACTIVE
-    assert memory.created_at == memory.updated_at == memory.valid_from
+    assert memory.created_at == memory.updated_at
+    assert memory.valid_from == memory.event_time
     assert memory.event_time.tzinfo is UTC
 
 
@@ -332,11 +333,11 @@ def test_longest_text_of_any_kind_is_stored_on_every_database(
         ("content", "a\x00b"),
         ("content", "a\ud800b"),
         ("content", "\udc00\ud800"),
-        ("content", "x" * 100_001),
+        ("content", "x" * 1_000_001),
         ("content", None),
         ("content", b"bytes"),
         ("excerpt", "a\x00b"),
-        ("excerpt", "x" * 100_001),
+        ("excerpt", "x" * 1_000_001),
         ("description", "two\nlines"),
         ("description", "two\u2028lines"),
         ("description", "x" * 501),

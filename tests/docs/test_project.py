@@ -38,6 +38,8 @@ def test_every_dependency_is_justified_and_no_other() -> None:
     assert _listed("To run") == _names(_PROJECT["project"]["dependencies"])
     development = _names(_PROJECT["dependency-groups"]["dev"]) | _names(_PROJECT["build-system"]["requires"])
     assert _listed("To develop") == development
+    extras = _PROJECT["project"]["optional-dependencies"].values()
+    assert _listed("On request") == {name for extra in extras for name in _names(extra)}
 
 
 def test_what_was_turned_down_is_not_installed() -> None:

@@ -78,7 +78,7 @@ def test_every_exit_code_is_listed() -> None:
 
 
 ROUTES = [
-    (method, route.path)
+    (method, cast(Any, route).path_format)
     for route in create_api(cast(Any, None)).routes
     for method in sorted(getattr(route, "methods", None) or ())
     if method != "HEAD"

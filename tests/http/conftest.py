@@ -62,6 +62,15 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield server
 
 
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def by_keyword(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server without models, for tests that make very many calls and are not about meaning."""
+    folder: Path = tmp_path_factory.mktemp("by_keyword")
+    database = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
+    with serving(Settings(data=folder, database=database, port=0, embedder="off", reranker="off")) as server:
+        yield server
+
+
 @pytest.fixture
 def tenant() -> str:
     return new_tenant()

@@ -215,6 +215,63 @@ def test_no_body_ever_breaks_the_server(ada: httpx2.Client, changes: dict[str, o
     assert response.status_code in {200, 201, 400, 403, 404, 409, 422}, response.text
 
 
+AGENT_PATHS = {
+    "/v1/tools/recall": {"query": "tea"},
+    "/v1/tools/remember_fact": {"content": "tea"},
+    "/v1/tools/read_tool_output": {"tool_output_key": "tout_01J9Z3K4M5N6P7Q8R9S0T1V2W3"},
+    "/v1/sessions/s1/messages": {"messages": [{"role": "user", "content": "tea"}]},
+    "/v1/sessions/s1/tool-outputs": {"tool_call_id": "c1", "tool_name": "t", "content": "tea"},
+    "/v1/documents": {"title": "Tea", "content": "All about tea.", "media_type": "text/markdown"},
+}
+AGENT_FIELDS = st.sampled_from(
+    [
+        "query", "top_k", "source_kinds", "scope", "enable_rerank", "as_of", "known_at", "after", "before", "category",
+        "project", "budget_tokens", "min_score", "explain", "why_not", "content", "idempotency_key", "tool_output_key",
+        "offset", "limit", "tool_call_id", "tool_name", "event_time", "title", "media_type", "document_id", "shared",
+        "content_base64", "messages", "role", "name", "meta",
+    ]
+)  # fmt: skip
+TEXTS = st.sampled_from(["any", "user", "text/html", "<p>&#0;&#xd800;<h1>", "2026-05-02", "eA==", "# a\n\n## b\n\nc"])
+
+
+@hypothesis_settings(max_examples=250)
+@given(
+    path=st.sampled_from(sorted(AGENT_PATHS)),
+    changes=st.dictionaries(AGENT_FIELDS, JSON_VALUES | TEXTS, max_size=4),
+    message=st.none() | st.dictionaries(AGENT_FIELDS, JSON_VALUES | TEXTS, max_size=3),
+)
+def test_no_body_ever_breaks_the_agent_tools(
+    by_keyword: Served, tenant: str, path: str, changes: dict[str, object], message: dict[str, object] | None
+) -> None:
+    body = AGENT_PATHS[path] | changes
+    if message is not None and path.endswith("/messages"):
+        body = {"messages": [{"role": "user", "content": "tea"} | message]}
+    content = json.dumps(body).encode("utf-8", "surrogatepass")
+    with by_keyword.client(tenant) as client:
+        response = client.post(path, content=content, headers={"Content-Type": "application/json"})
+    assert response.status_code in {200, 201, 400, 403, 404, 422}, response.text
+
+
+@pytest.mark.parametrize("path", AGENT_PATHS)
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 422, "invalid_field"),
+        (b"{", 400, "invalid_json"),
+        (b"[]", 422, "invalid_field"),
+        (b"null", 422, "invalid_field"),
+        (b"[" * 100_000, 400, "invalid_json"),
+        (b'{"\\ud800": 1}', 422, "invalid_field"),
+        (b'{"a": "\xff"}', 400, "invalid_json"),
+        (b"x" * 1_100_000, 413, "payload_too_large"),
+    ],
+)
+def test_malformed_body_of_the_agent_tools_is_refused(
+    ada: httpx2.Client, path: str, body: bytes, status: int, code: str
+) -> None:
+    assert_problem(ada.post(path, content=body, headers={"Content-Type": "application/json"}), status, code)
+
+
 @hypothesis_settings(max_examples=150)
 @given(
     name=st.sampled_from(["limit", "cursor", "profile_id", "type", "sort"]),

@@ -20,11 +20,11 @@ from memorist.errors import (
     StoreUnavailable,
 )
 from memorist.model import Draft, Principal, Role
-from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.support.jobs import become, use_read_only
 from tests.support.postgres import PASSWORD_DATABASE, Postgres
 from tests.support.processes import in_process
+from tests.support.stores import bare
 
 ADA = Principal("t", Role.USER, "ada")
 NOBODY = 65534
@@ -54,7 +54,7 @@ def reachable(tmp_path: Path) -> Path:
 def read_only(reachable: Path) -> Iterator[Path]:
     """A database that only its owner may write, and others may read."""
     path = reachable / "memorist.db"
-    core = open_core(Settings(database=str(path)))
+    core = open_core(bare(str(path)))
     core.identity.create_tenant("t")
     remember(core, "still here")
     core.close()
@@ -91,7 +91,7 @@ def _open_as(path: str, uid: int) -> str:
 
 def _error_of(path: str) -> str:
     try:
-        open_core(Settings(database=path)).close()
+        open_core(bare(path)).close()
     except MemoristError as error:
         return type(error).__name__
     return "ok"
@@ -103,12 +103,12 @@ def _error_of(path: str) -> str:
 def test_path_below_a_file_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreUnavailable, match="cannot be made"):
-        open_core(Settings(database=str(tmp_path / "file" / "memorist.db")))
+        open_core(bare(str(tmp_path / "file" / "memorist.db")))
 
 
 def test_path_that_is_a_folder_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
-        open_core(Settings(database=str(tmp_path)))
+        open_core(bare(str(tmp_path)))
 
 
 @pytest.mark.parametrize("content", [b"This is a diary, not a database. " * 100, os.urandom(8192)])
@@ -116,13 +116,13 @@ def test_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, cont
     path = tmp_path / "memorist.db"
     path.write_bytes(content)
     with pytest.raises(StoreCorrupt, match="no Memorist database"):
-        open_core(Settings(database=str(path)))
+        open_core(bare(str(path)))
     assert path.read_bytes() == content
 
 
 def test_damaged_database_is_found_by_the_check(tmp_path: Path) -> None:
     path = tmp_path / "memorist.db"
-    core = open_core(Settings(database=str(path)))
+    core = open_core(bare(str(path)))
     core.identity.create_tenant("t")
     core.memories.remember(ADA, [Draft(f"some text that fills a page {number} " * 50) for number in range(200)])
     core.close()
@@ -130,7 +130,7 @@ def test_damaged_database_is_found_by_the_check(tmp_path: Path) -> None:
     for start in range(len(content) // 2, len(content) - 4096, 4096):
         content[start : start + 200] = b"\xff" * 200
     path.write_bytes(bytes(content))
-    store = open_store(Settings(database=str(path)))
+    store = open_store(bare(str(path)))
     try:
         findings = store.check()
     except StoreCorrupt:
@@ -142,8 +142,8 @@ def test_damaged_database_is_found_by_the_check(tmp_path: Path) -> None:
 
 def test_file_locked_by_another_for_too_long_is_busy(tmp_path: Path) -> None:
     url = str(tmp_path / "memorist.db")
-    one = open_core(Settings(database=url, busy_timeout_ms=50))
-    two = open_core(Settings(database=url, busy_timeout_ms=50))
+    one = open_core(bare(url, busy_timeout_ms=50))
+    two = open_core(bare(url, busy_timeout_ms=50))
     one.identity.create_tenant("t")
 
     def while_locked(_: object) -> type[BaseException]:
@@ -192,7 +192,7 @@ def test_full_disk_loses_nothing_and_is_usable_again_once_there_is_space(small_d
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(400_000))
     url = str(small_disk / "memorist.db")
-    core = open_core(Settings(database=url))
+    core = open_core(bare(url))
     core.identity.create_tenant("t")
     acknowledged, refusals = fill(core)
     assert {type(refusal) for refusal in refusals} == {StoreFull}
@@ -202,13 +202,13 @@ def test_full_disk_loses_nothing_and_is_usable_again_once_there_is_space(small_d
     assert stored(core, acknowledged) == set(acknowledged)
     assert set(core.store.check().values()) == {"ok"}
     core.close()
-    again = open_core(Settings(database=url))
+    again = open_core(bare(url))
     assert stored(again, acknowledged) == set(acknowledged)
     again.close()
 
 
 def test_file_at_its_largest_loses_nothing_and_goes_on_when_it_may_grow(sqlite_url: str) -> None:
-    core = open_core(Settings(database=sqlite_url))
+    core = open_core(bare(sqlite_url))
     core.identity.create_tenant("t")
     writer = core.store.driver._writer
     pages = writer.pragma("page_count")
@@ -227,7 +227,7 @@ def test_file_at_its_largest_loses_nothing_and_goes_on_when_it_may_grow(sqlite_u
 def test_too_full_to_begin_is_said_at_once(small_disk: Path) -> None:
     (small_disk / "ballast").write_bytes(bytes(1_536_000))
     with pytest.raises(StoreFull):
-        open_core(Settings(database=str(small_disk / "memorist.db")))
+        open_core(bare(str(small_disk / "memorist.db")))
 
 
 # PostgreSQL: not there, not ours, gone
@@ -238,28 +238,28 @@ def test_closed_port_is_unavailable() -> None:
         reserved.bind(("127.0.0.1", 0))
         port = reserved.getsockname()[1]
         with pytest.raises(StoreUnavailable, match=r"PostgreSQL says: .*refused"):
-            open_core(Settings(database=f"postgresql://ada@127.0.0.1:{port}/memorist", pool_timeout_s=1))
+            open_core(bare(f"postgresql://ada@127.0.0.1:{port}/memorist", pool_timeout_s=1))
 
 
 def test_wrong_password_is_unavailable_and_not_repeated(postgres: Postgres) -> None:
     name = postgres.create_database(PASSWORD_DATABASE)
-    open_core(Settings(database=postgres.url(name))).close()
+    open_core(bare(postgres.url(name))).close()
     if postgres.trusts_everybody(name):
         pytest.skip("the server that MEMORIST_TEST_DATABASE_URL names asks for no password")
     with pytest.raises(StoreUnavailable, match="password authentication failed") as caught:
-        open_core(Settings(database=postgres.url(name, password="hunter2")))
+        open_core(bare(postgres.url(name, password="hunter2")))
     assert "hunter2" not in str(caught.value)
     postgres.drop_database(name)
 
 
 def test_missing_database_is_unavailable(postgres: Postgres) -> None:
     with pytest.raises(StoreUnavailable, match="does not exist"):
-        open_core(Settings(database=postgres.url("no_such_database")))
+        open_core(bare(postgres.url("no_such_database")))
 
 
 def test_database_dropped_while_running_is_unavailable_and_comes_back(postgres: Postgres) -> None:
     name = postgres.create_database()
-    core = open_core(Settings(database=postgres.url(name), pool_timeout_s=1))
+    core = open_core(bare(postgres.url(name), pool_timeout_s=1))
     core.identity.create_tenant("t")
     remember(core, "before")
     postgres.drop_database(name)
@@ -267,7 +267,7 @@ def test_database_dropped_while_running_is_unavailable_and_comes_back(postgres: 
         with pytest.raises(StoreUnavailable):
             call()
     postgres.create_database(name)
-    again = open_core(Settings(database=postgres.url(name)))
+    again = open_core(bare(postgres.url(name)))
     again.identity.create_tenant("t")
     assert stored(again, [remember(again, "after")])
     again.close()
@@ -277,7 +277,7 @@ def test_database_dropped_while_running_is_unavailable_and_comes_back(postgres: 
 
 def test_database_that_only_reads_says_so(postgres: Postgres, new_postgres: str) -> None:
     url = postgres.url(new_postgres)
-    core = open_core(Settings(database=url, pool_size=1))
+    core = open_core(bare(url, pool_size=1))
     core.identity.create_tenant("t")
     kept = remember(core, "before")
     postgres.execute("ALTER DATABASE {} SET default_transaction_read_only = on", new_postgres)
@@ -293,7 +293,7 @@ def test_database_that_only_reads_says_so(postgres: Postgres, new_postgres: str)
 
 
 def test_name_taken_meanwhile_is_a_conflict_on_both(database_url: str) -> None:
-    core = open_core(Settings(database=database_url))
+    core = open_core(bare(database_url))
     principal = Principal(core.identity.create_tenant(new_tenant())[0].id, Role.USER, "ada")
     core.memories.remember(principal, [Draft("one", name="deploy")])
     with pytest.raises(Conflict):

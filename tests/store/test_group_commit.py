@@ -9,18 +9,18 @@ import pytest
 from memorist.bootstrap import open_store
 from memorist.errors import Conflict, MemoristError, StoreError
 from memorist.model import Tenant
-from memorist.settings import Settings
 from memorist.store.group_commit import GroupCommit, Job
 from memorist.store.sql_store import SqlStore
 from memorist.testing import make_event, make_key, make_memory
 from memorist.testing.clocks import START
+from tests.support.stores import bare
 
 TENANT = "t"
 
 
 @pytest.fixture
 def store(sqlite_url: str) -> SqlStore:
-    store = open_store(Settings(database=sqlite_url))
+    store = open_store(bare(sqlite_url))
     store.migrator.migrate(START)
     store.create_tenant(Tenant(TENANT, START))
     yield store

@@ -10,11 +10,11 @@ import apsw
 
 from memorist.bootstrap import open_core, open_store
 from memorist.model import Memory, Status
-from memorist.settings import Settings
 from memorist.store.sql_store import SqlStore
 from memorist.testing import new_tenant
 from tests.support.jobs import write_until_killed
 from tests.support.processes import CONTEXT
+from tests.support.stores import bare
 
 KILLS = 200
 THREADS = 4
@@ -84,16 +84,16 @@ def check_tenant(store: SqlStore, tenant: str, acknowledged: Acknowledged) -> No
 
 
 def test_two_hundred_kills_lose_nothing_and_tear_nothing(sqlite_url: str, rng: random.Random) -> None:
-    open_core(Settings(database=sqlite_url)).close()
+    open_core(bare(sqlite_url)).close()
     everything: dict[str, Acknowledged] = {}
     witness: SqlStore | None = None
     for number in range(KILLS):
         if number % 50 == 25:
             # For a while somebody else has the file open, so that the log is not recovered by the next to come.
-            witness = open_store(Settings(database=sqlite_url))
+            witness = open_store(bare(sqlite_url))
         tenant = new_tenant()
         everything[tenant] = kill_a_writer(sqlite_url, tenant, rng)
-        store = open_store(Settings(database=sqlite_url))
+        store = open_store(bare(sqlite_url))
         check_tenant(store, tenant, everything[tenant])
         store.close()
         if witness is not None and number % 50 == 35:
@@ -106,7 +106,7 @@ def test_two_hundred_kills_lose_nothing_and_tear_nothing(sqlite_url: str, rng: r
     assert total > 5 * KILLS
     assert idle < KILLS / 2
 
-    store = open_store(Settings(database=sqlite_url))
+    store = open_store(bare(sqlite_url))
     for tenant, acknowledged in everything.items():
         check_tenant(store, tenant, acknowledged)
     assert set(store.check().values()) == {"ok"}
@@ -120,10 +120,10 @@ def _check_file(url: str) -> None:
     counts = defaultdict(int)
     for name, query in {
         "rows": "SELECT count(*) FROM memories",
-        "texts": "SELECT count(*) FROM memories_text_docsize",
+        "indexed": "SELECT count(*) FROM memory_index",
         "created": "SELECT count(*) FROM memory_events WHERE event_type = 'created'",
     }.items():
         counts[name] = connection.execute(query).get
     connection.close()
-    assert counts["rows"] == counts["texts"] == counts["created"] > 0
+    assert counts["rows"] == counts["indexed"] == counts["created"] > 0
     assert Path(url).stat().st_size > 0

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.settings import Settings
 from memorist.store.drivers import Connection
 from memorist.store.statements import Statement, load_statements
 from memorist.testing.clocks import START
+from tests.support.stores import bare
 
 INDEXES = {
     f"list_{listed}_of_{breadth}": f"memories_{index}_of_{breadth}"
@@ -25,7 +25,7 @@ def test_every_list_has_its_index_here() -> None:
 @pytest.mark.parametrize(("name", "index"), INDEXES.items())
 @pytest.mark.parametrize("analyzed", [False, True])
 def test_list_walks_its_index_without_sorting(tmp_path: Path, name: str, index: str, analyzed: bool) -> None:
-    store = open_store(Settings(database=str(tmp_path / "memorist.db")))
+    store = open_store(bare(str(tmp_path / "memorist.db")))
     store.migrator.migrate(START)
     statement = load_statements("sqlite")[name]
     explain = Statement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)

@@ -8,7 +8,6 @@ import pytest
 
 from memorist.bootstrap import open_core, open_store
 from memorist.errors import StoreError, StoreOutdated
-from memorist.settings import Settings
 from memorist.store.drivers import Connection
 from memorist.store.migrations import Migration, Migrator, load_migrations
 from memorist.store.sql_store import SqlStore
@@ -16,6 +15,7 @@ from memorist.store.statements import Statement, load_statements
 from memorist.testing.clocks import START
 from tests.support.jobs import migrate
 from tests.support.processes import in_processes
+from tests.support.stores import bare
 
 SCHEMA_OF = {
     "sqlite": "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name",
@@ -32,7 +32,7 @@ SCHEMA_OF = {
 
 @pytest.fixture
 def fresh(new_database_url: str) -> Iterator[SqlStore]:
-    store = open_store(Settings(database=new_database_url))
+    store = open_store(bare(new_database_url))
     yield store
     store.close()
 
@@ -106,7 +106,7 @@ def test_one_of_four_processes_migrates_a_new_database(new_database_url: str) ->
     applied = in_processes(4, migrate, new_database_url)
     known = len(load_migrations("sqlite"))
     assert sorted(applied) == [0, 0, 0, known]
-    open_core(Settings(database=new_database_url)).close()
+    open_core(bare(new_database_url)).close()
 
 
 def test_newer_database_is_refused_and_left_alone(fresh: SqlStore) -> None:
@@ -122,12 +122,12 @@ def test_newer_database_is_refused_and_left_alone(fresh: SqlStore) -> None:
 
 
 def test_newer_database_does_not_open(new_database_url: str) -> None:
-    store = open_store(Settings(database=new_database_url))
+    store = open_store(bare(new_database_url))
     newer = Migration(99, "future", "CREATE TABLE future (id text PRIMARY KEY)")
     migrator(store, [*load_migrations(store.driver.dialect), newer]).migrate(START)
     store.close()
     with pytest.raises(StoreOutdated):
-        open_core(Settings(database=new_database_url))
+        open_core(bare(new_database_url))
 
 
 def test_changed_migration_is_refused(fresh: SqlStore) -> None:

@@ -12,13 +12,13 @@ from memorist.bootstrap import open_core, open_store
 from memorist.core.core import Core
 from memorist.errors import StoreError, StoreUnavailable
 from memorist.model import Draft, Principal, Role, Tenant
-from memorist.settings import Settings
 from memorist.store.migrations import load_migrations
 from memorist.store.postgres import PARTITIONS, PostgresDriver
 from memorist.store.sql_store import SqlStore
 from memorist.testing import make_event, make_memory, make_record, new_tenant
 from memorist.testing.clocks import START
 from tests.support.postgres import Postgres
+from tests.support.stores import bare
 
 TENANT_TABLES = ("memories", "memory_events", "idempotency_keys")
 
@@ -220,7 +220,7 @@ def test_citus_is_told_the_tenant_one_command_at_a_time() -> None:
 
 @pytest.fixture
 def own_core(new_postgres_url: str) -> Iterator[Core]:
-    core = open_core(Settings(database=new_postgres_url, pool_size=4, pool_timeout_s=5))
+    core = open_core(bare(new_postgres_url, pool_size=4, pool_timeout_s=5))
     core.identity.create_tenant("t")
     yield core
     core.close()
@@ -257,7 +257,7 @@ def test_transaction_cut_off_in_the_middle_fails_and_writes_nothing(
 
 
 def test_pool_gives_up_when_all_connections_stay_taken(new_postgres_url: str) -> None:
-    core = open_core(Settings(database=new_postgres_url, pool_size=1, pool_timeout_s=1))
+    core = open_core(bare(new_postgres_url, pool_size=1, pool_timeout_s=1))
     try:
         with pytest.raises(StoreUnavailable):
             core.store.read("t", lambda _: core.store.ping())
@@ -298,4 +298,4 @@ def test_description_names_the_server(store: SqlStore) -> None:
 
 def test_malformed_url_is_refused() -> None:
     with pytest.raises(StoreError):
-        open_store(Settings(database="postgresql://[nonsense"))
+        open_store(bare("postgresql://[nonsense"))

@@ -1,25 +1,27 @@
-"""What is SQLite's own: durable settings, several processes on one file, the full text, and erasure from the bytes."""
+"""What is SQLite's own: durable settings, several processes on one file, the index, and erasure from the bytes."""
 
 import random
 import string
 import threading
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
 
+from memorist import words
 from memorist.bootstrap import open_core, open_store
 from memorist.core.core import Core
 from memorist.errors import StoreBusy, StoreUnavailable
 from memorist.model import Draft, Principal, Role, Tenant
-from memorist.settings import Settings
 from memorist.store import sqlite
 from memorist.store.sql_store import SqlStore
 from memorist.testing import make_memory
 from memorist.testing.clocks import START
 from tests.support.jobs import remember_many
 from tests.support.processes import in_processes
+from tests.support.stores import bare
 
 ADA = Principal("t", Role.USER, "ada")
 BOB = Principal("t", Role.USER, "bob")
@@ -32,7 +34,7 @@ def database_url(sqlite_url: str) -> str:
 
 @pytest.fixture
 def core(sqlite_url: str) -> Iterator[Core]:
-    core = open_core(Settings(database=sqlite_url))
+    core = open_core(bare(sqlite_url))
     core.identity.create_tenant("t")
     yield core
     core.close()
@@ -63,7 +65,7 @@ def test_recent_sqlite_is_taken(version: str) -> None:
 def test_store_does_not_open_on_an_old_sqlite(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
     with pytest.raises(StoreUnavailable, match="too old"):
-        open_store(Settings(database=sqlite_url))
+        open_store(bare(sqlite_url))
     assert not Path(sqlite_url).exists()
 
 
@@ -76,10 +78,6 @@ def test_every_connection_is_durable_and_erases(store: SqlStore, pragma: str, va
     store.driver.read(None, lambda connection: connections.append(connection._connection))
     assert len(connections) == 2
     assert [connection.pragma(pragma) for connection in connections] == [value, value]
-
-
-def test_full_text_index_deletes_securely(raw: apsw.Connection) -> None:
-    assert raw.execute("SELECT v FROM memories_text_config WHERE k = 'secure-delete'").fetchall() == [(1,)]
 
 
 def test_reader_cannot_write(store: SqlStore) -> None:
@@ -106,7 +104,7 @@ def test_description_names_the_file(store: SqlStore, sqlite_url: str) -> None:
 
 @pytest.mark.parametrize("shape", ["{}", "sqlite://{}"])
 def test_path_and_url_open_the_same_file(sqlite_url: str, shape: str) -> None:
-    open_core(Settings(database=shape.format(sqlite_url))).close()
+    open_core(bare(shape.format(sqlite_url))).close()
     assert Path(sqlite_url).is_file()
 
 
@@ -167,7 +165,7 @@ def test_closing_waits_for_an_open_transaction(core: Core, sqlite_url: str) -> N
 
     core.store.write("t", work).join()
     assert errors == []
-    again = open_store(Settings(database=sqlite_url))
+    again = open_store(bare(sqlite_url))
     assert again.read("t", lambda tx: tx.get_memory(memory.id)) == memory
     again.close()
 
@@ -186,54 +184,56 @@ def test_reading_goes_on_while_a_transaction_is_open(core: Core) -> None:
     assert core.store.write("t", work) == ["first"]
 
 
-# The full text
+# The index
 
 
-def text_rows(connection: apsw.Connection) -> tuple[int, int]:
+def index_rows(connection: apsw.Connection) -> tuple[int, int]:
     return (
         connection.execute("SELECT count(*) FROM memories").get,
-        connection.execute("SELECT count(*) FROM memories_text_docsize").get,
+        connection.execute("SELECT count(*) FROM memory_index").get,
     )
 
 
-def matches(connection: apsw.Connection, text: str) -> int:
-    return connection.execute("SELECT count(*) FROM memories_text WHERE memories_text MATCH ?", (text,)).get
+def containing(connection: apsw.Connection, word: str) -> int:
+    """How many rows of the index have a word among their terms."""
+    (term,) = words.terms(word)
+    packed = [row[0] for row in connection.execute("SELECT terms FROM memory_index")]
+    return sum(any(number & ~0xF == words.hash_of(term) for number in array("I", one)) for one in packed)
 
 
-def test_text_entries_follow_rows_through_their_life(core: Core, raw: apsw.Connection) -> None:
+def test_index_rows_follow_memories_through_their_life(core: Core, raw: apsw.Connection) -> None:
     memory = core.memories.remember(ADA, [Draft("the quick brown fox")])[0].memory
     core.memories.remember(BOB, [Draft("a lazy dog")])
-    assert (text_rows(raw), matches(raw, "fox")) == ((2, 2), 1)
+    assert (index_rows(raw), containing(raw, "fox")) == ((2, 2), 1)
     core.memories.edit(ADA, memory.id, {"content": "a slow green turtle", "description": "Schildkröte"})
-    assert (text_rows(raw), matches(raw, "fox"), matches(raw, "turtle"), matches(raw, "schildkrote")) == (
+    assert (index_rows(raw), containing(raw, "fox"), containing(raw, "turtle"), containing(raw, "schildkrote")) == (
         (2, 2),
         0,
         1,
         1,
     )
     core.memories.forget(ADA, memory.id)
-    assert text_rows(raw) == (2, 2)
+    assert index_rows(raw) == (2, 2)
     core.memories.reset(ADA)
-    assert (text_rows(raw), matches(raw, "turtle"), matches(raw, "dog")) == ((1, 1), 0, 1)
+    assert (index_rows(raw), containing(raw, "turtle"), containing(raw, "dog")) == ((1, 1), 0, 1)
 
 
-def test_failed_write_leaves_no_text_entry(core: Core, raw: apsw.Connection) -> None:
+def test_failed_write_leaves_no_index_row(core: Core, raw: apsw.Connection) -> None:
     def work(tx) -> None:
         tx.insert_memory(make_memory("t", content="phantom"))
         raise LookupError
 
     with pytest.raises(LookupError):
         core.store.write("t", work)
-    assert (text_rows(raw), matches(raw, "phantom")) == ((0, 0), 0)
+    assert (index_rows(raw), containing(raw, "phantom")) == ((0, 0), 0)
 
 
-def test_check_finds_a_text_index_that_does_not_match(core: Core, raw: apsw.Connection) -> None:
+def test_check_finds_a_memory_without_an_index_row(core: Core, raw: apsw.Connection) -> None:
     memory = core.memories.remember(ADA, [Draft("the quick brown fox")])[0].memory
-    assert core.store.check()["full_text_check"] == "ok"
-    raw.execute("INSERT INTO memories_text (memories_text) VALUES ('delete-all')")
+    assert core.store.check()["tenant t"] == "ok"
+    raw.execute("DELETE FROM memory_index")
     findings = core.store.check()
-    assert findings["full_text_check"] != "ok"
-    assert findings["tenant t"] == "1 rows, 0 text entries, 1 created events, 0 events of no memory"
+    assert findings["tenant t"] == "1 rows, 0 of them indexed, 1 created events, 0 events of no memory"
     assert core.memories.get(ADA, memory.id).content == "the quick brown fox"
 
 
@@ -244,7 +244,7 @@ def new_word(rng: random.Random) -> str:
     return "".join(rng.choices(string.ascii_lowercase, k=rng.randint(12, 18)))
 
 
-def words_in_files(folder: Path, words: list[str], length: int = 12) -> dict[str, int]:
+def words_in_files(folder: Path, wanted: list[str], length: int = 12) -> dict[str, int]:
     """For each file, how many of the words it holds a piece of; pieces so long that none is there by chance."""
     found = {}
     for file in folder.iterdir():
@@ -252,7 +252,7 @@ def words_in_files(folder: Path, words: list[str], length: int = 12) -> dict[str
         pieces = {data[start : start + length] for start in range(len(data) - length + 1)}
         found[file.name] = sum(
             any(word[start : start + length].encode() in pieces for start in range(len(word) - length + 1))
-            for word in words
+            for word in wanted
         )
     return found
 
@@ -263,9 +263,9 @@ def test_erased_text_is_in_no_file(core: Core, sqlite_url: str, rng: random.Rand
     gone: list[str] = []
     kept: list[str] = []
     for number in range(120):
-        principal, words = rng.choice(((ADA, gone), (BOB, kept)))
+        principal, own = rng.choice(((ADA, gone), (BOB, kept)))
         fresh = [new_word(rng) for _ in range(rng.choice((3, 12, 60, 1500)))]
-        words += fresh
+        own += fresh
         draft = Draft(
             " ".join(fresh[1:]),
             name=f"name-{fresh[0]}" if number % 3 == 0 else None,
@@ -277,8 +277,8 @@ def test_erased_text_is_in_no_file(core: Core, sqlite_url: str, rng: random.Rand
         )
         memory = core.memories.remember(principal, [draft], idempotency_key=fresh[0])[0].memory
         if number % 4 == 0:
-            words.append(new_word(rng))
-            core.memories.edit(principal, memory.id, {"content": words[-1]}, idempotency_key=words[-1])
+            own.append(new_word(rng))
+            core.memories.edit(principal, memory.id, {"content": own[-1]}, idempotency_key=own[-1])
         if number % 5 == 0:
             core.memories.forget(principal, memory.id)
     assert words_in_files(folder, gone)["memorist.db-wal"] > 0
@@ -292,24 +292,41 @@ def test_text_erased_by_the_store_is_in_no_file_after_a_checkpoint(core: Core, s
     folder = Path(sqlite_url).parent
     memory = core.memories.remember(ADA, [Draft("xylophone quetzalcoatl")])[0].memory
     core.memories.remember(BOB, [Draft("xylem quetzal")])
-    words = ["xylophone", "quetzalcoatl"]
-    assert sum(words_in_files(folder, words).values()) > 0
+    erased = ["xylophone", "quetzalcoatl"]
+    assert sum(words_in_files(folder, erased).values()) > 0
     core.store.write("t", lambda tx: tx.erase_memories([memory.id]))
     core.store.checkpoint()
-    assert set(words_in_files(folder, words).values()) == {0}
+    assert set(words_in_files(folder, erased).values()) == {0}
 
 
-def test_erased_words_are_not_in_the_text_indexs_vocabulary(core: Core, raw: apsw.Connection) -> None:
+def test_erased_words_are_not_among_the_terms_of_the_index(core: Core, raw: apsw.Connection, sqlite_url: str) -> None:
     core.memories.remember(ADA, [Draft("xylophone shared")])
     core.memories.remember(BOB, [Draft("marimba shared")])
+    # The terms of a text stand together in the file: what is looked for is too long to be there by chance.
+    packed = words.pack("xylophone shared")
     core.memories.reset(ADA)
-    raw.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, memories_text, row)")
-    assert {row[0] for row in raw.execute("SELECT term FROM words")} == {"marimba", "shared"}
+    assert (containing(raw, "xylophone"), containing(raw, "marimba"), containing(raw, "shared")) == (0, 1, 1)
+    assert all(packed not in file.read_bytes() for file in Path(sqlite_url).parent.iterdir())
+
+
+def test_erased_payloads_and_documents_are_in_no_file(core: Core, sqlite_url: str, rng: random.Random) -> None:
+    gone = [new_word(rng) for _ in range(3000)]
+    kept = [new_word(rng) for _ in range(3000)]
+    for principal, fresh in ((ADA, gone), (BOB, kept)):
+        core.ingestion.add_tool_output(
+            principal, "s", tool_call_id="call", tool_name="search", content=" ".join(fresh[:2000])
+        )
+        core.ingestion.add_document(principal, title="notes", content=" ".join(fresh[2000:]))
+    core.memories.reset(ADA)
+    found = words_in_files(Path(sqlite_url).parent, gone)
+    assert set(found.values()) == {0}
+    # A few stand across two pages of the file.
+    assert words_in_files(Path(sqlite_url).parent, kept)["memorist.db"] > 0.98 * len(kept)
 
 
 def test_log_that_a_reader_keeps_from_being_emptied_is_told(tmp_path: Path) -> None:
     path = tmp_path / "memorist.db"
-    store = open_store(Settings(database=str(path), busy_timeout_ms=50))
+    store = open_store(bare(str(path), busy_timeout_ms=50))
     store.migrator.migrate(START)
     reader = apsw.Connection(str(path))
     reader.execute("BEGIN; SELECT count(*) FROM memories").fetchall()

@@ -75,12 +75,15 @@ def test_only_statements_above_tenants_are_global() -> None:
         "any_key",
         "applied_migrations",
         "create_migrations_table",
+        "find_index_model",
         "find_key",
         "has_migrations_table",
+        "index_watermark",
         "insert_tenant",
         "list_tenants",
         "ping",
         "record_migration",
+        "set_index_model",
     }
 
 

@@ -8,17 +8,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memorist.bootstrap import open_core, open_store
-from memorist.core.core import Core
+from memorist.core.core import Core, Options
 from memorist.errors import MemoristError, Unauthenticated
 from memorist.ids import new_id
 from memorist.model import Draft, Principal, Role
-from memorist.settings import Settings
 from memorist.store import postgres, sql_store, sqlite  # noqa: F401  Imported before the fork, to make it quick.
+from memorist.times import SystemClock
+from tests.support.stores import bare
 
 
 def migrate(_: int, url: str) -> int:
     """Migrate, and say how many migrations this process applied."""
-    store = open_store(Settings(database=url))
+    store = open_store(bare(url))
     try:
         return len(store.migrator.migrate(datetime.now(UTC)))
     finally:
@@ -27,7 +28,7 @@ def migrate(_: int, url: str) -> int:
 
 def remember_many(number: int, url: str, tenant: str, count: int) -> list[str]:
     """Write, one transaction each, from two threads; return the ids that were acknowledged."""
-    core = open_core(Settings(database=url))
+    core = open_core(bare(url))
     principal = Principal(tenant, Role.USER, "ada")
     ids: list[str] = []
 
@@ -47,7 +48,7 @@ def remember_many(number: int, url: str, tenant: str, count: int) -> list[str]:
 
 def remember_under_key(_: int, url: str, tenant: str, keys: list[str], owner: str) -> list[tuple[str, bool]]:
     """Send the same requests, in the same order, as every other process; return the id and whether it was replayed."""
-    core = open_core(Settings(database=url))
+    core = open_core(bare(url))
     principal = Principal(tenant, Role.USER, owner)
     try:
         results = [
@@ -60,7 +61,7 @@ def remember_under_key(_: int, url: str, tenant: str, keys: list[str], owner: st
 
 def read_memory(url: str, principal: Principal, memory_id: str) -> tuple[int, datetime | None]:
     """How often a memory was read, as the database has it."""
-    core = open_core(Settings(database=url))
+    core = open_core(bare(url))
     try:
         memory = core.store.read(principal.tenant, lambda tx: tx.get_memory(memory_id))
         assert memory is not None
@@ -71,7 +72,7 @@ def read_memory(url: str, principal: Principal, memory_id: str) -> tuple[int, da
 
 def authenticate_around(url: str, secret: str, connection: Any) -> None:
     """Authenticate once for each message that comes in, and answer whether it worked."""
-    core = open_core(Settings(database=url))
+    core = open_core(bare(url))
     connection.send("ready")
     while connection.recv() == "again":
         try:
@@ -83,7 +84,7 @@ def authenticate_around(url: str, secret: str, connection: Any) -> None:
 
 def write_until_killed(url: str, tenant: str, seed: int, threads: int, pipe: int) -> None:
     """Remember, edit and forget without end, printing each step once it was acknowledged."""
-    core = open_core(Settings(database=url))
+    core = open_core(bare(url))
     core.identity.create_tenant(tenant)
     for number in range(threads):
         threading.Thread(
@@ -112,12 +113,27 @@ def _write_without_end(core: Core, tenant: str, rng: random.Random, number: int,
             os.write(pipe, f"forgot {memory_id}\n".encode())
 
 
+def remember_and_die(url: str, tenant: str, count: int, connection: Any) -> None:
+    """Remember, and say when the vectors are about to be made: they never are, since this process is then killed."""
+    from tests.support.models import WordEmbedder
+
+    def wait(_: Any) -> None:
+        connection.send("embedding")
+        threading.Event().wait()
+
+    store = open_store(bare(url))
+    core = Core(store, SystemClock(), Options(embedder=lambda: WordEmbedder(before=wait)))
+    drafts = [Draft(f"unembedded {count} {number}") for number in range(count)]
+    core.memories.remember(Principal(tenant, Role.USER, "ada"), drafts)
+    threading.Event().wait()
+
+
 def use_read_only(path: str, uid: int) -> dict[str, str]:
     """As a user who may not write: what opening, reading and writing give."""
     become(uid)
-    said = {"core": _outcome(lambda: open_core(Settings(database=path)).close())}
+    said = {"core": _outcome(lambda: open_core(bare(path)).close())}
     try:
-        store = open_store(Settings(database=path))
+        store = open_store(bare(path))
     except MemoristError as error:
         return said | {"store": type(error).__name__}
     said["read"] = _outcome(store.list_tenants)

@@ -6,22 +6,23 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from memorist.core import validation
 from memorist.errors import InvalidCursor
 from memorist.ids import parse_id
-from memorist.model import Memory, Position, Query
+from memorist.model import Document, DocumentPosition, Memory, Owner, Position, Query
 from memorist.times import from_micros, to_micros
+
+_DOCUMENTS = "documents"
 
 
 def encode_cursor(query: Query, last: Memory) -> str:
-    body = [_fingerprint(last.tenant, query), to_micros(last.created_at), last.id, last.importance]
-    return base64.urlsafe_b64encode(json.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
+    return _packed([_fingerprint(last.tenant, query), to_micros(last.created_at), last.id, last.importance])
 
 
 def decode_cursor(tenant: str, query: Query, cursor: str) -> Position:
     """Where to go on. Raises InvalidCursor for anything that this very list did not give out."""
     try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        fingerprint, micros, memory_id, importance = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        fingerprint, micros, memory_id, importance = _unpacked(cursor)
         position = Position(from_micros(_whole(micros)), parse_id("mem", memory_id), _whole(importance))
     except Exception as error:
         # Whatever is wrong with a cursor, there is one answer to it.
@@ -29,6 +30,31 @@ def decode_cursor(tenant: str, query: Query, cursor: str) -> Position:
     if fingerprint != _fingerprint(tenant, query):
         raise InvalidCursor("The cursor belongs to a list with other filters. Keep the filters, or start again.")
     return position
+
+
+def encode_document_cursor(last: Document) -> str:
+    return _packed([_DOCUMENTS, last.id, last.owner.user or "", last.owner.agent or ""])
+
+
+def decode_document_cursor(cursor: str) -> DocumentPosition:
+    """Where a list of documents goes on. Raises InvalidCursor for anything that such a list did not give out."""
+    try:
+        kind, document_id, user, agent = _unpacked(cursor)
+        if kind != _DOCUMENTS:
+            raise ValueError(kind)
+        owner = validation.owner(Owner(user or None, agent or None))
+        return DocumentPosition(validation.identifier("document_id", document_id), owner)
+    except Exception as error:
+        raise InvalidCursor from error
+
+
+def _packed(body: list[Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def _unpacked(cursor: str) -> Any:
+    padded = cursor + "=" * (-len(cursor) % 4)
+    return json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
 
 
 def _whole(value: Any) -> int:

@@ -1,6 +1,6 @@
 """Remember, read, list, edit and forget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -46,13 +46,23 @@ _EDITABLE = frozenset(
         "project",
     }
 )
+_EMBEDDED = frozenset({"content", "name", "description", "meta"})
 _EDIT_ATTEMPTS = 10
 _ERASE_BATCH = 500
 
 
 class Memories:
-    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, idempotency: Idempotency) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        accesses: AccessLog,
+        idempotency: Idempotency,
+        index: Callable[[str, list[Memory]], None],
+    ) -> None:
+        """`index` is told what was written or changed, once that is durable."""
         self._store = store
+        self.index = index
         self._clock = clock
         self._accesses = accesses
         self._idempotency = idempotency
@@ -60,32 +70,47 @@ class Memories:
     # Writing
 
     def remember(
-        self, principal: Principal, drafts: Sequence[Draft], *, idempotency_key: str | None = None
+        self,
+        principal: Principal,
+        drafts: Sequence[Draft],
+        *,
+        idempotency_key: str | None = None,
+        also: Callable[[Writer, Sequence[Remembered]], None] | None = None,
     ) -> list[Remembered]:
         """Store all drafts durably, or none. A fact that its owner already has in that scope and category is not
-        written again: it comes back with `was_new=False`.
+        written again: it comes back with `was_new=False`. `also` writes what belongs to them in the same transaction.
 
         Raises InvalidField, Forbidden, NameTaken, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
         if len(drafts) > validation.MAX_BATCH:
             raise InvalidField(f"At most {validation.MAX_BATCH} memories are taken at once.")
-        prepared = [self._prepare(principal, draft) for draft in drafts]
-        return self._idempotency.write(
+        prepared = [self.prepare(principal, draft) for draft in drafts]
+
+        def work(tx: Writer) -> list[Remembered]:
+            results = self.insert_all(tx, principal, prepared)
+            if also is not None:
+                also(tx, results)
+            return results
+
+        results = self._idempotency.write(
             principal,
             "remember",
             idempotency_key,
             None
             if idempotency_key is None
             else [asdict(replace(draft, meta=memory.meta)) for draft, memory in zip(drafts, prepared, strict=True)],
-            lambda tx: self._insert_all(tx, principal, prepared),
+            work,
             lambda results: [{"was_new": r.was_new, "memory": memory_to_record(r.memory)} for r in results],
             lambda records: [
                 Remembered(memory_from_record(r["memory"], principal.tenant), r["was_new"], replayed=True)
                 for r in records
             ],
         )
+        self.index(principal.tenant, [result.memory for result in results if result.was_new and not result.replayed])
+        return results
 
-    def _prepare(self, principal: Principal, draft: Draft) -> Memory:
+    def prepare(self, principal: Principal, draft: Draft) -> Memory:
+        """The memory that a draft will be. Raises InvalidField or Forbidden."""
         validation.draft(draft)
         owner = access.writable_owner(principal, draft.owner)
         now = self._clock.now()
@@ -117,10 +142,11 @@ class Memories:
             trust=validation.choice("trust", draft.trust, Trust),
             retention=validation.choice("retention", draft.retention, Retention),
             event_time=None if draft.event_time is None else validation.moment("event_time", draft.event_time),
-            valid_from=now,
+            valid_from=now if draft.event_time is None else validation.moment("event_time", draft.event_time),
         )
 
-    def _insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
+    def insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
+        """Write prepared memories with their events, inside a transaction. Raises NameTaken."""
         if len(memories) == 1:
             return [self._insert(tx, principal, memories[0])]
         # What can clash goes in one order, so that two batches never wait for each other.
@@ -151,12 +177,17 @@ class Memories:
             return tx.find_named(owner.user, owner.agent, memory.name)
         return tx.find_duplicate(owner.user, owner.agent, memory.dedup_key)
 
+    def retire(self, tx: Writer, principal: Principal, memories: Sequence[Memory], event_type: str) -> None:
+        """Soft-delete rows that something else takes the place of, inside a transaction."""
+        for memory in memories:
+            now = self._clock.now()
+            gone = replace(lifecycle.soft_delete(memory, now), updated_at=_later(memory.updated_at, now))
+            if tx.replace_memory(gone, memory.updated_at):
+                tx.append_events([self._event(principal, memory, event_type)])
+
     def _expire(self, tx: Writer, principal: Principal, memory: Memory) -> None:
         """Move a row past its own expiry out of the way of a new one."""
-        now = self._clock.now()
-        gone = replace(lifecycle.soft_delete(memory, now), updated_at=_later(memory.updated_at, now))
-        if tx.replace_memory(gone, memory.updated_at):
-            tx.append_events([self._event(principal, memory, "expired")])
+        self.retire(tx, principal, [memory], "expired")
 
     def edit(
         self,
@@ -178,7 +209,7 @@ class Memories:
                 raise InvalidField(f"{field} cannot be changed; {', '.join(sorted(_EDITABLE))} can.", field=field)
         if changes.get("meta") is not None:
             changes = {**changes, "meta": validation.meta(changes["meta"])}
-        return self._idempotency.write(
+        memory = self._idempotency.write(
             principal,
             f"edit {memory_id}",
             idempotency_key,
@@ -187,6 +218,9 @@ class Memories:
             memory_to_record,
             lambda record: memory_from_record(record, principal.tenant),
         )
+        if not changes.keys().isdisjoint(_EMBEDDED):
+            self.index(principal.tenant, [memory])
+        return memory
 
     def _edit(
         self,
@@ -271,6 +305,7 @@ class Memories:
         for part in _own_slices(principal):
             while batch := self._store.write(principal.tenant, partial(_erase_some, part)):
                 erased += batch
+            self._store.write(principal.tenant, partial(_erase_documents, part))
         self._store.write(principal.tenant, lambda tx: tx.erase_idempotency(principal.user))
         self._store.checkpoint()
         return erased
@@ -399,6 +434,10 @@ def _later(before: datetime, now: datetime) -> datetime:
 
 def _erase_some(part: OwnerFilter, tx: Writer) -> int:
     return tx.erase_memories([memory.id for memory in tx.scan_memories(part, "", _ERASE_BATCH)])
+
+
+def _erase_documents(part: OwnerFilter, tx: Writer) -> int:
+    return tx.erase_documents(part)
 
 
 def _own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:

@@ -10,7 +10,7 @@ from memorist.core import validation
 from memorist.core.hashes import content_hash, dedup_key
 from memorist.errors import InvalidField
 from memorist.ids import parse_id
-from memorist.model import Draft, Event, Kind, Memory, Owner, Retention, Status, Trust
+from memorist.model import Document, Draft, Event, Kind, Memory, Owner, Retention, Status, Trust
 from memorist.times import from_iso, to_iso
 
 _ENUMS: dict[str, type[StrEnum]] = {"kind": Kind, "trust": Trust, "status": Status, "retention": Retention}
@@ -113,3 +113,34 @@ def event_from_record(record: Mapping[str, Any], memory_id: str) -> Event:
     if actor is not None:
         validation.text("actor", actor, longest=validation.MAX_LINE, one_line=True)
     return Event(memory_id, event_type, source, created_at, actor, payload)
+
+
+def document_to_record(document: Document) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "user": document.owner.user,
+        "agent": document.owner.agent,
+        "title": document.title,
+        "media_type": document.media_type,
+        "content": document.content,
+        "chunks": document.chunks,
+        "created_at": to_iso(document.created_at),
+        "updated_at": to_iso(document.updated_at),
+    }
+
+
+def document_from_record(record: Mapping[str, Any]) -> Document:
+    """Raises InvalidField where the record is not what `document_to_record` writes."""
+    try:
+        return Document(
+            id=validation.identifier("id", record["id"]),
+            owner=validation.owner(Owner(record["user"], record["agent"])),
+            title=validation.text("title", record["title"], longest=validation.MAX_LINE, one_line=True),
+            media_type=validation.text("media_type", record["media_type"], longest=validation.MAX_LINE, one_line=True),
+            content=validation.text("content", record["content"], longest=validation.MAX_DOCUMENT),
+            chunks=validation.integer("chunks", record["chunks"]),
+            created_at=_bounded(from_iso(record["created_at"])),
+            updated_at=_bounded(from_iso(record["updated_at"])),
+        )
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
+        raise InvalidField("A document needs all of its fields.", field="document") from error

@@ -2,20 +2,29 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from memorist.core import access
-from memorist.core.records import event_from_record, event_to_record, memory_from_record, memory_to_record
+from memorist.core import access, validation
+from memorist.core.records import (
+    document_from_record,
+    document_to_record,
+    event_from_record,
+    event_to_record,
+    memory_from_record,
+    memory_to_record,
+)
+from memorist.core.validation import MAX_TOOL_OUTPUT
 from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
-from memorist.model import Event, Memory, Owner, OwnerFilter, Principal
+from memorist.model import Document, Event, Kind, Memory, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 
 FORMAT = "memorist-export"
 VERSION = 1
 _BATCH = 200
+_DOCUMENTS = 20
 
 
 @dataclass(slots=True)
@@ -29,8 +38,10 @@ class ImportReport:
 
 
 class Transfer:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, index: Callable[[str, list[Memory]], None]) -> None:
+        """`index` is told what was imported, once that is durable."""
         self._store = store
+        self._index = index
 
     def export(self, principal: Principal) -> Iterator[str]:
         """Lines of JSON: a header, then each visible memory of any status with its events, in id order.
@@ -41,10 +52,19 @@ class Transfer:
         slices = access.visible_slices(principal)
         after = ""
         while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
-            for memory, events in batch:
+            for memory, events, payload in batch:
                 line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
-                yield json.dumps(line, ensure_ascii=False)
+                yield json.dumps(line if payload is None else line | {"tool_output": payload}, ensure_ascii=False)
             after = batch[-1][0].id
+        for part in slices:
+            yield from self._export_documents(principal, part)
+
+    def _export_documents(self, principal: Principal, part: OwnerFilter) -> Iterator[str]:
+        after: Document | None = None
+        while page := self._store.read(principal.tenant, partial(_read_documents, part, after)):
+            for document in page:
+                yield json.dumps({"document": document_to_record(document)}, ensure_ascii=False)
+            after = page[-1]
 
     def import_(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
         """Write what an export holds, batch by batch, yielding the report so far after each.
@@ -55,12 +75,13 @@ class Transfer:
         """
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
-        batch: list[tuple[Memory, list[Event]]] = []
-        for memory, events in self._parse(principal, lines):
-            if memory.owner == Owner() and not access.allows(principal, access.Action.SHARE):
+        batch: list[_Line] = []
+        for line in self._parse(principal, lines):
+            owner = line.document.owner if line.memory is None else line.memory.owner
+            if owner == Owner() and not access.allows(principal, access.Action.SHARE):
                 report.shared += 1
                 continue
-            batch.append((memory, events))
+            batch.append(line)
             if len(batch) == _BATCH:
                 self._write(principal, batch, report)
                 yield report
@@ -68,7 +89,7 @@ class Transfer:
         self._write(principal, batch, report)
         yield report
 
-    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator[tuple[Memory, list[Event]]]:
+    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator["_Line"]:
         number = 0
         for number, line in enumerate(lines, start=1):
             if number == 1:
@@ -83,10 +104,15 @@ class Transfer:
         if number == 0:
             _check_header("{}")
 
-    def _parse_line(self, principal: Principal, line: str) -> tuple[Memory, list[Event]]:
+    def _parse_line(self, principal: Principal, line: str) -> "_Line":
         record = _json_object(line)
+        if isinstance(record.get("document"), dict):
+            document = document_from_record(record["document"])
+            if document.owner != Owner():
+                access.require_writable(principal, document.owner)
+            return _Line(None, [], None, document)
         if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
-            raise InvalidField("A line holds a `memory` and its `events`.")
+            raise InvalidField("A line holds a `memory` and its `events`, or a `document`.")
         memory = memory_from_record(record["memory"], principal.tenant)
         if memory.owner != Owner():
             access.require_writable(principal, memory.owner)
@@ -95,34 +121,63 @@ class Transfer:
         events = [event_from_record(event, memory.id) for event in record["events"]]
         if not any(event.event_type == "created" for event in events):
             events.insert(0, Event(memory.id, "created", "import", memory.created_at, principal.user))
-        return memory, events
+        payload = record.get("tool_output")
+        if payload is not None:
+            validation.text("tool_output", payload, longest=MAX_TOOL_OUTPUT)
+        return _Line(memory, events, payload, None)
 
-    def _write(self, principal: Principal, batch: Sequence[tuple[Memory, list[Event]]], report: ImportReport) -> None:
-        def work(tx: Writer) -> tuple[int, int, int]:
-            there = {memory.id for memory in tx.get_memories([memory.id for memory, _ in batch])}
-            imported = 0
-            for memory, events in batch:
-                if memory.id not in there and tx.insert_memory(memory):
-                    tx.append_events(events)
-                    there.add(memory.id)
-                    imported += 1
-            known = sum(memory.id in there for memory, _ in batch) - imported
-            return imported, known, len(batch) - imported - known
+    def _write(self, principal: Principal, batch: Sequence["_Line"], report: ImportReport) -> None:
+        memories = [line for line in batch if line.memory is not None]
 
-        imported, there, conflicting = self._store.write(principal.tenant, work)
-        report.imported += imported
-        report.already_there += there
-        report.conflicting += conflicting
+        def work(tx: Writer) -> tuple[list[Memory], int]:
+            there = {memory.id for memory in tx.get_memories([line.memory.id for line in memories])}
+            known = 0
+            imported: list[Memory] = []
+            for line in memories:
+                if line.memory.id in there:
+                    known += 1
+                elif tx.insert_memory(line.memory):
+                    tx.append_events(line.events)
+                    if line.payload is not None:
+                        tx.insert_tool_output(line.memory.id, line.payload)
+                    there.add(line.memory.id)
+                    imported.append(line.memory)
+            for line in batch:
+                if line.document is not None and tx.get_document(line.document.owner, line.document.id) is None:
+                    tx.put_document(line.document)
+            return imported, known
+
+        imported, known = self._store.write(principal.tenant, work)
+        report.imported += len(imported)
+        report.already_there += known
+        report.conflicting += len(memories) - len(imported) - known
+        self._index(principal.tenant, imported)
 
 
-def _read_batch(slices: Sequence[OwnerFilter], after: str, tx: Reader) -> list[tuple[Memory, list[Event]]]:
+class _Line(NamedTuple):
+    """What one line of an export holds: a memory with its history and payload, or a document."""
+
+    memory: Any
+    events: list[Event]
+    payload: str | None
+    document: Any
+
+
+def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:
+    return tx.list_documents(part, after, _DOCUMENTS, whole=True)
+
+
+def _read_batch(slices: Sequence[OwnerFilter], after: str, tx: Reader) -> list[tuple[Memory, list[Event], str | None]]:
     """The next memories in id order, each with its events as they were at the same moment."""
     found = [memory for part in slices for memory in tx.scan_memories(part, after, _BATCH)]
     batch = sorted(found, key=lambda memory: memory.id)[:_BATCH]
     trails: dict[str, list[Event]] = defaultdict(list)
     for event in tx.list_events([memory.id for memory in batch]):
         trails[event.memory_id].append(event)
-    return [(memory, trails[memory.id]) for memory in batch]
+    return [
+        (memory, trails[memory.id], tx.get_tool_output(memory.id) if memory.kind is Kind.TOOL_OUTPUT else None)
+        for memory in batch
+    ]
 
 
 def _check_header(line: str) -> None:

@@ -160,13 +160,11 @@ class PostgresDriver:
     def describe(self) -> dict[str, str | int]:
         with _translated(), self._pool.connection() as connection:
             row = connection.execute(
-                "SELECT current_setting('server_version'), current_database(), pg_database_size(current_database()), "
-                "(SELECT coalesce(installed_version, default_version) "
-                "FROM pg_available_extensions WHERE name = 'vector')"
+                "SELECT current_setting('server_version'), current_database(), pg_database_size(current_database())"
             ).fetchone()
         assert row is not None
         engine = "PostgreSQL with Citus" if self._citus else "PostgreSQL"
-        return {"engine": engine, "version": row[0], "place": row[1], "size_bytes": row[2], "pgvector": row[3] or ""}
+        return {"engine": engine, "version": row[0], "place": row[1], "size_bytes": row[2]}
 
 
 class PostgresConnection:

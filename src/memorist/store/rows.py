@@ -4,7 +4,8 @@ import json
 from datetime import datetime
 from typing import Any
 
-from memorist.model import ApiKey, Kind, Memory, Owner, Retention, Role, Status, Trust
+from memorist.model import ApiKey, Document, Kind, Memory, Owner, Retention, Role, Status, Trust
+from memorist.searchable import searchable, standing, thread_of
 from memorist.times import from_micros, to_micros
 
 # Lookups in a dict are several times faster than calling the enum, and this runs for every row read.
@@ -58,6 +59,49 @@ def memory_to_values(memory: Memory, tenant: str) -> tuple[Any, ...]:
         _micros(memory.hard_delete_at), _micros(memory.anonymized_at), memory.access_count,
         _micros(memory.last_accessed_at),
     )  # fmt: skip
+
+
+def index_to_parameters(memory: Memory) -> dict[str, Any]:
+    """A memory's row of `memory_index`, without vectors."""
+    found = searchable(memory)
+    return {
+        "memory_id": memory.id,
+        "user_id": memory.owner.user or "",
+        "agent_id": memory.owner.agent or "",
+        "thread": thread_of(memory),
+        "kind": memory.kind,
+        "category": memory.category or "",
+        "project": memory.project or "",
+        "standing": int(standing(memory)),
+        "event_time": to_micros(memory.event_time or memory.created_at),
+        "created_at": to_micros(memory.created_at),
+        "expires_at": _micros(memory.expires_at),
+        "valid_from": _micros(memory.valid_from),
+        "valid_to": _micros(memory.valid_to),
+        "retired_at": to_micros(memory.updated_at) if memory.status is Status.ARCHIVED else None,
+        "digest": found.digest(),
+        "terms": found.terms(),
+    }
+
+
+def document_from_row(row: tuple[Any, ...]) -> Document:
+    user, agent, id_, title, media_type, content, chunks, created_at, updated_at = row
+    owner = Owner(user or None, agent or None)
+    return Document(id_, owner, title, media_type, content, chunks, from_micros(created_at), from_micros(updated_at))
+
+
+def document_to_parameters(document: Document) -> dict[str, Any]:
+    return {
+        "user_id": document.owner.user or "",
+        "agent_id": document.owner.agent or "",
+        "id": document.id,
+        "title": document.title,
+        "media_type": document.media_type,
+        "content": document.content,
+        "chunks": document.chunks,
+        "created_at": to_micros(document.created_at),
+        "updated_at": to_micros(document.updated_at),
+    }
 
 
 def key_from_row(row: tuple[Any, ...]) -> ApiKey:

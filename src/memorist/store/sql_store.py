@@ -9,10 +9,16 @@ from typing import Any, TypeVar
 
 from memorist.model import (
     ApiKey,
+    Document,
+    DocumentPosition,
+    Embedded,
     Event,
     IdempotencyRecord,
+    IndexCounts,
+    IndexRow,
     Memory,
     Order,
+    Owner,
     OwnerFilter,
     Query,
     Tenant,
@@ -22,6 +28,9 @@ from memorist.store.drivers import Connection, Driver
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import (
     MEMORY_PARAMETERS,
+    document_from_row,
+    document_to_parameters,
+    index_to_parameters,
     key_from_row,
     key_to_parameters,
     memory_from_row,
@@ -63,6 +72,14 @@ class SqlStore:
     def list_tenants(self) -> list[Tenant]:
         return [Tenant(row[0], from_micros(row[1])) for row in self._global_rows("list_tenants", {})]
 
+    def index_model(self, tenant: str) -> str | None:
+        rows = self._global_rows("find_index_model", {"tenant": tenant})
+        return rows[0][0] if rows else None
+
+    def set_index_model(self, tenant: str, model: str) -> None:
+        statement = self._statements["set_index_model"]
+        self.driver.write(None, lambda connection: connection.run(statement, {"tenant": tenant, "model": model}))
+
     def find_key(self, secret_hash: str) -> ApiKey | None:
         rows = self._global_rows("find_key", {"secret_hash": secret_hash})
         return key_from_row(rows[0]) if rows else None
@@ -80,20 +97,20 @@ class SqlStore:
     # Upkeep
 
     def check(self, *, thorough: bool = True) -> dict[str, str]:
-        """The database's own checks, and ours: every row has its text entry and its `created` event."""
+        """The database's own checks, and ours: every row has its place in the index and its `created` event."""
         findings = self.driver.health(thorough)
         for tenant in self.list_tenants():
             findings[f"tenant {tenant.id}"] = self.driver.read(tenant.id, partial(self._check_tenant, tenant.id))
         return findings
 
     def _check_tenant(self, tenant: str, connection: Connection) -> str:
-        names = ("count_memories", "count_text_entries", "count_created", "count_orphan_events")
-        rows, texts, created, orphans = (
+        names = ("count_memories", "count_index_rows", "count_created", "count_orphan_events")
+        rows, indexed, created, orphans = (
             connection.rows(self._statements[name], {"tenant": tenant})[0][0] for name in names
         )
-        if rows == texts == created and orphans == 0:
+        if rows == indexed == created and orphans == 0:
             return "ok"
-        return f"{rows} rows, {texts} text entries, {created} created events, {orphans} events of no memory"
+        return f"{rows} rows, {indexed} of them indexed, {created} created events, {orphans} events of no memory"
 
     def checkpoint(self) -> None:
         self.driver.checkpoint()
@@ -178,21 +195,25 @@ class SqlTransaction:
         return [memory_from_row(row) for row in rows]
 
     def scan_memories(self, owner: OwnerFilter, after_id: str, limit: int) -> list[Memory]:
-        rows = self._rows(
-            "scan_memories",
-            user_id=None if owner.any_user else owner.user or "",
-            agent_id=None if owner.any_agent else owner.agent or "",
-            after_id=after_id,
-            limit=limit,
-        )
+        rows = self._rows("scan_memories", after_id=after_id, limit=limit, **_slice(owner))
         return [memory_from_row(row) for row in rows]
 
     def insert_memory(self, memory: Memory) -> bool:
-        return self._connection.run(self._statements["insert_memory"], memory_to_values(memory, self._tenant)) == 1
+        if self._connection.run(self._statements["insert_memory"], memory_to_values(memory, self._tenant)) != 1:
+            return False
+        self._run("insert_index", **index_to_parameters(memory))
+        return True
 
     def replace_memory(self, memory: Memory, expected_updated_at: datetime) -> bool:
         parameters = dict(zip(MEMORY_PARAMETERS, memory_to_values(memory, self._tenant), strict=True))
-        return self._run("replace_memory", expected_updated_at=to_micros(expected_updated_at), **parameters) == 1
+        if self._run("replace_memory", expected_updated_at=to_micros(expected_updated_at), **parameters) != 1:
+            return False
+        row = index_to_parameters(memory)
+        if self._run("replace_index", **row) == 0:
+            # The memory has another user now, or was in no index yet.
+            moved = self._run("move_index", user_id=row["user_id"], memory_id=memory.id)
+            self._run("replace_index" if moved else "insert_index", **row)
+        return True
 
     def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
         # In id order, so that two processes flushing the same rows cannot lock each other out.
@@ -204,8 +225,124 @@ class SqlTransaction:
 
     def erase_memories(self, memory_ids: Sequence[str]) -> int:
         ids = self._encode_list(memory_ids)
-        self._run("erase_events", ids=ids)
+        for statement in ("erase_events", "erase_index", "erase_tool_outputs"):
+            self._run(statement, ids=ids)
         return self._run("erase_memories", ids=ids)
+
+    # What is searched
+
+    def turn_before(self, memory: Memory) -> Memory | None:
+        owner = memory.owner
+        rows = self._rows(
+            "turn_before",
+            user_id=owner.user or "",
+            agent_id=owner.agent or "",
+            session_id=memory.session or "",
+            id=memory.id,
+        )
+        return memory_from_row(rows[0]) if rows else None
+
+    def load_index(self, user: str | None, after_id: str, limit: int) -> list[IndexRow]:
+        return list(map(IndexRow._make, self._rows("load_index", user_id=user or "", after_id=after_id, limit=limit)))
+
+    def refresh_index(self, user: str | None, since: int, after_id: str, limit: int) -> list[IndexRow]:
+        rows = self._rows("refresh_index", user_id=user or "", since=since, after_id=after_id, limit=limit)
+        return list(map(IndexRow._make, rows))
+
+    def index_watermark(self, user: str | None) -> int:
+        watermark: int = self._rows("index_watermark", user_id=user or "")[0][0]
+        return watermark
+
+    def index_users(self) -> list[str | None]:
+        return [row[0] or None for row in self._rows("index_users")]
+
+    def count_index(self, model: str) -> IndexCounts:
+        return IndexCounts(*map(int, self._rows("count_index", model=model)[0]))
+
+    def has_waiting(self) -> bool:
+        return bool(self._rows("any_waiting"))
+
+    def claim_waiting(self, now: datetime, until: datetime, limit: int) -> list[str]:
+        rows = self._rows("claim_waiting", now=to_micros(now), until=to_micros(until), limit=limit)
+        return [row[0] for row in rows]
+
+    def release_claims(self, until: datetime | None = None) -> None:
+        self._run("release_claims", until=None if until is None else to_micros(until))
+
+    def save_vectors(self, embedded: Iterable[Embedded]) -> int:
+        return sum(
+            self._run(
+                "save_vectors",
+                memory_id=one.memory_id,
+                user_id=one.user or "",
+                digest=one.digest,
+                terms=one.terms,
+                model=one.model,
+                vectors=one.vectors,
+            )
+            # In id order, so that two processes never wait for each other.
+            for one in sorted(embedded, key=lambda one: one.memory_id)
+        )
+
+    def unindex(self, model: str, limit: int) -> int:
+        return self._run("unindex", model=model, limit=limit)
+
+    def adopt_rows(self, limit: int) -> int:
+        rows = self._rows("list_unindexed", limit=limit)
+        for row in rows:
+            self._run("insert_index", **index_to_parameters(memory_from_row(row)))
+        return len(rows)
+
+    # Payloads and documents
+
+    def get_tool_output(self, memory_id: str) -> str | None:
+        rows = self._rows("get_tool_output", memory_id=memory_id)
+        return rows[0][0] if rows else None
+
+    def insert_tool_output(self, memory_id: str, content: str) -> None:
+        self._run("insert_tool_output", memory_id=memory_id, content=content)
+
+    def get_document(self, owner: Owner, document_id: str) -> Document | None:
+        rows = self._rows("get_document", user_id=owner.user or "", agent_id=owner.agent or "", id=document_id)
+        return document_from_row(rows[0]) if rows else None
+
+    def find_document_of(self, owner: OwnerFilter, document_id: str) -> Document | None:
+        rows = self._rows("find_document_of", id=document_id, **_slice(owner))
+        return document_from_row(rows[0]) if rows else None
+
+    def find_document(self, owner: Owner, title: str) -> Document | None:
+        rows = self._rows("find_document", user_id=owner.user or "", agent_id=owner.agent or "", title=title)
+        return document_from_row(rows[0]) if rows else None
+
+    def list_documents(
+        self, owner: OwnerFilter, after: Document | DocumentPosition | None, limit: int, *, whole: bool
+    ) -> list[Document]:
+        place = ("", "", "") if after is None else (after.id, after.owner.user or "", after.owner.agent or "")
+        rows = self._rows(
+            "list_documents",
+            after_id=place[0],
+            after_user=place[1],
+            after_agent=place[2],
+            characters=2**31 - 1 if whole else 0,
+            limit=limit,
+            **_slice(owner),
+        )
+        return [document_from_row(row) for row in rows]
+
+    def chunks_of(self, document: Document) -> list[Memory]:
+        owner = document.owner
+        rows = self._rows("chunks_of", user_id=owner.user or "", agent_id=owner.agent or "", document_id=document.id)
+        return [memory_from_row(row) for row in rows]
+
+    def put_document(self, document: Document) -> None:
+        self._run("put_document", **document_to_parameters(document))
+
+    def erase_document(self, document: Document) -> None:
+        owner = document.owner
+        self._run("erase_document", user_id=owner.user or "", agent_id=owner.agent or "", id=document.id)
+
+    def erase_documents(self, owner: OwnerFilter) -> int:
+        return self._run("erase_documents", **_slice(owner))
 
     # Events
 
@@ -282,6 +419,13 @@ class SqlTransaction:
     def touch_keys(self, uses: Mapping[str, datetime]) -> None:
         for key_id, at in sorted(uses.items()):
             self._run("touch_key", id=key_id, at=to_micros(at))
+
+
+def _slice(owner: OwnerFilter) -> dict[str, str | None]:
+    return {
+        "user_id": None if owner.any_user else owner.user or "",
+        "agent_id": None if owner.any_agent else owner.agent or "",
+    }
 
 
 _SORT_KEYS: dict[Order, Callable[[Memory], tuple[Any, ...]]] = {

@@ -205,24 +205,12 @@ class SqliteDriver:
             with _translated():
                 found = [str(row[0]) for row in reader.execute(f"PRAGMA {check}")]
                 broken_links = reader.execute("PRAGMA foreign_key_check").fetchall()
-                full_text = self._full_text_health()
         finally:
             self._return_reader(reader)
         return {
             check: "; ".join(found[:5]),
             "foreign_key_check": "ok" if not broken_links else f"{len(broken_links)} rows point nowhere",
-            "full_text_check": full_text,
         }
-
-    def _full_text_health(self) -> str:
-        try:
-            with self._writing:
-                self._writer.execute("INSERT INTO memories_text (memories_text, rank) VALUES ('integrity-check', 1)")
-        except apsw.CorruptError:
-            return "the text index does not match the rows"
-        except apsw.ReadOnlyError:
-            return "not checked: the database is read-only"
-        return "ok"
 
     def describe(self) -> dict[str, str | int]:
         return {

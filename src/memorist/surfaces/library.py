@@ -16,8 +16,11 @@ from memorist.bootstrap import open_core
 from memorist.core import validation
 from memorist.core.context import Section
 from memorist.core.core import Core
+from memorist.core.ingestion import FactScope, Message, StoredDocument, ToolOutput
 from memorist.core.transfer import ImportReport
 from memorist.model import (
+    Document,
+    DocumentPage,
     Draft,
     Event,
     Kind,
@@ -26,8 +29,11 @@ from memorist.model import (
     Owner,
     Page,
     Principal,
+    Question,
+    Recalled,
     Remembered,
     Role,
+    Scope,
     Status,
     Trust,
 )
@@ -148,6 +154,111 @@ class Handle:
         """Store all drafts in one transaction, or none."""
         return self._core.memories.remember(self._writing(), list(drafts), idempotency_key=idempotency_key)
 
+    def recall(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        source_kinds: Sequence[Kind] | None = None,
+        scope: Scope = Scope.ANY,
+        enable_rerank: bool = True,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        category: str | None = None,
+        project: str | None = None,
+        budget_tokens: int | None = None,
+        min_score: float | None = None,
+        explain: bool = False,
+        why_not: str | None = None,
+    ) -> Recalled:
+        """The memories that answer a question, best first. Raises InvalidField, NotFound (of `why_not`) or StoreError.
+
+        `as_of` and `known_at` bring back what was true, or known, at a moment; `after` and `before` bound when it was
+        said; `budget_tokens` fills a budget instead of counting to `top_k`; `min_score` is where relevance ends.
+        """
+        question = Question(
+            query, top_k, source_kinds, scope, enable_rerank, as_of, known_at, after, before, category, project,
+            budget_tokens, min_score, explain, why_not,
+        )  # fmt: skip
+        return self._core.recall.recall(self.principal, question)
+
+    def remember_fact(
+        self, content: str, scope: FactScope = FactScope.USER, *, idempotency_key: str | None = None
+    ) -> Remembered:
+        """Store a fact about the user, or of the agent; the same one is stored once. Raises as `remember` does."""
+        return self._core.ingestion.remember_fact(self._writing(), content, scope, idempotency_key=idempotency_key)
+
+    def add_messages(
+        self, session: str, messages: Iterable[Message], *, idempotency_key: str | None = None
+    ) -> "list[Remembered]":
+        """Store messages of a conversation in their order, all or none. Raises as `remember` does."""
+        return self._core.ingestion.add_messages(
+            self._writing(), session, list(messages), idempotency_key=idempotency_key
+        )
+
+    def add_tool_output(
+        self,
+        session: str,
+        *,
+        tool_call_id: str,
+        tool_name: str,
+        content: str,
+        event_time: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> ToolOutput:
+        """Store what a tool returned: whole under its key, and for recall a preview. Raises as `remember` does."""
+        return self._core.ingestion.add_tool_output(
+            self._writing(),
+            session,
+            tool_call_id=tool_call_id,
+            tool_name=tool_name,
+            content=content,
+            event_time=event_time,
+            idempotency_key=idempotency_key,
+        )
+
+    def read_tool_output(self, key: str) -> str:
+        """The whole payload of a tool output. Raises NotFound or InvalidId."""
+        return self._core.ingestion.read_tool_output(self.principal, key)[1]
+
+    def add_document(
+        self,
+        title: str,
+        content: str | bytes,
+        *,
+        media_type: str = "text/plain",
+        document_id: str | None = None,
+        shared: bool | None = None,
+    ) -> StoredDocument:
+        """Store a document in chunks, in place of the one with its id or title. Raises InvalidField or Forbidden."""
+        return self._core.ingestion.add_document(
+            self._writing(),
+            title=title,
+            content=content,
+            media_type=media_type,
+            document_id=document_id,
+            shared=shared,
+        )
+
+    def get_document(self, document_id: str) -> Document:
+        """A document with its whole text. Raises NotFound."""
+        return self._core.ingestion.get_document(self.principal, document_id)
+
+    def list_documents(self, *, limit: int = 20, cursor: str | None = None) -> DocumentPage:
+        """A page of documents by id, without their texts; pass `next_cursor` back to go on. Raises InvalidField."""
+        return self._core.ingestion.list_documents(self.principal, limit=limit, cursor=cursor)
+
+    def forget_document(self, document_id: str) -> Document:
+        """Remove a document and soft-delete its chunks. Raises NotFound or Forbidden."""
+        return self._core.ingestion.forget_document(self.principal, document_id)
+
+    def wait_until_indexed(self) -> None:
+        """Return when every memory of the tenant can be found by meaning. Raises ModelError."""
+        for _ in self._core.indexer.finish(self.principal.tenant):
+            pass
+
     def get(self, memory_id: str) -> Memory:
         """One memory in full, by its id in any form; the read is counted. Raises NotFound or InvalidId."""
         return self._core.memories.get(self.principal, memory_id)
@@ -249,6 +360,16 @@ class AsyncHandle:
 
     remember = _awaitable(Handle.remember)
     remember_all = _awaitable(Handle.remember_all)
+    recall = _awaitable(Handle.recall)
+    remember_fact = _awaitable(Handle.remember_fact)
+    add_messages = _awaitable(Handle.add_messages)
+    add_tool_output = _awaitable(Handle.add_tool_output)
+    read_tool_output = _awaitable(Handle.read_tool_output)
+    add_document = _awaitable(Handle.add_document)
+    get_document = _awaitable(Handle.get_document)
+    list_documents = _awaitable(Handle.list_documents)
+    forget_document = _awaitable(Handle.forget_document)
+    wait_until_indexed = _awaitable(Handle.wait_until_indexed)
     get = _awaitable(Handle.get)
     list = _awaitable(Handle.list)
     edit = _awaitable(Handle.edit)

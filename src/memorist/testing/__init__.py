@@ -15,13 +15,24 @@ pytest.register_assert_rewrite("memorist.testing.conformance")
 
 from memorist.testing.clocks import FrozenClock, StepClock  # noqa: E402
 from memorist.testing.conformance import StoreConformance  # noqa: E402
-from memorist.testing.makers import full_memory, make_event, make_key, make_memory, make_record, new_tenant  # noqa: E402
+from memorist.testing.makers import (  # noqa: E402
+    full_memory,
+    make_document,
+    make_embedded,
+    make_event,
+    make_key,
+    make_memory,
+    make_record,
+    new_tenant,
+)
 
 __all__ = [
     "FrozenClock",
     "StepClock",
     "StoreConformance",
     "full_memory",
+    "make_document",
+    "make_embedded",
     "make_event",
     "make_key",
     "make_memory",

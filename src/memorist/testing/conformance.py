@@ -16,8 +16,12 @@ import pytest
 from memorist.errors import Conflict, StoreError
 from memorist.model import (
     ApiKey,
+    Document,
+    Embedded,
     Event,
     IdempotencyRecord,
+    IndexCounts,
+    IndexRow,
     Kind,
     Memory,
     Order,
@@ -30,8 +34,19 @@ from memorist.model import (
     Tenant,
 )
 from memorist.ports import Reader, Store, Writer
+from memorist.searchable import Standing
 from memorist.testing.clocks import START
-from memorist.testing.makers import full_memory, make_event, make_key, make_memory, make_record, new_tenant
+from memorist.testing.makers import (
+    full_memory,
+    make_document,
+    make_embedded,
+    make_event,
+    make_key,
+    make_memory,
+    make_record,
+    new_tenant,
+)
+from memorist.times import to_micros
 
 EVERYBODY = OwnerFilter(any_user=True, any_agent=True)
 
@@ -476,6 +491,300 @@ class StoreConformance:
         assert store.write(tenant, lambda tx: tx.erase_memories([])) == 0
         assert len(store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 10))) == 1
 
+    # What is searched
+
+    def test_inserted_memory_is_in_the_index_at_once(self, store: Store, tenant: str) -> None:
+        memory = _insert(
+            store,
+            make_memory(
+                tenant,
+                owner=Owner("ada", "coder"),
+                kind=Kind.CHAT_MESSAGE,
+                session="s1",
+                category="goal",
+                project="shop",
+                event_time=START - timedelta(days=3),
+                valid_from=START - timedelta(days=2),
+                valid_to=START + timedelta(days=2),
+                expires_at=START + timedelta(days=9),
+            ),
+        )
+        (row,) = _index(store, tenant, "ada")
+        assert (row.memory_id, row.agent, row.thread, row.kind) == (memory.id, "coder", "s1", "chat_message")
+        assert (row.category, row.project, row.standing) == ("goal", "shop", Standing.LIVE)
+        expected = (memory.event_time, memory.created_at, memory.expires_at, memory.valid_from, memory.valid_to)
+        found = (row.event_time, row.created_at, row.expires_at, row.valid_from, row.valid_to)
+        assert found == tuple(to_micros(moment) for moment in expected if moment is not None)
+        assert (row.retired_at, row.model, row.vectors) == (None, "", None)
+        assert row.terms
+        assert row.digest
+
+    def test_absent_fields_are_absent_from_the_index(self, store: Store, tenant: str) -> None:
+        _insert(store, make_memory(tenant, owner=Owner()))
+        (row,) = _index(store, tenant, None)
+        assert (row.agent, row.thread, row.category, row.project) == ("", "", "", "")
+        assert (row.expires_at, row.valid_from, row.valid_to, row.retired_at) == (None, None, None, None)
+
+    @pytest.mark.parametrize(
+        ("fields", "standing"),
+        [
+            ({"status": Status.ARCHIVED}, Standing.RETIRED),
+            ({"superseded_by": "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"}, Standing.RETIRED),
+            ({"status": Status.SOFT_DELETED}, Standing.GONE),
+            ({"status": Status.HARD_DELETE_PENDING}, Standing.GONE),
+            ({"status": Status.PURGED}, Standing.GONE),
+            ({"anonymized_at": START}, Standing.GONE),
+        ],
+    )
+    def test_index_follows_the_standing_of_a_memory(
+        self, store: Store, tenant: str, fields: dict[str, Any], standing: Standing
+    ) -> None:
+        memory = _insert(store, make_memory(tenant))
+        _replace(store, memory, **fields)
+        (row,) = _index(store, tenant, "ada")
+        assert row.standing == standing
+        assert (row.retired_at is not None) is (fields.get("status") is Status.ARCHIVED)
+
+    def test_failed_write_leaves_nothing_in_the_index(self, store: Store, tenant: str) -> None:
+        def work(tx: Writer) -> None:
+            tx.insert_memory(make_memory(tenant))
+            raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            store.write(tenant, work)
+        assert _index(store, tenant, "ada") == []
+        twin = _insert(store, make_memory(tenant, dedup_key="same"))
+        assert store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant, dedup_key="same"))) is False
+        assert [row.memory_id for row in _index(store, tenant, "ada")] == [twin.id]
+
+    def test_index_is_read_by_user_in_id_order_in_pieces(self, store: Store, tenant: str) -> None:
+        owners = (Owner("ada"), Owner("bob"), Owner(), Owner(None, "coder"), Owner("ada", "coder"))
+        memories = [_insert(store, make_memory(tenant, owner=owner)) for owner in owners for _ in range(3)]
+        for user in ("ada", "bob", None, "nobody"):
+            expected = sorted(memory.id for memory in memories if memory.owner.user == user)
+            assert [row.memory_id for row in _index(store, tenant, user, page=2)] == expected
+        assert set(store.read(tenant, lambda tx: tx.index_users())) == {"ada", "bob", None}
+
+    def test_tenant_without_memories_has_no_users_in_the_index(self, store: Store, tenant: str) -> None:
+        assert store.read(tenant, lambda tx: tx.index_users()) == []
+        assert store.read(tenant, lambda tx: tx.has_waiting()) is False
+
+    def test_changes_since_a_watermark_are_found(self, store: Store, tenant: str) -> None:
+        memories = [_insert(store, make_memory(tenant)) for _ in range(5)]
+        watermark = store.read(tenant, lambda tx: tx.index_watermark("ada"))
+        before = {row.memory_id: row.change for row in _index(store, tenant, "ada")}
+        _replace(store, memories[3], content="changed")
+        _insert(store, make_memory(tenant, owner=Owner("bob")))
+        new = _insert(store, make_memory(tenant))
+        seen = {row.memory_id: row.change for row in _refresh(store, tenant, "ada", watermark)}
+        changed = {memory_id for memory_id, change in seen.items() if before.get(memory_id) != change}
+        assert changed == {memories[3].id, new.id}
+        assert {one.memory_id: one.change for one in _refresh(store, tenant, "ada", watermark, page=1)} == seen
+
+    def test_change_that_is_not_committed_is_not_behind_the_watermark(self, store: Store, tenant: str) -> None:
+        """Whatever becomes visible later is found from a watermark that was read before."""
+        memories = [make_memory(tenant) for _ in range(24)]
+        seen: dict[str, int] = {}
+        watermark = store.read(tenant, lambda tx: tx.index_watermark("ada"))
+        with ThreadPoolExecutor(8) as threads:
+            writes = [threads.submit(_insert, store, memory) for memory in memories]
+            while not all(write.done() for write in writes):
+                watermark = _follow(store, tenant, watermark, seen)
+        _follow(store, tenant, watermark, seen)
+        assert set(seen) == {memory.id for memory in memories}
+
+    def test_changes_after_an_erasure_are_found(self, store: Store, tenant: str) -> None:
+        memories = [_insert(store, make_memory(tenant)) for _ in range(5)]
+        watermark = store.read(tenant, lambda tx: tx.index_watermark("ada"))
+        store.write(tenant, lambda tx: tx.erase_memories([memory.id for memory in memories]))
+        new = {_insert(store, make_memory(tenant)).id for _ in range(3)}
+        assert {row.memory_id for row in _refresh(store, tenant, "ada", watermark)} == new
+
+    def test_vectors_are_kept_under_their_model(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        assert store.read(tenant, lambda tx: tx.has_waiting()) is True
+        (before,) = _index(store, tenant, "ada")
+        assert _save_vectors(store, tenant, make_embedded(memory)) == 1
+        (row,) = _index(store, tenant, "ada")
+        assert (row.model, row.vectors, row.terms) == ("model-1", b"vectors", before.terms)
+        assert row.change != before.change
+        assert store.read(tenant, lambda tx: tx.has_waiting()) is False
+        assert store.read(tenant, lambda tx: tx.count_index("model-1")) == IndexCounts(1, 0, 0)
+        assert store.read(tenant, lambda tx: tx.count_index("model-2")) == IndexCounts(1, 0, 1)
+
+    def test_vectors_of_an_old_text_are_not_kept(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        _replace(store, memory, content="another text")
+        assert _save_vectors(store, tenant, make_embedded(memory)) == 0
+        assert _index(store, tenant, "ada")[0].model == ""
+        assert _save_vectors(store, tenant, make_embedded(make_memory(tenant))) == 0
+
+    def test_vectors_stay_while_the_text_does_and_go_with_it(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        _save_vectors(store, tenant, make_embedded(memory))
+        memory = _replace(store, memory, importance=7, category="goal", status=Status.ARCHIVED)
+        (row,) = _index(store, tenant, "ada")
+        assert (row.model, row.vectors) == ("model-1", b"vectors")
+        _replace(store, memory, content="another text")
+        (row,) = _index(store, tenant, "ada")
+        assert (row.model, row.vectors) == ("", None)
+        assert store.read(tenant, lambda tx: tx.has_waiting()) is True
+
+    def test_memory_that_changes_hands_is_in_its_new_owners_index_alone(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        _save_vectors(store, tenant, make_embedded(memory))
+        _replace(store, memory, owner=Owner("bob", "coder"))
+        assert _index(store, tenant, "ada") == []
+        (row,) = _index(store, tenant, "bob")
+        assert (row.memory_id, row.agent, row.model) == (memory.id, "coder", "model-1")
+
+    def test_waiting_memory_is_claimed_by_one(self, store: Store, tenant: str) -> None:
+        memories = [_insert(store, make_memory(tenant)) for _ in range(20)]
+        until = START + timedelta(minutes=1)
+
+        def claim(_: int) -> list[str]:
+            return store.write(tenant, lambda tx: tx.claim_waiting(START, until, 3))
+
+        with ThreadPoolExecutor(8) as threads:
+            claimed = [memory_id for ids in threads.map(claim, range(20)) for memory_id in ids]
+        assert sorted(claimed) == sorted(memory.id for memory in memories)
+        assert claim(0) == []
+
+    def test_claim_ends_by_time_by_release_and_with_another_text(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant))
+        later = START + timedelta(minutes=1)
+
+        def claim(now: datetime) -> list[str]:
+            return store.write(tenant, lambda tx: tx.claim_waiting(now, now + timedelta(minutes=1), 10))
+
+        assert claim(START) == [memory.id]
+        assert claim(later - timedelta(microseconds=1)) == []
+        assert claim(later) == [memory.id]
+        store.write(tenant, lambda tx: tx.release_claims())
+        assert claim(START) == [memory.id]
+        memory = _replace(store, memory, content="another text")
+        assert claim(START) == [memory.id]
+        _save_vectors(store, tenant, make_embedded(memory))
+        store.write(tenant, lambda tx: tx.release_claims())
+        assert claim(later) == []
+
+    def test_one_claim_is_released_and_others_stay(self, store: Store, tenant: str) -> None:
+        for _ in range(6):
+            _insert(store, make_memory(tenant))
+        mine, theirs = START + timedelta(minutes=1), START + timedelta(minutes=2)
+        claimed = store.write(tenant, lambda tx: tx.claim_waiting(START, mine, 2))
+        others = store.write(tenant, lambda tx: tx.claim_waiting(START, theirs, 3))
+        assert (len(claimed), len(others)) == (2, 3)
+        store.write(tenant, lambda tx: tx.release_claims(mine))
+        again = store.write(tenant, lambda tx: tx.claim_waiting(START, mine, 10))
+        assert set(claimed) < set(again)
+        assert len(again) == 3
+
+    def test_vectors_of_another_model_are_given_up_in_pieces(self, store: Store, tenant: str) -> None:
+        owners = (Owner("ada"), Owner("bob"), Owner())
+        memories = [_insert(store, make_memory(tenant, owner=owner)) for owner in owners for _ in range(3)]
+        _save_vectors(store, tenant, *(make_embedded(memory) for memory in memories[:-1]))
+        _save_vectors(store, tenant, make_embedded(memories[-1], "model-2"))
+        watermark = store.read(tenant, lambda tx: tx.index_watermark("bob"))
+        given_up = []
+        while more := store.write(tenant, lambda tx: tx.unindex("model-2", 5)):
+            given_up.append(more)
+        assert given_up == [5, 3]
+        assert store.read(tenant, lambda tx: tx.count_index("model-2")) == IndexCounts(9, 8, 0)
+        assert len({row.memory_id for row in _refresh(store, tenant, "bob", watermark) if row.model == ""}) == 3
+        assert len(store.write(tenant, lambda tx: tx.claim_waiting(START, START, 100))) == 8
+
+    def test_nothing_is_adopted_where_everything_is_in_the_index(self, store: Store, tenant: str) -> None:
+        _insert(store, make_memory(tenant))
+        assert store.write(tenant, lambda tx: tx.adopt_rows(100)) == 0
+
+    def test_model_of_a_tenant_is_noted(self, store: Store, tenant: str, neighbour: str) -> None:
+        assert store.index_model(tenant) == ""
+        store.set_index_model(tenant, "model-1")
+        assert (store.index_model(tenant), store.index_model(neighbour)) == ("model-1", "")
+        assert store.index_model(new_tenant()) is None
+
+    def test_turn_before_is_the_last_message_of_the_same_session_and_owner(self, store: Store, tenant: str) -> None:
+        def turn(**fields: Any) -> Memory:
+            values = {"kind": Kind.CHAT_MESSAGE, "session": "s1"} | fields
+            return _insert(store, make_memory(tenant, **values))
+
+        first = turn()
+        turn(session="s2")
+        turn(owner=Owner("bob"))
+        turn(owner=Owner("ada", "coder"))
+        turn(kind=Kind.FACT)
+        turn(status=Status.SOFT_DELETED)
+        output = turn(kind=Kind.TOOL_OUTPUT)
+        second = turn()
+        third = turn(status=Status.ARCHIVED)
+        fourth = turn()
+        before = [_turn_before(store, memory) for memory in (first, output, second, third, fourth)]
+        assert before == [None, first, first, second, third]
+
+    # Payloads and documents
+
+    def test_payload_comes_back_whole_and_goes_with_its_memory(self, store: Store, tenant: str) -> None:
+        memory = _insert(store, make_memory(tenant, kind=Kind.TOOL_OUTPUT))
+        assert store.read(tenant, lambda tx: tx.get_tool_output(memory.id)) is None
+        payload = "ответ 🚀\n" * 100_000
+        store.write(tenant, lambda tx: tx.insert_tool_output(memory.id, payload))
+        assert store.read(tenant, lambda tx: tx.get_tool_output(memory.id)) == payload
+        store.write(tenant, lambda tx: tx.erase_memories([memory.id]))
+        assert store.read(tenant, lambda tx: tx.get_tool_output(memory.id)) is None
+        assert _index(store, tenant, "ada") == []
+
+    def test_document_comes_back_as_written_and_is_written_over(self, store: Store, tenant: str) -> None:
+        for owner in (Owner("ada"), Owner("ada", "coder"), Owner()):
+            document = make_document(owner=owner, content="ответ 🚀" * 1000)
+            _put(store, tenant, document)
+            assert store.read(tenant, methodcaller("get_document", owner, document.id)) == document
+            newer = replace(document, content="new", chunks=7, updated_at=START + timedelta(days=1))
+            _put(store, tenant, newer)
+            assert store.read(tenant, methodcaller("get_document", owner, document.id)) == newer
+            assert store.read(tenant, methodcaller("find_document", owner, document.title)) == newer
+            assert store.read(tenant, methodcaller("find_document", Owner("eve"), document.title)) is None
+            assert store.read(tenant, methodcaller("get_document", Owner("eve"), document.id)) is None
+
+    def test_documents_of_a_slice_are_listed_in_pieces(self, store: Store, tenant: str) -> None:
+        owners = (Owner("ada"), Owner("ada", "coder"), Owner("bob"), Owner())
+        documents = [make_document(owner=owner) for owner in owners for _ in range(3)]
+        shared = [make_document(owner=owner, id="manual") for owner in owners]
+        for document in documents + shared:
+            _put(store, tenant, document)
+        for part in (EVERYBODY, OwnerFilter("ada", any_agent=True), OwnerFilter("ada"), OwnerFilter()):
+            expected = [one for one in documents + shared if part.matches(one.owner)]
+            found = _documents(store, tenant, part, 2)
+            assert sorted(found, key=_document_key) == sorted(expected, key=_document_key)
+            assert [one.id for one in found] == sorted(one.id for one in expected)
+            one = store.read(tenant, methodcaller("find_document_of", part, "manual"))
+            assert one in expected
+        assert store.read(tenant, methodcaller("find_document_of", OwnerFilter("eve"), "manual")) is None
+
+    def test_erased_documents_are_gone_and_others_stay(self, store: Store, tenant: str) -> None:
+        mine, theirs, shared = (make_document(owner=owner) for owner in (Owner("ada"), Owner("bob"), Owner()))
+        also_mine = make_document(owner=Owner("ada", "coder"))
+        for document in (mine, theirs, shared, also_mine):
+            _put(store, tenant, document)
+        store.write(tenant, lambda tx: tx.erase_document(mine))
+        assert len(_documents(store, tenant, EVERYBODY, 10)) == 3
+        assert store.write(tenant, lambda tx: tx.erase_documents(OwnerFilter("ada", any_agent=True))) == 1
+        assert sorted(one.id for one in _documents(store, tenant, EVERYBODY, 10)) == sorted([theirs.id, shared.id])
+
+    def test_chunks_of_a_document_are_its_active_ones_in_order(self, store: Store, tenant: str) -> None:
+        document = make_document()
+
+        def chunk(**fields: Any) -> Memory:
+            values = {"kind": Kind.DOCUMENT_CHUNK, "source_ref": document.id} | fields
+            return _insert(store, make_memory(tenant, **values))
+
+        chunks = [chunk() for _ in range(3)]
+        chunk(status=Status.SOFT_DELETED)
+        chunk(source_ref="another")
+        chunk(owner=Owner("bob"))
+        chunk(kind=Kind.FACT)
+        assert store.read(tenant, lambda tx: tx.chunks_of(document)) == chunks
+
     # Remembered requests
 
     def test_remembered_request_comes_back_as_written(self, store: Store, tenant: str) -> None:
@@ -589,11 +898,14 @@ class StoreConformance:
     # One tenant sees nothing of another
 
     def test_neighbour_reads_nothing(self, store: Store, tenant: str, neighbour: str) -> None:
-        memory = make_memory(tenant, name="deploy", dedup_key="same")
-        record = make_record()
+        memory = make_memory(tenant, name="deploy", dedup_key="same", kind=Kind.CHAT_MESSAGE, session="s1")
+        record, document = make_record(), make_document()
         _insert(store, memory, make_event(memory))
+        _insert(store, make_memory(tenant, kind=Kind.DOCUMENT_CHUNK, source_ref=document.id))
         _save(store, tenant, record)
         _add_key(store, make_key(tenant))
+        _put(store, tenant, document)
+        store.write(tenant, lambda tx: tx.insert_tool_output(memory.id, "payload"))
 
         def snoop(tx: Reader) -> list[Any]:
             return [
@@ -606,20 +918,41 @@ class StoreConformance:
                 *tx.scan_memories(EVERYBODY, "", 10),
                 *tx.list_events([memory.id]),
                 *tx.list_keys(),
+                tx.get_tool_output(memory.id),
+                tx.turn_before(replace(memory, id="mem_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", session="s1")),
+                tx.get_document(document.owner, document.id),
+                tx.find_document(document.owner, document.title),
+                tx.find_document_of(EVERYBODY, document.id),
+                *tx.load_index("ada", "", 10),
+                *tx.refresh_index("ada", 0, "", 10),
+                *tx.index_users(),
+                *tx.list_documents(EVERYBODY, None, 10, whole=True),
+                *tx.chunks_of(document),
+                tx.has_waiting() or None,
+                tx.count_index("model-1").total or None,
             ]
 
-        assert store.read(neighbour, snoop) == [None] * 4
-        assert store.write(neighbour, snoop) == [None] * 4
+        nothing = store.read(neighbour, snoop)
+        assert nothing == [None] * len(nothing)
+        nothing = store.write(neighbour, snoop)
+        assert nothing == [None] * len(nothing)
 
     def test_neighbour_changes_nothing(self, store: Store, tenant: str, neighbour: str) -> None:
         memory, key, record = make_memory(tenant), make_key(tenant), make_record()
+        document = make_document()
         _insert(store, memory, make_event(memory))
         _save(store, tenant, record)
         _add_key(store, key)
+        _put(store, tenant, document)
+        store.write(tenant, lambda tx: tx.insert_tool_output(memory.id, "payload"))
+        _save_vectors(store, tenant, make_embedded(memory))
+        index = _index(store, tenant, "ada")
 
         def vandalise(tx: Writer) -> list[Any]:
             tx.add_accesses({memory.id: (1, START)})
             tx.touch_keys({key.id: START})
+            tx.release_claims()
+            tx.erase_document(document)
             return [
                 tx.replace_memory(replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
                 tx.erase_memories([memory.id]),
@@ -627,9 +960,17 @@ class StoreConformance:
                 tx.erase_idempotency(None),
                 tx.erase_idempotency("ada"),
                 tx.revoke_key(key.id, START),
+                tx.save_vectors([make_embedded(memory, vectors=b"mine")]),
+                tx.unindex("another", 10),
+                tx.claim_waiting(START, START, 10),
+                tx.adopt_rows(10),
+                tx.erase_documents(EVERYBODY),
             ]
 
         assert not any(store.write(neighbour, vandalise))
+        assert _index(store, tenant, "ada") == index
+        assert store.read(tenant, lambda tx: tx.get_tool_output(memory.id)) == "payload"
+        assert _documents(store, tenant, EVERYBODY, 10) == [document]
         assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
         assert len(store.read(tenant, lambda tx: tx.list_events([memory.id]))) == 1
         assert _find_record(store, tenant, record) == record
@@ -726,6 +1067,69 @@ class StoreConformance:
     def test_closing_twice_is_harmless(self, store: Store) -> None:
         store.close()
         store.close()
+
+
+def _replace(store: Store, memory: Memory, **fields: Any) -> Memory:
+    after = replace(memory, updated_at=memory.updated_at + timedelta(seconds=1), **fields)
+    assert store.write(memory.tenant, lambda tx: tx.replace_memory(after, memory.updated_at)) is True
+    return after
+
+
+def _index(store: Store, tenant: str, user: str | None, page: int = 100) -> list[IndexRow]:
+    rows: list[IndexRow] = []
+    while piece := store.read(tenant, methodcaller("load_index", user, rows[-1].memory_id if rows else "", page)):
+        assert len(piece) <= page
+        rows += piece
+    return rows
+
+
+def _refresh(store: Store, tenant: str, user: str | None, since: int, page: int = 100) -> list[IndexRow]:
+    rows: list[IndexRow] = []
+    place = (since, "")
+    while piece := store.read(tenant, methodcaller("refresh_index", user, *place, page)):
+        rows += piece
+        place = (piece[-1].change, piece[-1].memory_id)
+    assert rows == sorted(rows, key=lambda row: (row.change, row.memory_id))
+    return rows
+
+
+def _follow(store: Store, tenant: str, since: int, seen: dict[str, int]) -> int:
+    """Note what changed since a watermark, and return the next one, both of the same moment."""
+
+    def work(tx: Reader) -> tuple[int, list[IndexRow]]:
+        return tx.index_watermark("ada"), tx.refresh_index("ada", since, "", 1000)
+
+    watermark, rows = store.read(tenant, work)
+    seen.update((row.memory_id, row.change) for row in rows)
+    return watermark
+
+
+def _save_vectors(store: Store, tenant: str, *embedded: Embedded) -> int:
+    return store.write(tenant, lambda tx: tx.save_vectors(embedded))
+
+
+def _turn_before(store: Store, memory: Memory) -> Memory | None:
+    return store.read(memory.tenant, lambda tx: tx.turn_before(memory))
+
+
+def _put(store: Store, tenant: str, document: Document) -> None:
+    store.write(tenant, lambda tx: tx.put_document(document))
+
+
+def _documents(store: Store, tenant: str, part: OwnerFilter, page: int) -> list[Document]:
+    found: list[Document] = []
+    while piece := store.read(
+        tenant, methodcaller("list_documents", part, found[-1] if found else None, page, whole=True)
+    ):
+        assert len(piece) <= page
+        found += piece
+    bare = store.read(tenant, methodcaller("list_documents", part, None, len(found) + 1, whole=False))
+    assert bare == [replace(document, content="") for document in found]
+    return found
+
+
+def _document_key(document: Document) -> tuple[str, str, str]:
+    return document.id, document.owner.user or "", document.owner.agent or ""
 
 
 def _create_tenant(store: Store) -> str:

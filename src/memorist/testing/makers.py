@@ -7,6 +7,8 @@ from typing import Any
 from memorist.ids import new_id
 from memorist.model import (
     ApiKey,
+    Document,
+    Embedded,
     Event,
     IdempotencyRecord,
     Kind,
@@ -17,6 +19,7 @@ from memorist.model import (
     Status,
     Trust,
 )
+from memorist.searchable import searchable
 from memorist.testing.clocks import START
 
 
@@ -79,6 +82,28 @@ def full_memory(tenant: str) -> Memory:
 def make_event(memory: Memory, event_type: str = "created", **fields: Any) -> Event:
     values: dict[str, Any] = {"source": "library", "created_at": START}
     return Event(memory.id, event_type, **(values | fields))
+
+
+def make_document(**fields: Any) -> Document:
+    """A document of the user `ada`."""
+    document_id = new_id("doc")
+    values: dict[str, Any] = {
+        "id": document_id,
+        "owner": Owner("ada"),
+        "title": f"title of {document_id}",
+        "media_type": "text/plain",
+        "content": f"text of {document_id}",
+        "chunks": 1,
+        "created_at": START,
+        "updated_at": START,
+    }
+    return Document(**(values | fields))
+
+
+def make_embedded(memory: Memory, model: str = "model-1", vectors: bytes = b"vectors") -> Embedded:
+    """What a model made of a memory as it is."""
+    found = searchable(memory)
+    return Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), model, vectors)
 
 
 def make_key(tenant: str, **fields: Any) -> ApiKey:

@@ -235,9 +235,155 @@ SELECT version, name, checksum, applied_at FROM schema_migrations ORDER BY versi
 -- Note that a migration has been applied.
 INSERT INTO schema_migrations (version, name, checksum, applied_at) VALUES (:version, :name, :checksum, :applied_at)
 
+-- fragment: index_columns
+change, memory_id, agent_id, thread, kind, category, project, standing, event_time, created_at, expires_at, valid_from,
+valid_to, retired_at, digest, model, terms, vectors
+
+-- name: load_index
+-- plan: anew
+-- A user's rows of the index in id order, from a place on.
+SELECT {index_columns} FROM memory_index
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id > :after_id
+ORDER BY memory_id LIMIT :limit
+
+-- name: refresh_index
+-- plan: anew
+-- A user's rows of the index that changed since, in the order of their changes.
+SELECT {index_columns} FROM memory_index
+WHERE tenant_id = :tenant AND user_id = :user_id AND (change, memory_id) > (:since, :after_id)
+ORDER BY change, memory_id LIMIT :limit
+
+-- name: move_index
+-- Put a memory's row of the index among those of another user, who has the memory now.
+UPDATE memory_index SET user_id = :user_id
+WHERE tenant_id = :tenant AND memory_id = :memory_id AND user_id <> :user_id
+
+-- name: list_unindexed
+-- Memories that have no row in the index, since they are from before there was one.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND NOT EXISTS (
+    SELECT 1 FROM memory_index AS i
+    WHERE i.tenant_id = :tenant AND i.user_id = memories.user_id AND i.memory_id = memories.id
+)
+ORDER BY id LIMIT :limit
+
+-- name: index_users
+-- The users that have rows in the index, one step of the index each.
+WITH RECURSIVE found (user_id) AS (
+    SELECT min(user_id) FROM memory_index WHERE tenant_id = :tenant
+    UNION ALL
+    SELECT (SELECT min(i.user_id) FROM memory_index AS i WHERE i.tenant_id = :tenant AND i.user_id > found.user_id)
+    FROM found WHERE found.user_id IS NOT NULL
+)
+SELECT user_id FROM found WHERE user_id IS NOT NULL
+
+-- name: count_index
+-- How many rows the index has for a tenant, how many wait for vectors, and how many have those of another model.
+SELECT count(*), coalesce(sum(CASE WHEN model = '' THEN 1 ELSE 0 END), 0),
+    coalesce(sum(CASE WHEN model NOT IN ('', :model) THEN 1 ELSE 0 END), 0)
+FROM memory_index WHERE tenant_id = :tenant
+
+-- name: any_waiting
+-- Whether a tenant has rows that wait for vectors.
+SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND model = '' LIMIT 1
+
+-- name: release_claims
+-- Give back what was taken to embed until a moment, or whatever a process that is gone had taken.
+UPDATE memory_index SET claimed_until = 0
+WHERE tenant_id = :tenant AND model = '' AND claimed_until > 0
+    AND (CAST(:until AS bigint) IS NULL OR claimed_until = :until)
+
+-- name: find_index_model
+-- scope: global
+-- The model that a tenant's vectors are made with.
+SELECT index_model FROM tenants WHERE id = :tenant
+
+-- name: set_index_model
+-- scope: global
+-- Note the model that a tenant's vectors are made with.
+UPDATE tenants SET index_model = :model WHERE id = :tenant
+
+-- name: turn_before
+-- The message before another in its session.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND session_id = :session_id AND session_id <> '' AND id < :id
+    AND agent_id = :agent_id AND kind = 'chat_message' AND status IN ('active', 'archived')
+ORDER BY id DESC LIMIT 1
+
+-- name: insert_tool_output
+-- Keep a whole payload under its memory's id.
+INSERT INTO tool_outputs (tenant_id, memory_id, content) VALUES (:tenant, :memory_id, :content)
+ON CONFLICT DO NOTHING
+
+-- name: get_tool_output
+-- The whole payload of a memory that shows a part of it.
+SELECT content FROM tool_outputs WHERE tenant_id = :tenant AND memory_id = :memory_id
+
+-- fragment: document_columns
+user_id, agent_id, id, title, media_type, content, chunks, created_at, updated_at
+
+-- name: get_document
+-- One document of exactly that owner.
+SELECT {document_columns} FROM documents
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND id = :id
+
+-- name: find_document
+-- The document of that title and exactly that owner.
+SELECT {document_columns} FROM documents
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND title = :title
+ORDER BY created_at, id LIMIT 1
+
+-- name: find_document_of
+-- A document of a slice of owners.
+SELECT {document_columns} FROM documents
+WHERE tenant_id = :tenant AND id = :id
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+ORDER BY user_id, agent_id LIMIT 1
+
+-- name: list_documents
+-- A page of the documents of a slice, in id order, with so much of their texts.
+SELECT user_id, agent_id, id, title, media_type, substr(content, 1, :characters), chunks, created_at, updated_at
+FROM documents
+WHERE tenant_id = :tenant AND (id, user_id, agent_id) > (:after_id, :after_user, :after_agent)
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+ORDER BY id, user_id, agent_id LIMIT :limit
+
+-- name: put_document
+-- Write a document, over the one of that id.
+INSERT INTO documents (tenant_id, {document_columns})
+VALUES (:tenant, :user_id, :agent_id, :id, :title, :media_type, :content, :chunks, :created_at, :updated_at)
+ON CONFLICT (tenant_id, user_id, agent_id, id) DO UPDATE SET
+    title = excluded.title, media_type = excluded.media_type, content = excluded.content, chunks = excluded.chunks,
+    updated_at = excluded.updated_at
+
+-- name: erase_document
+-- Remove a document; its chunks are memories, and go as those do.
+DELETE FROM documents WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND id = :id
+
+-- name: erase_documents
+-- Remove the documents of a slice.
+DELETE FROM documents
+WHERE tenant_id = :tenant
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+
+-- name: chunks_of
+-- The active chunks of a document, in their order.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = 'active'
+    AND source_ref = :document_id AND kind = 'document_chunk'
+ORDER BY id
+
 -- name: count_memories
 -- How many rows a tenant has, of every status.
 SELECT count(*) FROM memories WHERE tenant_id = :tenant
+
+-- name: count_index_rows
+-- How many of a tenant's memories are in the index.
+SELECT count(*) FROM memory_index AS i JOIN memories AS m ON m.tenant_id = i.tenant_id AND m.id = i.memory_id
+WHERE i.tenant_id = :tenant
 
 -- name: count_created
 -- How many of a tenant's rows have their `created` event.

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from memorist import __version__
-from memorist.bootstrap import open_store
+from memorist.bootstrap import open_embedder, open_reranker, open_store
 from memorist.errors import MemoristError
 from memorist.settings import Loaded, Settings, load_settings
 from memorist.surfaces.cli.failures import FAILED_CHECK
@@ -64,6 +64,7 @@ def _examine(flags: Flags) -> Iterator[Finding]:
         yield Finding("settings", State.PROBLEM, error.message)
         return
     yield from _check_settings(loaded)
+    yield from _check_models(loaded.settings)
     path = loaded.settings.sqlite_path()
     try:
         if path is None:
@@ -89,14 +90,23 @@ def _check_settings(loaded: Loaded) -> Iterator[Finding]:
         yield Finding("settings", State.WARNING, f"{warning} Correct or unset it.")
 
 
+def _check_models(settings: Settings) -> Iterator[Finding]:
+    for name, opened in (("embedder", open_embedder), ("reranker", open_reranker)):
+        try:
+            model = opened(settings)
+            if model is None:
+                yield Finding(name, State.OK, "off: recall goes on without it")
+                continue
+            model.load()
+            yield Finding(name, State.OK, model.model_id)
+        except MemoristError as error:
+            yield Finding(name, State.PROBLEM, error.message)
+
+
 def _check_postgres(settings: Settings) -> Iterator[Finding]:
     with closing(open_store(settings)) as store:
         facts = store.driver.describe()
         yield Finding("postgresql", State.OK, f"{facts['engine']} {facts['version']}, database {facts['place']}")
-        if facts["pgvector"]:
-            yield Finding("pgvector", State.OK, f"{facts['pgvector']}")
-        else:
-            yield Finding("pgvector", State.WARNING, "not available: install the extension for search by meaning")
         yield from _check_content(store)
 
 

@@ -19,6 +19,7 @@ EXIT_CODES: tuple[tuple[type[errors.MemoristError], int], ...] = (
     (errors.Conflict, 5),
     (errors.StaleVersion, 5),
     (errors.StoreError, 6),
+    (errors.ModelError, 7),
 )
 
 

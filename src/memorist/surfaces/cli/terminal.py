@@ -73,7 +73,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole:
     for row in cells:
         # Text, not str: a str would be read as markup.
         table.add_row(*(Text(cell) for cell in row))
-    _print(table)
+    print_rendered(table)
 
 
 def print_card(fields: Mapping[str, str], body: str) -> None:
@@ -88,10 +88,11 @@ def print_card(fields: Mapping[str, str], body: str) -> None:
     grid.add_column(overflow="fold")
     for name, value in fields.items():
         grid.add_row(Text(name, style="bold"), Text(one_line(value)))
-    _print(Group(grid, Panel(Text(printable(body)))))
+    print_rendered(Group(grid, Panel(Text(printable(body)))))
 
 
-def _print(renderable: "RenderableType") -> None:
+def print_rendered(renderable: "RenderableType") -> None:
+    """What Rich draws, on stdout."""
     console = _console()
     with console.capture() as capture:
         console.print(renderable)

@@ -12,8 +12,10 @@ import typer
 
 from memorist.core.transfer import ImportReport
 from memorist.errors import Invalid, InvalidField
-from memorist.surfaces.cli.door import opened
+from memorist.model import Principal
+from memorist.surfaces.cli.door import Door, opened
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.terminal import escaped_json, note, print_json
 
 _STREAM = "-"
@@ -48,23 +50,32 @@ def export(
 def import_(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="An export; - is stdin.")],
+    no_wait: NoWait = False,
 ) -> None:
-    """Store what an export holds. What is there already is left alone, so that it can be repeated.
+    """Store what an export holds, with its vectors. What is there already is left alone, so that it can be repeated.
 
     The file is read as a stream, and stored in batches: where a line is wrong, those before it may be stored.
     """
+    with _binary_input(file) as source, opened(flags) as door:
+        principal = door.backup()
+        report = _import(door, principal, source)
+        if report.imported and not no_wait:
+            wait_for_vectors(door.core, principal.tenant)
+    _print_report(report, as_json=flags.as_json)
+
+
+def _import(door: Door, principal: Principal, source: BinaryIO) -> ImportReport:
     report = ImportReport()
+    door.make_tenant(principal)
     try:
-        with _binary_input(file) as source, _progress(source) as advance, opened(flags) as door:
-            principal = door.backup()
-            door.make_tenant(principal)
+        with _progress(source) as advance:
             for report in door.core.transfer.import_(principal, _lines(source, advance)):  # noqa: B007
                 pass
     except BaseException:
         if report.imported:
             note(f"{report.imported} memories were imported before this.")
         raise
-    _print_report(report, as_json=flags.as_json)
+    return report
 
 
 def _print_report(report: ImportReport, *, as_json: bool) -> None:
@@ -141,16 +152,14 @@ def _lines(source: BinaryIO, advance: Callable[[int], None]) -> Iterator[str]:
 
 @contextmanager
 def _progress(source: BinaryIO) -> Iterator[Callable[[int], None]]:
-    """A progress bar over the bytes of a stream, where somebody watches stderr."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    """A progress bar over the bytes of a stream, moved by how many more were read."""
+    size = None if source is sys.stdin.buffer else os.fstat(source.fileno()).st_size or None
+    done = 0
+    with progress_bar(in_bytes=True) as report:
 
-    status = os.fstat(source.fileno())
-    size = status.st_size if source is not sys.stdin.buffer and status.st_size else None
-    columns = (TextColumn("Importing"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=size)
-        yield lambda count: progress.advance(task, count)
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            report("Importing", done, size)
+
+        yield advance

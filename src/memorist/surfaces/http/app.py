@@ -12,7 +12,7 @@ from memorist import __version__
 from memorist.core.core import Core
 from memorist.errors import MemoristError
 from memorist.settings import Settings
-from memorist.surfaces.http import health, pages, problems, profiles
+from memorist.surfaces.http import agent_tools, health, pages, problems, profiles
 from memorist.surfaces.http.boundary import Boundary
 from memorist.surfaces.http.openapi import openapi
 
@@ -41,7 +41,7 @@ def create_api(core: Core) -> FastAPI:
     api.state.core = core
     api.openapi = lambda: openapi(api)  # type: ignore[method-assign]
     # Added flat: an included router is matched twice, which every request would pay for.
-    for router in (*profiles.routers, health.router, pages.router):
+    for router in (*profiles.routers, agent_tools.router, health.router, pages.router):
         api.router.routes.extend(router.routes)
     api.add_exception_handler(MemoristError, problems.on_memorist_error)
     api.add_exception_handler(HTTPException, problems.on_http_error)

@@ -37,7 +37,7 @@ def _header(name: str, description: str) -> dict[str, Any]:
 _ACTING_HEADERS = [
     _header("X-Memorist-User", "The user to act for; service and admin keys may name any."),
     _header("X-Memorist-Agent", "The agent (profile) to act as."),
-    _header("X-Memorist-Session", "The session that new memories belong to."),
+    _header("X-Memorist-Session", "The current session: new memories belong to it, and recall searches it first."),
 ]
 
 

@@ -14,6 +14,7 @@ from memorist.surfaces.http.callers import caller, core_of, promptly
 from memorist.surfaces.http.etags import expected_version, unchanged, versioned
 from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DirectRoute
 from memorist.times import to_iso
 
@@ -31,9 +32,6 @@ _WORDS = {"category": "type", "content": "body", "agent": "profile_id"}
 DEFAULT_PROFILE = "default"
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
-IdempotencyKey = Annotated[
-    str | None, Header(description="A retry under the same key within 24 hours has no second effect.")
-]
 Profile = Annotated[str | None, Query(description="See what this profile sees, instead of all of yours.")]
 IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
 
@@ -127,9 +125,7 @@ def create_memory(request: Request, new: NewMemory, idempotency_key: Idempotency
     )
     with speaking(_WORDS):
         result = core_of(request).memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
-    headers = {"Location": f"{router.prefix}/{result.memory.id}"}
-    if result.replayed:
-        headers["Idempotency-Replayed"] = "true"
+    headers = {"Location": f"{router.prefix}/{result.memory.id}", **replay_headers(result.replayed)}
     return versioned(encode(result.memory), result.memory, 201, headers)
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks that anybody can run: how well recall finds (`quality`), and how fast it is (`speed`)."""

@@ -1,0 +1,523 @@
+"""The index in memory: for each user a shelf of arrays, loaded when it is first searched and kept up to date.
+
+SQL is the truth. A shelf holds what `memory_index` holds for one user (or for nobody: what is shared), and before every
+search it reads the rows that changed since, whichever process changed them. So a search costs what the user's own
+memories cost, never the whole file. Shelves that were not searched for long are let go of.
+"""
+
+import bisect
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.core import vectors
+from memorist.model import IndexRow
+from memorist.ports import Reader, Store
+from memorist.ranking import Scores, rarity, saturated
+from memorist.searchable import Standing
+
+Array = NDArray[Any]
+
+_PAGE = 4096
+_BLOCK = 8192
+_SMALLEST_BLOCK = 64
+_COUNT_BITS = np.uint32(0xF)
+# The rarity of a word that four of five memories contain: beside rarer ones it only costs time.
+_TELLS_NOTHING = 0.22
+_NEVER = np.iinfo(np.int64).max
+_ALWAYS = np.iinfo(np.int64).min
+
+_COLUMNS = {
+    "agent": np.int32,
+    "thread": np.intp,
+    "kind": np.int32,
+    "category": np.int32,
+    "project": np.int32,
+    "standing": np.int8,
+    "event_time": np.int64,
+    "created_at": np.int64,
+    "expires_at": np.int64,
+    "valid_from": np.int64,
+    "valid_to": np.int64,
+    "retired_at": np.int64,
+    "previous": np.int64,
+    "linked": np.float32,
+    "length": np.float32,
+    "windows": np.int32,
+}
+# What an absent time stands for.
+_ABSENT = {"expires_at": _NEVER, "valid_from": _ALWAYS, "valid_to": _NEVER, "retired_at": _NEVER}
+_TEXTS = ("agent", "thread", "kind", "category", "project")
+_STATES = (*_TEXTS, "standing", "event_time", "created_at", *_ABSENT)
+
+
+class Shelves:
+    """The shelves of all tenants and users, the least recently searched of which are dropped above a limit."""
+
+    def __init__(self, store: Store, *, model: str, limit_bytes: int) -> None:
+        self._store = store
+        self._model = model
+        self._limit_bytes = limit_bytes
+        self._lock = threading.Lock()
+        self._shelves: OrderedDict[tuple[str, str | None], Shelf] = OrderedDict()
+        self._sizes: dict[tuple[str, str | None], int] = {}
+        self._total = 0
+
+    def look(self, tenant: str, user: str | None) -> "View":
+        """A user's shelf as it is now. Raises StoreError."""
+        key = (tenant, user)
+        with self._lock:
+            shelf = self._shelves.get(key)
+            if shelf is None:
+                shelf = self._shelves[key] = Shelf(user, self._model)
+            self._shelves.move_to_end(key)
+        view = shelf.refresh(self._store, tenant)
+        self._weigh(key, shelf)
+        return view
+
+    def forget(self, tenant: str, users: Iterable[str | None]) -> None:
+        """Drop the shelves of some users: they are read again when they are needed."""
+        with self._lock:
+            for key in [(tenant, user) for user in users]:
+                if key in self._shelves:
+                    self._drop(key)
+
+    def size_bytes(self) -> int:
+        return self._total
+
+    def _weigh(self, key: tuple[str, str | None], shelf: "Shelf") -> None:
+        """Note how large a shelf is now, and drop others where all together are too large."""
+        with self._lock:
+            if self._shelves.get(key) is shelf:
+                size = shelf.size_bytes()
+                self._total += size - self._sizes.get(key, 0)
+                self._sizes[key] = size
+            while len(self._shelves) > 1 and self._total > self._limit_bytes:
+                self._drop(next(iter(self._shelves)))
+
+    def _drop(self, key: tuple[str, str | None]) -> None:
+        del self._shelves[key]
+        self._total -= self._sizes.pop(key, 0)
+
+
+class Shelf:
+    """One user's rows. Written under its lock, read through views that later writes do not disturb."""
+
+    def __init__(self, user: str | None, model: str) -> None:
+        self.user = user
+        self._model = model
+        self._lock = threading.Lock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._since: int | None = None
+        self._ids: list[str] = []
+        self._places: dict[str, int] = {}
+        self._changes: dict[str, int] = {}
+        self._digests: list[int] = []
+        self._columns = {name: _Column(kind) for name, kind in _COLUMNS.items()}
+        self._codes: dict[str, dict[str, int]] = {name: {"": 0} for name in _TEXTS}
+        self._turns: dict[int, list[int]] = {}
+        self._matrix = _Matrix()
+        self._postings = _Postings()
+        self._dead = 0
+
+    def size_bytes(self) -> int:
+        # About 300 bytes a row for its id and its places in the dictionaries.
+        columns = sum(column.values.nbytes for column in self._columns.values())
+        return columns + self._matrix.size_bytes() + self._postings.size_bytes() + 300 * len(self._ids)
+
+    def refresh(self, store: Store, tenant: str) -> "View":
+        with self._lock:
+            if self._dead > 256 and self._dead * 4 > len(self._ids):
+                self._clear()
+            if self._since is None:
+                self._load(store, tenant)
+            else:
+                self._follow(store, tenant, self._since)
+            return self._view()
+
+    def _load(self, store: Store, tenant: str) -> None:
+        # The watermark is read first: what changes during the load is read again by the next refresh.
+        since = store.read(tenant, lambda tx: tx.index_watermark(self.user))
+        after = ""
+        while rows := store.read(tenant, partial(_load_page, self.user, after)):
+            self._take(rows)
+            after = rows[-1].memory_id
+            if len(rows) < _PAGE:
+                break
+        self._postings.settle()
+        self._since = since
+
+    def _follow(self, store: Store, tenant: str, since: int) -> None:
+        place: tuple[int, str] = (since, "")
+        watermark = None
+        while True:
+            next_watermark, rows = store.read(tenant, partial(_changed_page, self.user, place))
+            watermark = next_watermark if watermark is None else watermark
+            self._take([row for row in rows if self._changes.get(row.memory_id) != row.change])
+            if len(rows) < _PAGE:
+                break
+            place = (rows[-1].change, rows[-1].memory_id)
+        self._since = watermark
+
+    def _take(self, rows: Sequence[IndexRow]) -> None:
+        fresh = []
+        for row in rows:
+            place = self._places.get(row.memory_id)
+            self._changes[row.memory_id] = row.change
+            if place is None:
+                fresh.append(row)
+            elif self._digests[place] == row.digest:
+                self._update(place, row)
+            else:
+                # Another text: its old place is dead, and it gets a new one.
+                self._columns["standing"].values[place] = Standing.GONE
+                self._dead += 1
+                fresh.append(row)
+        if fresh:
+            self._append(fresh)
+
+    def _update(self, place: int, row: IndexRow) -> None:
+        for name in _STATES:
+            self._columns[name].values[place] = self._all_encoded(name, [getattr(row, name)])[0]
+        self._add_vectors([place], [row])
+
+    def _append(self, rows: Sequence[IndexRow]) -> None:
+        start = len(self._ids)
+        places = range(start, start + len(rows))
+        given = dict(zip(IndexRow._fields, zip(*rows, strict=True), strict=True))  # Column by column.
+        for name in _STATES:
+            self._columns[name].extend(self._all_encoded(name, given[name]))
+        self._columns["windows"].extend([0] * len(rows))
+        self._ids += given["memory_id"]
+        previous = np.array(self._chain(places, given["memory_id"]))
+        self._columns["previous"].extend(previous)
+        self._columns["linked"].extend((previous >= 0) & (previous == np.array(places) - 1))
+        self._digests += given["digest"]
+        self._places.update(zip(given["memory_id"], places, strict=True))
+        self._columns["length"].extend(self._postings.add(start, given["terms"]))
+        self._add_vectors(places, rows)
+
+    def _chain(self, places: Sequence[int], ids: Sequence[str]) -> list[int]:
+        """For each of the new places the place of the turn before it, or -1.
+
+        Turns are in the order of their ids, in whichever order they come: an edit or a vector may come after the next
+        turn. What stood before and after the old place of an edited text does so for its new one.
+        """
+        threads = self._columns["thread"].values[places[0] : places[-1] + 1].tolist()
+        chain = [-1] * len(places)
+        known = _Links(self._columns["previous"], self._columns["linked"])
+        for place, thread, memory_id in zip(places, threads, ids, strict=True):
+            if not thread:
+                continue
+            turns = self._turns.setdefault(thread, [])
+            at = len(turns) if not turns or self._ids[turns[-1]] < memory_id else self._place_in(turns, memory_id)
+            if at < len(turns) and self._ids[turns[at]] == memory_id:
+                known.link(turns[at], -1)
+                turns[at] = place
+            else:
+                turns.insert(at, place)
+            chain[place - places[0]] = turns[at - 1] if at else -1
+            if at + 1 < len(turns):
+                following = turns[at + 1]
+                if following >= places[0]:
+                    chain[following - places[0]] = place
+                else:
+                    known.link(following, place)
+        return chain
+
+    def _place_in(self, turns: list[int], memory_id: str) -> int:
+        return bisect.bisect_left(turns, memory_id, key=self._ids.__getitem__)
+
+    def _add_vectors(self, places: Sequence[int], rows: Sequence[IndexRow]) -> None:
+        windows = self._columns["windows"].values
+        made: list[int] = []
+        packed: list[bytes] = []
+        for place, row in zip(places, rows, strict=True):
+            if row.model != self._model:
+                if windows[place]:
+                    windows[place] = 0  # Put back among those that wait; its old vectors are not looked at.
+                    self._matrix.drop(place)
+            elif row.vectors and not windows[place] and self._matrix.fits(row.vectors):
+                made.append(place)
+                packed.append(row.vectors)
+        if made:
+            windows[made] = self._matrix.add(made, packed)
+
+    def _all_encoded(self, name: str, values: Sequence[Any]) -> Sequence[int]:
+        if name in _TEXTS:
+            codes = self._codes[name]
+            return [codes.setdefault(value, len(codes)) for value in values]
+        if name in _ABSENT:
+            absent = _ABSENT[name]
+            return [absent if value is None else value for value in values]
+        return values
+
+    def _view(self) -> "View":
+        size = len(self._ids)
+        return View(
+            user=self.user,
+            size=size,
+            ids=self._ids,
+            places=self._places,
+            codes=self._codes,
+            columns={name: column.values[:size] for name, column in self._columns.items()},
+            matrix=self._matrix.view(),
+            postings=self._postings.view(),
+            words=self._postings.words,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A shelf at one moment. Rows are numbered from 0; `columns` has one value for each."""
+
+    user: str | None
+    size: int
+    ids: Sequence[str]
+    places: dict[str, int]
+    codes: dict[str, dict[str, int]]
+    columns: dict[str, Array]
+    matrix: "_MatrixView"
+    postings: "_PostingsView"
+    words: float
+    """How many words all rows have together."""
+
+    def code(self, column: str, value: str | None) -> int:
+        """The number that stands for a text in a column; -1 where no row has it."""
+        return self.codes[column].get(value or "", -1)
+
+    def takes(self, question: Scores) -> bool:
+        """Whether a question's vector can be compared with those of the rows."""
+        return not self.matrix.blocks or self.matrix.blocks[0].shape[1] == question.size
+
+    def cosines(self, question: Scores) -> tuple[Scores, NDArray[np.int32]]:
+        """For each row its best window's cosine, and which window that is; 0 for a row without vectors."""
+        return self.matrix.best(question, self.size)
+
+    def containing(self, term: int) -> tuple[NDArray[np.int32], Scores]:
+        """The rows that contain a term, by its hash, and how often each does."""
+        return self.postings.find(term)
+
+
+def bm25(views: Sequence[View], terms: Sequence[int]) -> list[Scores]:
+    """Each row's score, shelf by shelf; a term is as rare as it is on all of them together."""
+    scores = [np.zeros(view.size, dtype=np.float32) for view in views]
+    documents = sum(view.size for view in views)
+    mean = sum(view.words for view in views) / max(1, documents)
+    found = [[view.containing(term) for view in views] for term in terms]
+    sizes = [sum(rows.size for rows, _ in places) for places in found]
+    weights = [rarity(documents, size) if size else 0.0 for size in sizes]
+    has_rarer = max(weights, default=0.0) > 4 * _TELLS_NOTHING
+    for weight, places in zip(weights, found, strict=True):
+        if weight < _TELLS_NOTHING and has_rarer:
+            continue
+        for score, view, (rows, counts) in zip(scores, views, places, strict=True):
+            if rows.size:
+                score[rows] += np.float32(weight) * saturated(counts, view.columns["length"][rows], mean)
+    return scores
+
+
+class _Column:
+    """Values that are only ever added at the end; room is doubled when it runs out."""
+
+    __slots__ = ("_used", "values")
+
+    def __init__(self, kind: type) -> None:
+        self.values: Array = np.zeros(0, dtype=kind)
+        self._used = 0
+
+    def extend(self, values: Sequence[float] | Array) -> None:
+        wanted = self._used + len(values)
+        if wanted > self.values.size:
+            # Views keep the old array; its values were copied.
+            grown = np.zeros(max(wanted, self._used * 3 // 2), dtype=self.values.dtype)
+            grown[: self._used] = self.values[: self._used]
+            self.values = grown
+        self.values[self._used : wanted] = values
+        self._used = wanted
+
+
+class _Links:
+    """Changes which turn comes before another, on copies: views that were given out know nothing of new places."""
+
+    def __init__(self, previous: _Column, linked: _Column) -> None:
+        self._previous = previous
+        self._linked = linked
+        self._copied = False
+
+    def link(self, place: int, before: int) -> None:
+        if not self._copied:
+            self._previous.values, self._linked.values = self._previous.values.copy(), self._linked.values.copy()
+            self._copied = True
+        self._previous.values[place] = before
+        self._linked.values[place] = before >= 0 and before == place - 1
+
+
+class _Matrix:
+    """Vectors in blocks, so that growing copies nothing. A group is the windows of one row, in one block."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Scores] = []
+        self._used = 0
+        self._rows = _Column(np.int64)
+        self._starts = _Column(np.int64)
+        self._groups = 0
+        self._group_of_row: dict[int, int] = {}
+        self._windows = 0
+        self._single = True
+        self._dimensions = 0
+
+    def size_bytes(self) -> int:
+        return sum(block.nbytes for block in self._blocks) + self._rows.values.nbytes + self._starts.values.nbytes
+
+    def fits(self, packed: bytes) -> bool:
+        """Whether vectors are as long as the others: behind one address there may be another model one day."""
+        size = vectors.dimensions(packed)
+        self._dimensions = self._dimensions or size
+        return size == self._dimensions
+
+    def add(self, rows: Sequence[int], packed: Sequence[bytes]) -> list[int]:
+        """Append the windows of some rows. Returns how many each has."""
+        found, counts = vectors.unpack(packed)
+        self._rows.extend(list(rows))
+        starts = self._windows + np.cumsum([0, *counts[:-1]])
+        self._starts.extend(starts)
+        for offset, row in enumerate(rows):
+            self._group_of_row[row] = self._groups + offset
+        self._groups += len(rows)
+        self._windows += len(found)
+        self._single = self._single and len(found) == len(rows)
+        self._store(found)
+        return counts
+
+    def drop(self, row: int) -> None:
+        group = self._group_of_row.pop(row, None)
+        if group is not None:
+            values = self._rows.values.copy()
+            values[group] = -1
+            self._rows.values = values
+
+    def _store(self, found: Scores) -> None:
+        while len(found):
+            if not self._blocks or self._used == len(self._blocks[-1]):
+                rows = min(_BLOCK, max(_SMALLEST_BLOCK, len(found), sum(map(len, self._blocks)) // 2))
+                self._blocks.append(np.empty((rows, found.shape[1]), dtype=np.float32))
+                self._used = 0
+            block = self._blocks[-1]
+            taken = min(len(found), len(block) - self._used)
+            block[self._used : self._used + taken] = found[:taken]
+            self._used += taken
+            found = found[taken:]
+
+    def view(self) -> "_MatrixView":
+        blocks = [*self._blocks[:-1], self._blocks[-1][: self._used]] if self._blocks else []
+        return _MatrixView(
+            tuple(blocks), self._rows.values[: self._groups], self._starts.values[: self._groups], self._single
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _MatrixView:
+    blocks: tuple[Scores, ...]
+    rows: Array
+    starts: Array
+    single: bool
+
+    def best(self, question: Scores, size: int) -> tuple[Scores, NDArray[np.int32]]:
+        # One more than there are rows: groups of rows that are gone write there.
+        cosines = np.zeros(size + 1, dtype=np.float32)
+        windows = np.zeros(size + 1, dtype=np.int32)
+        if self.rows.size:
+            # Not by BLAS, whose threads wait for each other wherever the machine does anything else.
+            scores = np.concatenate([np.einsum("ij,j->i", block, question) for block in self.blocks])
+            if self.single:
+                cosines[self.rows] = scores
+            else:
+                best = np.maximum.reduceat(scores, self.starts)
+                cosines[self.rows] = best
+                windows[self.rows] = self._which(scores, best)
+        return cosines[:size], windows[:size]
+
+    def _which(self, scores: Scores, best: Scores) -> NDArray[np.int32]:
+        lengths = np.diff(self.starts, append=scores.size)
+        group_of = np.repeat(np.arange(best.size), lengths)
+        hits = np.flatnonzero(scores == best[group_of])
+        which = np.zeros(best.size, dtype=np.int32)
+        # Backwards, so that of equal windows the first remains.
+        which[group_of[hits[::-1]]] = (hits - self.starts[group_of[hits]])[::-1]
+        return which
+
+
+class _Postings:
+    """Which rows contain a term: a sorted part, and a short tail of what was added since."""
+
+    def __init__(self) -> None:
+        self._sorted = np.zeros(0, dtype=np.uint32)
+        self._sorted_rows = np.zeros(0, dtype=np.int32)
+        self._tails: list[tuple[NDArray[np.uint32], NDArray[np.int32]]] = []
+        self._tail_size = 0
+        self.words = 0.0
+
+    def size_bytes(self) -> int:
+        return self._sorted.nbytes + self._sorted_rows.nbytes + 8 * self._tail_size
+
+    def add(self, first_row: int, packed: Sequence[bytes]) -> NDArray[np.float32]:
+        """Append the terms of rows. Returns how many words each row has."""
+        terms = np.frombuffer(b"".join(packed), dtype="<u4")
+        sizes = np.array([len(one) // 4 for one in packed])
+        rows = np.repeat(np.arange(first_row, first_row + len(packed), dtype=np.int32), sizes)
+        self._tails.append((terms, rows))
+        self._tail_size += terms.size
+        if self._tail_size > max(2048, self._sorted.size // 8):
+            self.settle()
+        lengths = np.bincount(rows - first_row, weights=terms & _COUNT_BITS, minlength=len(packed))
+        self.words += float(lengths.sum())
+        return lengths.astype(np.float32)
+
+    def settle(self) -> None:
+        """Sort what was added into the rest."""
+        if self._tails:
+            terms = np.concatenate([self._sorted, *(terms for terms, _ in self._tails)])
+            rows = np.concatenate([self._sorted_rows, *(rows for _, rows in self._tails)])
+            order = np.argsort(terms, kind="stable")
+            self._sorted, self._sorted_rows = terms[order], rows[order]
+            self._tails, self._tail_size = [], 0
+
+    def view(self) -> "_PostingsView":
+        if len(self._tails) > 1:
+            terms, rows = zip(*self._tails, strict=True)
+            self._tails = [(np.concatenate(terms), np.concatenate(rows))]
+        return _PostingsView(self._sorted, self._sorted_rows, self._tails[0] if self._tails else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _PostingsView:
+    terms: NDArray[np.uint32]
+    rows: NDArray[np.int32]
+    tail: tuple[NDArray[np.uint32], NDArray[np.int32]] | None
+
+    def find(self, term: int) -> tuple[NDArray[np.int32], Scores]:
+        first = np.searchsorted(self.terms, np.uint32(term), side="left")
+        last = np.searchsorted(self.terms, np.uint32(term | int(_COUNT_BITS)), side="right")
+        found, rows = self.terms[first:last], self.rows[first:last]
+        if self.tail is not None:
+            here = np.flatnonzero((self.tail[0] & ~_COUNT_BITS) == term)
+            if here.size:
+                found, rows = np.concatenate([found, self.tail[0][here]]), np.concatenate([rows, self.tail[1][here]])
+        return rows, (found & _COUNT_BITS).astype(np.float32)
+
+
+def _load_page(user: str | None, after: str, tx: Reader) -> list[IndexRow]:
+    return tx.load_index(user, after, _PAGE)
+
+
+def _changed_page(user: str | None, place: tuple[int, str], tx: Reader) -> tuple[int, list[IndexRow]]:
+    return tx.index_watermark(user), tx.refresh_index(user, *place, _PAGE)

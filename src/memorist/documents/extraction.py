@@ -1,0 +1,109 @@
+"""The text of an uploaded document, by its media type."""
+
+import codecs
+import logging
+from collections.abc import Iterator
+from io import BytesIO
+
+from memorist.documents.html import read_html
+from memorist.documents.markdown import read_markdown
+from memorist.documents.structure import Block, Extracted, paragraphs
+from memorist.errors import InvalidField
+
+TEXT, MARKDOWN, HTML, PDF = MEDIA_TYPES = ("text/plain", "text/markdown", "text/html", "application/pdf")
+
+# A small PDF can unfold into text without end.
+MAX_PDF_CHARACTERS = 20_000_000
+
+_ENDINGS = {
+    MARKDOWN: "md markdown",
+    HTML: "html htm xhtml",
+    PDF: "pdf",
+    TEXT: "txt text rst adoc org tex log csv tsv json jsonl xml yaml yml toml ini cfg conf env properties srt vtt "
+    "py js jsx ts tsx c h cc cpp hpp cs go java kt lua php pl r rb rs scala sh sql swift css diff patch",
+}
+_MEDIA_TYPE_BY_ENDING = {ending: media_type for media_type, endings in _ENDINGS.items() for ending in endings.split()}
+
+
+def media_type_of(name: str) -> str | None:
+    """The media type that a file's ending tells; None where it is unknown or names no text."""
+    _, dot, ending = name.rpartition(".")
+    return _MEDIA_TYPE_BY_ENDING.get(ending.lower()) if dot else None
+
+
+def extract_text(content: bytes | str, media_type: str) -> Extracted:
+    """The text and its structure; parameters of the media type are ignored.
+
+    Raises InvalidField for a media type that is not read, for bytes that are no text, and for a PDF that is
+    encrypted or broken, or that cannot be read for want of the `pdf` extra.
+    """
+    match media_type.partition(";")[0].strip().lower():
+        case "text/plain":
+            text = _decode(content)
+            return Extracted(text, tuple(paragraphs(text)))
+        case "text/markdown":
+            text = _decode(content)
+            return Extracted(text, tuple(read_markdown(text)))
+        case "text/html":
+            return read_html(_decode(content))
+        case "application/pdf":
+            return _read_pdf(content)
+    raise InvalidField(
+        f"media_type must be one of {', '.join(MEDIA_TYPES)}. Convert other documents to one of these.",
+        field="media_type",
+    )
+
+
+def _decode(content: bytes | str) -> str:
+    """Unicode text with plain line feeds and without a byte order mark."""
+    if isinstance(content, bytes):
+        wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        try:
+            content = content.decode("utf-16" if wide else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidField(
+                f"content is no {'UTF-16' if wide else 'UTF-8'} text at byte {error.start}. "
+                "Save it as UTF-8, or name the media type that it has.",
+                field="content",
+            ) from error
+    return content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read_pdf(content: bytes | str) -> Extracted:
+    """The pages in order, each below its number."""
+    if isinstance(content, str):
+        raise InvalidField("content of a PDF must be its bytes. Send the file itself, not its text.", field="content")
+    pages: list[str] = []
+    blocks: list[Block] = []
+    length = 0
+    for number, page in enumerate(_pdf_pages(content), start=1):
+        blocks += paragraphs(page, (f"Page {number}",), offset=length)
+        pages += [page, "\n\n"]
+        length += len(page) + 2
+        if length > MAX_PDF_CHARACTERS:
+            raise InvalidField(
+                f"content holds more than {MAX_PDF_CHARACTERS} characters of text. Split the PDF.", field="content"
+            )
+    return Extracted("".join(pages), tuple(blocks))
+
+
+def _pdf_pages(content: bytes) -> Iterator[str]:
+    try:
+        from pypdf import PdfReader
+        from pypdf.errors import DependencyError, FileNotDecryptedError
+    except ModuleNotFoundError as error:
+        raise InvalidField(
+            'PDF documents need an extra: pip install "memorist[pdf]". Or send the text of the document.',
+            field="media_type",
+        ) from error
+    # It tells of every oddity that it mends, and quotes the document in doing so.
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
+    try:
+        for page in PdfReader(BytesIO(content)).pages:
+            yield page.extract_text().replace("\r\n", "\n").replace("\r", "\n")
+    except (FileNotDecryptedError, DependencyError) as error:
+        raise InvalidField(
+            "content is an encrypted PDF. Remove its password and send it again.", field="content"
+        ) from error
+    except Exception as error:  # pypdf promises no kind of error for a broken file
+        raise InvalidField("content is no PDF that can be read. Repair or export it anew.", field="content") from error

@@ -1,0 +1,132 @@
+"""What the two local models share: the tokenizer, the table of word vectors and an onnxruntime session."""
+
+import io
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnxruntime  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from memorist.models.files import FOLDER, read_weights
+
+LONGEST = 256
+"""Tokens that a model reads at most. A longer text is cut: see `passages.windows`."""
+
+BATCH_TOKENS = 1024
+"""Padded tokens in one run: enough to keep the cores busy, few enough to stay in their caches."""
+
+
+def default_threads() -> int:
+    return min(2, os.cpu_count() or 1)
+
+
+class LocalModel:
+    """One network of the weights folder. Nothing is read before the first use; safe to use from many threads."""
+
+    file: str
+
+    def __init__(self, threads: int | None = None, folder: Path = FOLDER) -> None:
+        self.threads = default_threads() if threads is None else threads
+        if self.threads < 1:
+            raise ValueError("threads must be at least 1")
+        self._folder = folder
+        self._lock = threading.Lock()
+
+    @property
+    def loaded(self) -> bool:
+        return "_parts" in self.__dict__
+
+    @property
+    def session_threads(self) -> int:
+        """The threads that the loaded network computes with."""
+        return int(self._ready().network.get_session_options().intra_op_num_threads)
+
+    def load(self) -> None:
+        """Read and check the weights now rather than at the first use. Raises WeightsDamaged."""
+        with self._lock:
+            _ = self._parts
+
+    @cached_property
+    def _parts(self) -> "_Parts":
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        # Waiting threads sleep: a memory server shares its machine, and is idle most of the time.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        shared = _shared(self._folder)
+        network = onnxruntime.InferenceSession(
+            read_weights(self.file, self._folder), options, providers=["CPUExecutionProvider"]
+        )
+        return _Parts(shared, network)
+
+    def _ready(self) -> "_Parts":
+        if not self.loaded:
+            self.load()
+        return self._parts
+
+    def _run(
+        self, inputs: Sequence[str] | Sequence[tuple[str, str]]
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Places of inputs and their results, batch by batch, shortest first so that little is padded."""
+        parts = self._ready()
+        encodings = parts.shared.tokenizer.encode_batch(list(inputs))
+        order = sorted(range(len(encodings)), key=lambda place: len(encodings[place]))
+        wanted = {node.name for node in parts.network.get_inputs()}
+        for batch in batches(order, encodings):
+            feed = parts.shared.feed([encodings[place] for place in batch])
+            results: list[Any] = parts.network.run(None, {name: feed[name] for name in wanted})
+            yield batch, results[0]
+
+
+class _Shared(NamedTuple):
+    tokenizer: Tokenizer
+    rows: NDArray[np.int8]
+    scales: NDArray[np.float32]
+
+    def feed(self, encodings: Sequence[Encoding]) -> dict[str, NDArray[Any]]:
+        width = max(len(encoding) for encoding in encodings)
+        ids = np.zeros((len(encodings), width), dtype=np.int64)
+        mask = np.zeros((len(encodings), width), dtype=np.int32)
+        segments = np.zeros((len(encodings), width), dtype=np.float32)
+        for row, encoding in enumerate(encodings):
+            length = len(encoding)
+            ids[row, :length] = encoding.ids
+            mask[row, :length] = 1
+            segments[row, :length] = encoding.type_ids
+        words = self.rows[ids] * self.scales[ids][..., None]
+        return {"words": words, "mask": mask, "segments": segments}
+
+
+class _Parts(NamedTuple):
+    shared: _Shared
+    network: onnxruntime.InferenceSession
+
+
+@lru_cache(maxsize=2)
+def _shared(folder: Path) -> _Shared:
+    """The tokenizer and the words, one copy for both models."""
+    tokenizer = Tokenizer.from_buffer(read_weights("tokenizer.json", folder))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(LONGEST, strategy="longest_first")
+    rows = np.load(io.BytesIO(read_weights("word_rows.npy", folder)))
+    scales = np.load(io.BytesIO(read_weights("word_scales.npy", folder)))
+    return _Shared(tokenizer, rows, scales)
+
+
+def batches(order: Sequence[int], encodings: Sequence[Encoding]) -> Iterator[list[int]]:
+    """`order`, sorted by length, in pieces of at most BATCH_TOKENS when padded."""
+    batch: list[int] = []
+    for place in order:
+        if batch and (len(batch) + 1) * len(encodings[place]) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch

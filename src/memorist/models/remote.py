@@ -1,0 +1,115 @@
+"""Models behind an address: an OpenAI-compatible embedder, and a reranker with the common `/rerank`."""
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx2
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.errors import ModelUnavailable
+
+_ATTEMPTS = 3
+_BATCH = 64
+_LONGEST_WAIT_S = 5.0
+_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+
+
+class RemoteEmbedder:
+    """Asks `POST {address}/embeddings` for vectors, a batch at a time."""
+
+    is_local = False
+
+    def __init__(self, address: str, model: str, api_key: str, timeout_s: float) -> None:
+        self._service = _Service(address, "/embeddings", api_key, timeout_s)
+        self._model = model
+        self.model_id = f"remote:{model or 'default'}"
+
+    def load(self) -> None:
+        """Nothing to do: the model is loaded elsewhere."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row of length 1 for each text, in their order. Raises ModelUnavailable."""
+        batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
+        return np.concatenate([self._batch(batch) for batch in batches]) if texts else np.zeros((0, 0), np.float32)
+
+    def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        answer = self._service.ask({"model": self._model, "input": list(texts)})
+        try:
+            rows = sorted(answer["data"], key=lambda row: row["index"])
+            is_whole = [row["index"] for row in rows] == list(range(len(texts)))
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._service.strange_answer() from error
+        if not is_whole or vectors.ndim != 2 or not np.isfinite(lengths).all() or not lengths.all():
+            raise self._service.strange_answer()
+        unit: NDArray[np.float32] = vectors / lengths
+        return unit
+
+
+class RemoteReranker:
+    """Asks `POST {address}` (or `{address}/rerank`) to score documents against a query."""
+
+    def __init__(self, address: str, model: str, api_key: str, timeout_s: float) -> None:
+        self._service = _Service(address, "/rerank", api_key, timeout_s)
+        self._model = model
+        self.model_id = f"remote:{model or 'default'}"
+
+    def load(self) -> None:
+        """Nothing to do: the model is loaded elsewhere."""
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """A score for each passage, in their order. Raises ModelUnavailable."""
+        if not passages:
+            return []
+        asked: dict[str, Any] = {"query": query, "documents": list(passages), "top_n": len(passages)}
+        answer = self._service.ask(asked | ({"model": self._model} if self._model else {}))
+        try:
+            scores = {int(one["index"]): float(one["relevance_score"]) for one in answer["results"]}
+            found = [scores[place] for place in range(len(passages))]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise self._service.strange_answer() from error
+        if not np.isfinite(found).all():
+            raise self._service.strange_answer()
+        return found
+
+
+class _Service:
+    """One address that is asked with JSON; faults that pass are tried again, a little later each time."""
+
+    def __init__(self, address: str, path: str, api_key: str, timeout_s: float) -> None:
+        address = address.rstrip("/")
+        self._url = address if address.endswith(path) else address + path
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx2.Client(timeout=timeout_s, headers=headers)
+
+    def ask(self, body: Mapping[str, Any]) -> Any:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                response = self._client.post(self._url, json=body)
+            except httpx2.HTTPError as error:
+                if attempt == _ATTEMPTS:
+                    raise ModelUnavailable(f"{self._url} cannot be asked: {error or type(error).__name__}.") from error
+                self._wait(attempt, None)
+                continue
+            if response.status_code in _RETRIED and attempt < _ATTEMPTS:
+                self._wait(attempt, response.headers.get("retry-after"))
+                continue
+            if response.status_code != 200:
+                raise ModelUnavailable(f"{self._url} answered {response.status_code}. Check its key, model and log.")
+            try:
+                return response.json()
+            except ValueError as error:
+                if attempt == _ATTEMPTS:
+                    raise self.strange_answer() from error
+        raise AssertionError("unreachable")
+
+    def strange_answer(self) -> ModelUnavailable:
+        return ModelUnavailable(f"{self._url} answered something that is not what was asked for.")
+
+    def _wait(self, attempt: int, retry_after: str | None) -> None:
+        seconds = float(retry_after) if retry_after and retry_after.isdecimal() else 0.1 * 2**attempt
+        time.sleep(min(seconds, _LONGEST_WAIT_S) * random.uniform(0.75, 1.0))

@@ -1,0 +1,21 @@
+"""The local reranker: reads the question and a memory together, and says how well the one answers the other."""
+
+from collections.abc import Sequence
+
+from memorist.models.encoder import LocalModel
+
+
+class LocalReranker(LocalModel):
+    """Reads memories as `passages.reranking_passage` writes them."""
+
+    file = "reranker.onnx"
+    model_id = "memorist-reranker-2"
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """A score for each passage, in their order; only their differences mean anything. Raises WeightsDamaged."""
+        scores = [0.0] * len(passages)
+        if passages:
+            for places, found in self._run([(query, passage) for passage in passages]):
+                for place, score in zip(places, found.tolist(), strict=True):
+                    scores[place] = score
+        return scores

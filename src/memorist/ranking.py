@@ -1,0 +1,132 @@
+"""How two lists of scores become one order: BM25, neighbours, normalised sums. Pure numpy, no I/O.
+
+docs/explanation/recall.md says what each choice was worth.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[np.float32]
+Places = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+_K1 = np.float32(1.2)
+_B = np.float32(0.75)
+_RUN = 64
+
+# Where a cosine, or the share of a question's words that a text contains, says neither yes nor no.
+_EVEN_COSINE = np.float32(0.35)
+_COSINE_SLOPE = np.float32(0.06)
+_EVEN_COVERAGE = np.float32(0.6)
+_COVERAGE_SLOPE = np.float32(0.12)
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """The weights of recall, chosen on the development halves of three benchmarks."""
+
+    text: float = 0.35
+    """The share of keywords in the first order; the rest is meaning."""
+
+    text_neighbours: float = 0.5
+    vector_neighbours: float = 0.1
+    """How much of the score of the turns right before and after it a turn gains: an answer is found by its question."""
+
+    thread: float = 0.4
+    """How much of the best score in its session or document a turn gains: a session that answers is on the subject."""
+
+    vector_windows: float = 0.06
+    reranker_windows: float = 1.0
+    """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
+
+    reranker: float = 0.6
+    """The share of the reranker among the candidates that it reads."""
+
+    pool: int = 50
+    """How many candidates the reranker reads at most."""
+
+
+FUSION = Fusion()
+
+
+def rarity(documents: int, containing: int) -> float:
+    """The weight of a term that some of the documents contain."""
+    return math.log(1 + (documents - containing + 0.5) / (containing + 0.5))
+
+
+def saturated(counts: Scores, lengths: Scores, mean_length: float) -> Scores:
+    """BM25's weight of a term that occurs so often in texts so long, before rarity."""
+    norm = _K1 * (np.float32(1) - _B + _B * lengths / np.float32(max(1.0, mean_length)))
+    return (counts * (_K1 + np.float32(1)) / (counts + norm)).astype(np.float32, copy=False)
+
+
+def with_neighbours(scores: Scores, previous: Places, linked: Scores, weight: float) -> Scores:
+    """Each turn gains a share of the scores of the turns right before and after it.
+
+    `previous` is the place of the turn before, or -1; `linked` is 1 where that is the place right before.
+    """
+    if weight == 0 or scores.size < 2:
+        return scores
+    share = np.float32(weight)
+    links = share * linked[1:]
+    gained = scores.copy()
+    gained[1:] += links * scores[:-1]
+    gained[:-1] += links * scores[1:]
+    # The few whose turn before lies elsewhere. No two have the same one, so that no place is written twice.
+    apart = np.flatnonzero((previous >= 0) & (linked == 0))
+    if apart.size:
+        gained[apart] += share * scores[previous[apart]]
+        gained[previous[apart]] += share * scores[apart]
+    return gained
+
+
+def with_threads(scores: Scores, threads: Places, weight: float) -> Scores:
+    """Each turn gains a share of the best score in its session or document: where one turn answers, others belong.
+
+    `threads` numbers them; 0 stands for no thread, and such a row is a thread of its own.
+    """
+    if weight == 0 or not scores.size:
+        return scores
+    greatest = np.zeros(int(threads.max()) + 1, dtype=np.float32)
+    np.maximum.at(greatest, threads, scores)
+    around = np.where(threads == 0, scores, greatest[threads])
+    return ((scores + np.float32(weight) * around) / np.float32(1 + weight)).astype(np.float32, copy=False)
+
+
+def normalised(scores: Scores, among: Mask | None = None) -> Scores:
+    """From 0 to 1 between the least and the greatest score among those that count."""
+    counted = scores if among is None else scores[among]
+    if counted.size == 0:
+        return scores
+    low, high = counted.min(), counted.max()
+    spread: Scores = (scores - low) / max(high - low, np.float32(1e-9))
+    return spread
+
+
+def best(scores: Scores, count: int) -> Places:
+    """The places of the greatest scores, greatest first; equal ones in the order of their places."""
+    places = np.arange(scores.size) if scores.size <= _RUN * count else np.flatnonzero(scores >= _bound(scores, count))
+    order = np.lexsort((places, -scores[places]))[:count]
+    return places[order]
+
+
+def _bound(scores: Scores, count: int) -> np.float32:
+    """A score that at least `count` reach: the count-th greatest of the greatest of each run is not above it."""
+    whole = scores.size // _RUN * _RUN
+    greatest = scores[:whole].reshape(-1, _RUN).max(axis=1)
+    bound: np.float32 = np.partition(greatest, greatest.size - count)[greatest.size - count]
+    return bound
+
+
+def confidence(cosines: Scores, coverages: Scores) -> Scores:
+    """How sure it is, from 0 to 1, that each candidate answers: by meaning or by words, whichever is surer.
+
+    Normalised scores only say which is best; this says whether the best is any good.
+    """
+    by_meaning = 1 / (1 + np.exp(-(cosines - _EVEN_COSINE) / _COSINE_SLOPE))
+    by_words = 1 / (1 + np.exp(-(coverages - _EVEN_COVERAGE) / _COVERAGE_SLOPE))
+    sure: Scores = np.maximum(by_meaning, by_words)
+    return sure

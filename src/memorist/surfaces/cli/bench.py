@@ -1,0 +1,113 @@
+"""`memorist bench recall` and `memorist bench speed`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memorist.errors import InvalidField
+from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.progress import progress_bar
+from memorist.surfaces.cli.scratch import scratch
+from memorist.surfaces.cli.terminal import note, print_json, print_table
+
+_QUALITY = ("recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr")
+
+
+@with_flags(*PLACE, *REFUSED_KEY)
+def recall(
+    flags: Flags,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Benchmark files.")],
+    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Without the reranker.")] = False,
+    by_category: Annotated[bool, typer.Option("--by-category", help="Also for each category of questions.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", help="At most so many questions of a file, spread evenly over it.")
+    ] = None,
+) -> None:
+    """Measure how well recall finds, on benchmark files in the normalized format, LoCoMo's or LongMemEval's.
+
+    The messages are stored as a client would store them, one user for each case, and every question that has evidence
+    is asked for 20 memories. Without --data or --database it happens in a temporary folder; in a given database the
+    rows are erased afterwards. With --json each file gives one JSON document on a line of its own.
+    """
+    from memorist.benchmarks.datasets import read_benchmark, with_fewer_questions
+    from memorist.benchmarks.quality import measure_recall
+
+    if limit is not None and limit < 1:
+        raise InvalidField("--limit must be at least 1.", field="limit")
+    benchmarks = [read_benchmark(Path(file)) for file in files]
+    results = []
+    for benchmark in benchmarks:
+        if limit is not None:
+            benchmark = with_fewer_questions(benchmark, limit)
+        with scratch(flags) as place, progress_bar() as report:
+            result = measure_recall(
+                place.core, place.tenant, place.prefix, benchmark,
+                rerank=not no_rerank, by_category=by_category, report=report,
+            )  # fmt: skip
+        results.append(result)
+        if flags.as_json:
+            print_json(result)
+    if not flags.as_json:
+        _print_quality(results)
+
+
+def _print_quality(results: list[dict[str, Any]]) -> None:
+    rows = []
+    for result in results:
+        rows.append([result["name"], *_row(result)])
+        rows += [[f"  {name}", *_row(found)] for name, found in result.get("categories", {}).items()]
+    print_table(["file", "questions", *_QUALITY], rows, whole=["file"])
+    for result in results:
+        note(
+            f"{result['name']}: {result['ingest_per_s']} memories a second stored and indexed; a recall takes "
+            f"{result['recall_ms_p50']} ms (median), {result['recall_ms_p95']} ms (95th percentile). "
+            f"Embedder: {result['embedder'] or 'none'}; reranker: {result['reranker'] or 'none'}."
+        )
+
+
+def _row(found: Mapping[str, Any]) -> list[str]:
+    return [str(found["questions"]), *(f"{found[name]:.3f}" for name in _QUALITY)]
+
+
+@with_flags(*PLACE, *REFUSED_KEY)
+def speed(
+    flags: Flags,
+    memories: Annotated[int, typer.Option(metavar="N", help="How many memories there are.")] = 10_000,
+    users: Annotated[int, typer.Option(metavar="N", help="How many users they are spread over.")] = 1,
+    questions: Annotated[int, typer.Option(metavar="N", help="How often each thing is timed.")] = 40,
+) -> None:
+    """Measure how fast recall and ingestion are, with so many invented memories, and what they take of memory and disk.
+
+    The first memories, up to 2,000, are really stored and embedded; the others get vectors made from theirs with
+    noise, since embedding is what takes the time (`synthetic_vectors`). Recall is timed for some users at random.
+    `floor_ms` is what cannot be saved: embedding the question, comparing all vectors and looking its words up.
+    Without --data or --database it happens in a temporary folder; in a given database the rows are erased afterwards.
+    """
+    from memorist.benchmarks.speed import measure_speed
+
+    for name, value in (("memories", memories), ("users", users), ("questions", questions)):
+        if value < 1:
+            raise InvalidField(f"--{name} must be at least 1.", field=name)
+    if users > memories:
+        raise InvalidField("--users must not be more than --memories.", field="users")
+    with scratch(flags) as place, progress_bar() as report:
+        result = measure_speed(
+            place.core, place.settings, place.tenant, place.prefix,
+            memories=memories, users=users, questions=questions, report=report,
+        )  # fmt: skip
+    if flags.as_json:
+        print_json(result)
+    else:
+        rows = [[name, _number(value)] for name, value in result.items()]
+        print_table(["measured", "value"], rows, whole=["measured"])
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+app = new_group()
+register(app, "recall", recall)
+register(app, "speed", speed)

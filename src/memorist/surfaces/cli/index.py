@@ -1,0 +1,110 @@
+"""`memorist index status` and `rebuild`."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memorist.core import access
+from memorist.errors import Invalid
+from memorist.surfaces.cli.door import Door, opened, operator_settings
+from memorist.surfaces.cli.flags import CREDENTIAL, PLACE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.progress import progress_bar
+from memorist.surfaces.cli.terminal import note, print_json, print_table
+
+if TYPE_CHECKING:  # Completing a command line loads this file, and must not pay for numpy.
+    from memorist.core.indexing import Progress
+
+AllTenants = Annotated[bool, typer.Option("--all", help="Every tenant of the database (operator only).")]
+
+
+@with_flags(*PLACE, *CREDENTIAL)
+def status(flags: Flags, all_: AllTenants = False) -> None:
+    """Show how many memories have their vectors, and how many wait for them and are found by keyword only."""
+    with opened(flags) as door:
+        found = {tenant: door.core.indexer.progress(tenant) for tenant in _tenants(door, flags, all_)}
+    records = [_described(tenant, progress) for tenant, progress in found.items()]
+    if flags.as_json:
+        print_json({"items": records} if all_ else records[0])
+        return
+    rows = [
+        [record["tenant"], record["model"] or "none", str(record["total"]), str(record["waiting"]), _percent(record)]
+        for record in records
+    ]
+    print_table(["tenant", "model", "memories", "waiting", "indexed"], rows, whole=["tenant"])
+    if any(record["waiting"] for record in records):
+        note("What waits is found by keyword. A running server sees to it, or `memorist index rebuild --resume`.")
+    if any(record["model"] is None for record in records):
+        note("Meaning search is off: set MEMORIST_EMBEDDER=local, or MEMORIST_EMBEDDER_URL.")
+
+
+@with_flags(*PLACE, *CREDENTIAL)
+def rebuild(
+    flags: Flags,
+    all_: AllTenants = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep the vectors that are there, and make those that are missing.")
+    ] = False,
+) -> None:
+    """Make every vector anew, while recall goes on: by keyword, and by meaning as far as the vectors are there again.
+
+    It can be stopped with Ctrl-C: what was made stays, and --resume, or a running server, goes on from there.
+    """
+    with opened(flags) as door:
+        tenants = _tenants(door, flags, all_)
+        if door.core.embedder is None:
+            raise Invalid(
+                "There is no embedder to make vectors with: set MEMORIST_EMBEDDER=local, or MEMORIST_EMBEDDER_URL."
+            )
+        for tenant in tenants:
+            _rebuild(door, tenant, resume=resume)
+        records = [_described(tenant, door.core.indexer.progress(tenant)) for tenant in tenants]
+    if flags.as_json:
+        print_json({"items": records} if all_ else records[0])
+        return
+    for record in records:
+        note(f"{record['tenant']}: {record['total'] - record['waiting']} of {record['total']} memories are indexed.")
+
+
+def _rebuild(door: Door, tenant: str, *, resume: bool) -> None:
+    steps = door.core.indexer.finish(tenant) if resume else door.core.indexer.rebuild(tenant)
+    try:
+        with progress_bar() as report:
+            for progress in steps:
+                report(f"Indexing {tenant}", progress.done, progress.total)
+    except KeyboardInterrupt:
+        left = door.core.indexer.progress(tenant).waiting
+        note(f"Stopped: {left} memories of {tenant} still wait. `memorist index rebuild --resume` goes on.")
+        raise
+
+
+def _tenants(door: Door, flags: Flags, all_: bool) -> list[str]:
+    """Those to look at, which takes an admin; all of them take the operator. Raises Forbidden or Invalid."""
+    if not all_:
+        holder = door.holder()
+        access.require(holder, access.Action.ADMINISTER)
+        return [holder.tenant]
+    if flags.tenant is not None:
+        raise Invalid("Name one tenant with --tenant, or ask for all of them; not both.", field="tenant")
+    operator_settings(flags)
+    return [tenant.id for tenant in door.core.identity.list_tenants()]
+
+
+def _described(tenant: str, progress: "Progress") -> dict[str, Any]:
+    # Rounded down: 100 stands for all of them.
+    percent = 100.0 if progress.waiting == 0 else int(1000 * progress.done / progress.total) / 10
+    return {
+        "tenant": tenant,
+        "model": progress.model,
+        "total": progress.total,
+        "waiting": progress.waiting,
+        "percent": percent,
+    }
+
+
+def _percent(record: dict[str, Any]) -> str:
+    return f"{record['percent']:g}%" if record["model"] else "–"
+
+
+app = new_group()
+register(app, "status", status)
+register(app, "rebuild", rebuild)

@@ -1,0 +1,218 @@
+"""`memorist ingest`."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from memorist.core import validation
+from memorist.core.core import Core
+from memorist.core.ingestion import Message
+from memorist.documents import media_type_of
+from memorist.errors import Invalid, InvalidField
+from memorist.model import Principal
+from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.failures import exit_code_of
+from memorist.surfaces.cli.files import Format, Found, Skipped, find_files, format_of, in_batches, read_conversations
+from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
+from memorist.surfaces.cli.terminal import note, print_json
+
+# One transaction each: large enough to be fast, small enough to be held in memory twice.
+_MESSAGES_AT_ONCE = 200
+_CHARACTERS_AT_ONCE = 1_000_000
+# The most bytes that the longest document can take in UTF-8.
+_LARGEST_DOCUMENT = 4 * validation.MAX_DOCUMENT
+_SHOWN = 5
+
+
+@dataclass(slots=True)
+class _Summary:
+    """What was done, file by file."""
+
+    files: int = 0
+    documents: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+    messages: int = 0
+    already_there: int = 0
+    skipped: list[dict[str, str]] = field(default_factory=list)
+    failed: list[dict[str, str]] = field(default_factory=list)
+    waiting: int = 0
+
+
+@with_flags(*PLACE, *IDENTITY)
+def ingest(
+    flags: Flags,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, and folders with everything below.")],
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Session of the messages. Default: the name of the file.")
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="What the files hold.")] = Format.AUTO,
+    title: Annotated[
+        str | None, typer.Option(metavar="LINE", help="Title of the document. Default: the name of the file.")
+    ] = None,
+    shared: Annotated[
+        bool | None,
+        typer.Option("--shared/--own", help="Documents for the whole tenant, or your own. Default: as you may."),
+    ] = None,
+    no_wait: NoWait = False,
+) -> None:
+    """Store files: documents (text, Markdown, HTML, PDF) in chunks, and conversations (JSON, JSON lines) as messages.
+
+    A conversation is a list or lines of messages with `role` and `content`, and optionally `name` and `event_time`, or
+    an object that has them in `messages`. Ingesting a document again replaces it; ingesting the same conversation again
+    within 24 hours adds nothing. A file that cannot be read is told, and the others go on; the exit code is then 2.
+    """
+    if session is not None:
+        validation.identifier("session", session)
+    summary = _Summary()
+    found = list(_found(paths, summary))
+    if title is not None and len(found) != 1:
+        raise InvalidField(f"--title is for one document, and there are {len(found)} files.", field="title")
+    with opened(flags) as door:
+        principal = door.caller()
+        door.make_tenant(principal)
+        step = _Ingesting(door.core, principal, summary, session, title, shared)
+        try:
+            with _bytes_of(found) as moved:
+                for number, one in enumerate(found):
+                    step.take(one, format_, partial(moved, number))
+                    moved(number, one.size)
+        except BaseException:
+            _note(summary)
+            raise
+        summary.waiting = (
+            door.core.indexer.progress(principal.tenant).waiting
+            if no_wait
+            else wait_for_vectors(door.core, principal.tenant)
+        )
+    if flags.as_json:
+        print_json(asdict(summary))
+    else:
+        _note(summary)
+    if summary.failed:
+        raise typer.Exit(exit_code_of(Invalid()))
+
+
+def _found(paths: list[str], summary: _Summary) -> Iterator[Found]:
+    for one in find_files(paths):
+        if isinstance(one, Skipped):
+            summary.skipped.append(asdict(one))
+        else:
+            yield one
+
+
+@dataclass(frozen=True, slots=True)
+class _Ingesting:
+    """Takes one file after the other, and writes down what came of it."""
+
+    core: Core
+    principal: Principal
+    summary: _Summary
+    session: str | None
+    title: str | None
+    shared: bool | None
+
+    def take(self, found: Found, format_: Format, moved: Callable[[int], None]) -> None:
+        """Store a file, telling how many bytes of it are done. What cannot be understood is written down as failed."""
+        try:
+            if format_ is Format.AUTO:
+                format_ = format_of(found)
+            if format_ is Format.MESSAGES:
+                self._take_messages(found, moved)
+            else:
+                self._take_document(found)
+            self.summary.files += 1
+        except Invalid as error:
+            self._fail(found, error.message)
+        except OSError as error:
+            self._fail(found, f"It cannot be read: {error.strerror}.")
+
+    def _fail(self, found: Found, message: str) -> None:
+        self.summary.failed.append({"path": str(found.path), "message": message})
+
+    def _take_document(self, found: Found) -> None:
+        if found.size > _LARGEST_DOCUMENT:
+            raise Invalid(f"It is larger than {_LARGEST_DOCUMENT >> 20} MB. Split it.", field="path")
+        stored = self.core.ingestion.add_document(
+            self.principal,
+            title=self.title or found.name,
+            content=found.path.read_bytes(),
+            media_type=media_type_of(found.name) or "text/plain",
+            shared=self.shared,
+        )
+        self.summary.documents += stored.changed
+        self.summary.unchanged += not stored.changed
+        self.summary.chunks += stored.document.chunks if stored.changed else 0
+
+    def _take_messages(self, found: Found, moved: Callable[[int], None]) -> None:
+        with found.path.open("rb") as source:
+            for conversation in read_conversations(found, source):
+                session = self.session or found.session
+                if conversation.number is not None and self.session is None:
+                    session = f"{session}-{conversation.number}"[-validation.MAX_IDENTIFIER :]
+                stored = 0
+                for batch in in_batches(conversation.messages, _MESSAGES_AT_ONCE, _CHARACTERS_AT_ONCE):
+                    self._store(session, stored, batch)
+                    stored += len(batch)
+                    moved(source.tell())
+
+    def _store(self, session: str, first: int, batch: list[Message]) -> None:
+        try:
+            results = self.core.ingestion.add_messages(
+                self.principal, session, batch, idempotency_key=_batch_key(session, first, batch)
+            )
+        except InvalidField as error:
+            counted = f"After {first} messages: " if first else ""
+            raise InvalidField(counted + error.message, field=error.field) from error
+        self.summary.messages += sum(not result.replayed for result in results)
+        self.summary.already_there += sum(result.replayed for result in results)
+
+
+def _batch_key(session: str, first: int, batch: list[Message]) -> str:
+    """The same for the same messages at the same place of a session, so that repeating them adds nothing."""
+    parts = [session, first, [asdict(message) for message in batch]]
+    return f"ingest-{hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()}"
+
+
+@contextmanager
+def _bytes_of(found: list[Found]) -> Iterator[Callable[[int, int], None]]:
+    """A bar over the bytes of all files, moved by the number of a file and how much of it is done."""
+    starts = [0]
+    for one in found:
+        starts.append(starts[-1] + one.size)
+    with progress_bar(in_bytes=True) as report:
+        yield lambda number, done: report("Storing", starts[number] + done, starts[-1])
+
+
+def _note(summary: _Summary) -> None:
+    parts = [
+        f"{_count(summary.documents, 'document')} in {_count(summary.chunks, 'chunk')}" if summary.documents else "",
+        f"{_count(summary.unchanged, 'document')} unchanged" if summary.unchanged else "",
+        _count(summary.messages, "message") if summary.messages else "",
+        f"{_count(summary.already_there, 'message')} already there" if summary.already_there else "",
+    ]
+    told = ", ".join(filter(None, parts)) or "Nothing new"
+    note(f"{told} from {_count(summary.files, 'file')}.")
+    if summary.waiting:
+        note(f"{_count(summary.waiting, 'memory')} without vectors yet, found by keyword meanwhile.")
+    reasons: dict[str, list[str]] = {}
+    for skipped in summary.skipped:
+        reasons.setdefault(skipped["reason"], []).append(skipped["path"])
+    for reason, paths in reasons.items():
+        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        note(f"Skipped, {reason}: {', '.join(paths[:_SHOWN])}{more}")
+    for failed in summary.failed:
+        note(f"error: {failed['path']}: {failed['message']}")
+
+
+def _count(number: int, noun: str) -> str:
+    return (
+        f"{number} {noun}" if number == 1 else f"{number} {noun.removesuffix('y')}{'ies' if noun[-1] == 'y' else 's'}"
+    )

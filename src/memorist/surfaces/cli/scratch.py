@@ -1,0 +1,83 @@
+"""A store to try things in, of which nothing stays: a temporary folder, or a tenant of its own in a given database."""
+
+import secrets
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from memorist.bootstrap import open_core
+from memorist.core.core import Core
+from memorist.model import Principal, Role
+from memorist.ports import Clock
+from memorist.settings import Settings, load_settings
+from memorist.surfaces.cli.door import operator_settings
+from memorist.surfaces.cli.flags import Flags
+
+TENANT = "memorist-scratch"
+
+# As a shell reports a program that ended by SIGTERM.
+_TERMINATED = 143
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """An open core and the tenant to use. Users are named with the prefix, so that two runs never meet."""
+
+    core: Core
+    settings: Settings
+    tenant: str
+    prefix: str
+
+
+@contextmanager
+def scratch(flags: Flags, *, clock: Clock | None = None) -> Iterator[Scratch]:
+    """Without --data and --database everything is in a temporary folder, whatever database the settings name.
+
+    In a given database the rows are erased afterwards; what remains is the name of the tenant.
+    """
+    with _ended_in_order(), TemporaryDirectory(prefix="memorist-", ignore_cleanup_errors=True) as folder:
+        elsewhere = flags.data is None and flags.database is None
+        settings = _temporary_settings(folder) if elsewhere else operator_settings(flags)
+        core = open_core(settings, clock=clock)
+        prefix = f"scratch-{secrets.token_hex(4)}"
+        try:
+            core.identity.create_tenant(TENANT)
+            try:
+                yield Scratch(core, settings, TENANT, prefix)
+            finally:
+                if not elsewhere:
+                    _erase(core, prefix)
+        finally:
+            core.close()
+
+
+def _temporary_settings(folder: str) -> Settings:
+    return load_settings({"data": folder, "database": "", "api_key": ""}).settings
+
+
+def _erase(core: Core, prefix: str) -> None:
+    for user in core.store.read(TENANT, lambda tx: tx.index_users()):
+        if user is not None and user.startswith(prefix):
+            core.memories.reset(Principal(TENANT, Role.ADMIN, user))
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let a SIGTERM unwind the block, as Ctrl-C does, so that what is temporary goes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        sys.exit(_TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,296 @@
+"""The agent tools API: the tools themselves, and what an agent saw: messages, tool outputs and documents."""
+
+import base64
+import binascii
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Body, Query, Request
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+from starlette.responses import Response
+
+from memorist import tools
+from memorist.core import access, validation
+from memorist.core.ingestion import Message
+from memorist.errors import InvalidField
+from memorist.model import Document, Owner, Principal
+from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.problems import speaking
+from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
+from memorist.times import to_iso
+from memorist.tools import Moment
+
+router = APIRouter(prefix="/v1", tags=["agent tools"])
+
+# What the core calls it, and what this API does.
+_WORDS = {"session": "session_id"}
+
+# Ids of sessions and documents are the caller's own words, and may hold slashes: their paths say `:path`.
+
+# What OpenAI and Anthropic call a part that is plain text.
+_TEXT_PARTS = ("text", "input_text", "output_text")
+
+
+def _joined_text(content: object) -> object:
+    """The text of a content that comes in parts; anything else as it is."""
+    if not isinstance(content, list):
+        return content
+    texts = []
+    for place, part in enumerate(content):
+        kind = part.get("type") if isinstance(part, dict) else None
+        text = part.get("text") if isinstance(part, dict) else None
+        if kind not in _TEXT_PARTS or not isinstance(text, str):
+            raise PydanticCustomError(
+                "content_part", "Part {place} is not text. Only parts of type text are stored", {"place": place}
+            )
+        texts.append(text)
+    return "\n".join(texts)
+
+
+Text = Annotated[
+    str,
+    BeforeValidator(_joined_text),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["type", "text"],
+                        "properties": {"type": {"enum": list(_TEXT_PARTS)}, "text": {"type": "string"}},
+                    },
+                },
+            ]
+        }
+    ),
+]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class NewMessage(_Body):
+    role: str = Field(description="Who speaks: `user`, `assistant`, `system`, `tool` or any other word.")
+    content: Text = Field(description="What was said. Parts are joined with line breaks.")
+    name: str | None = Field(None, description="The speaker's name, where the role does not tell.")
+    event_time: Moment | None = Field(None, description="When it was said. Absent: now.")
+    meta: dict[str, Any] | None = Field(None, description="Anything else to keep with it.")
+
+
+class NewMessages(_Body):
+    messages: list[NewMessage] = Field(
+        min_length=1, max_length=validation.MAX_BATCH, description="In the order in which they were said."
+    )
+
+
+class StoredMessages(BaseModel):
+    ids: list[str]
+    session_id: str
+    count: int
+
+
+class NewToolOutput(_Body):
+    tool_call_id: str = Field(description="The id of the call, as the model gave it.")
+    tool_name: str
+    content: Text = Field(description="What the tool returned.")
+    event_time: Moment | None = Field(None, description="When it returned. Absent: now.")
+
+
+class StoredToolOutput(BaseModel):
+    id: str
+    tool_output_key: str
+    preview: str
+    truncated: bool
+
+
+class NewDocument(_Body):
+    title: str = Field(description="One line. Without `document_id` it names the document that is replaced.")
+    content: str | None = Field(None, description="The text. Either this or `content_base64`.")
+    content_base64: str | None = Field(None, description="The bytes of the file, for a PDF.")
+    media_type: str = Field(
+        "text/plain", description="`text/plain`, `text/markdown`, `text/html` or `application/pdf`."
+    )
+    document_id: str | None = Field(
+        None, description="Your own name for it; a document of that name is replaced. Absent: one is made."
+    )
+    shared: bool | None = Field(
+        None,
+        description="true: for everybody in the tenant, which takes an admin key. Absent: with an admin key, true.",
+    )
+
+
+class DocumentRow(BaseModel):
+    document_id: str
+    title: str
+    media_type: str
+    chunks: int
+    shared: bool
+    created_at: str
+    updated_at: str
+
+
+class StoredDocument(DocumentRow):
+    was_new: bool
+    changed: bool
+
+
+class WholeDocument(DocumentRow):
+    content: str
+
+
+class DocumentList(BaseModel):
+    data: list[DocumentRow]
+    next_cursor: str | None
+    has_more: bool
+
+
+class ToolList(BaseModel):
+    tools: list[dict[str, Any]]
+
+
+@router.get("/tools", response_model=ToolList, summary="The tools, as a model takes them")
+def list_tools(
+    request: Request,
+    format: Annotated[tools.Format, Query(description="Whose shape the schemas have.")] = "openai",
+) -> Response:
+    """`tools` goes into a request to the model as it is."""
+    _caller(request)
+    return Json({"tools": tools.schemas(format)})
+
+
+@router.post("/tools/{name}", summary="Run a tool")
+def run_tool(
+    request: Request,
+    name: str,
+    arguments: Annotated[dict[str, Any], Body(description="The arguments of the tool, as the model gave them.")],
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Answers with the tool's result, as the model is to read it."""
+    principal = _caller(request)
+    if idempotency_key is not None and tools.get(name).writes:
+        arguments = {"idempotency_key": idempotency_key, **arguments}
+    outcome = tools.run(core_of(request), principal, name, arguments)
+    return Json(outcome.result, 200, replay_headers(outcome.replayed))
+
+
+@router.post(
+    "/sessions/{session_id:path}/messages", status_code=201, response_model=StoredMessages, summary="Store messages"
+)
+def add_messages(
+    request: Request, session_id: str, new: NewMessages, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """1 to 1,000 messages of a conversation, in their order, all or none. Each is a memory of its own."""
+    messages = [Message(**dict(message)) for message in new.messages]
+    with speaking(_WORDS):
+        stored = core_of(request).ingestion.add_messages(
+            _caller(request, session_id), session_id, messages, idempotency_key=idempotency_key
+        )
+    ids = [one.memory.id for one in stored]
+    answer = {"ids": ids, "session_id": session_id, "count": len(ids)}
+    return Json(answer, 201, replay_headers(stored[0].replayed))
+
+
+@router.post(
+    "/sessions/{session_id:path}/tool-outputs",
+    status_code=201,
+    response_model=StoredToolOutput,
+    summary="Store what a tool returned",
+)
+def add_tool_output(
+    request: Request, session_id: str, new: NewToolOutput, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Kept whole; recall searches and shows the preview. Show that to the model where `truncated` is true, with the
+    key: `read_tool_output` brings back the rest.
+    """
+    with speaking(_WORDS):
+        stored = core_of(request).ingestion.add_tool_output(
+            _caller(request, session_id), session_id, **dict(new), idempotency_key=idempotency_key
+        )
+    answer = {
+        "id": stored.memory.id,
+        "tool_output_key": stored.key,
+        "preview": stored.preview,
+        "truncated": stored.truncated,
+    }
+    return Json(answer, 201, replay_headers(stored.replayed))
+
+
+@router.post("/documents", status_code=201, response_model=StoredDocument, summary="Store a document")
+def add_document(request: Request, new: NewDocument) -> Response:
+    """In place of the one with its `document_id` or, without an id, its title. Cut into chunks, which recall finds.
+
+    `was_new` and `changed` tell what happened; sending the same document again changes nothing. The body, and so the
+    document, is at most `body_limit` bytes.
+    """
+    content = _content(new)
+    with speaking({} if new.content_base64 is None else {"content": "content_base64"}):
+        stored = core_of(request).ingestion.add_document(
+            _caller(request),
+            title=new.title,
+            content=content,
+            media_type=new.media_type,
+            document_id=new.document_id,
+            shared=new.shared,
+        )
+    answer = {**_row(stored.document), "was_new": stored.was_new, "changed": stored.changed}
+    return Json(answer, 201, {"Location": f"{router.prefix}/documents/{quote(stored.document.id)}"})
+
+
+@router.get("/documents", response_model=DocumentList, summary="List documents")
+def list_documents(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=validation.MAX_DOCUMENT_PAGE, description="How many rows a page has.")] = 20,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+) -> Response:
+    """Yours and those that are shared, by their ids, without their text."""
+    page = core_of(request).ingestion.list_documents(_caller(request), limit=limit, cursor=cursor)
+    rows = [_row(document) for document in page.items]
+    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+
+
+@router.get("/documents/{document_id:path}", response_model=WholeDocument, summary="Read a document")
+def read_document(request: Request, document_id: str) -> Response:
+    """With the text that its chunks were cut from."""
+    document = core_of(request).ingestion.get_document(_caller(request), document_id)
+    return Json({**_row(document), "content": document.content})
+
+
+@router.delete("/documents/{document_id:path}", status_code=204, summary="Delete a document")
+def delete_document(request: Request, document_id: str) -> Response:
+    """Gone with all of its chunks, from every recall, at once."""
+    core_of(request).ingestion.forget_document(_caller(request), document_id)
+    return Response(status_code=204)
+
+
+def _content(new: NewDocument) -> str | bytes:
+    if (new.content is None) == (new.content_base64 is None):
+        raise InvalidField("content or content_base64 is needed, and not both.", field="content")
+    if new.content_base64 is None:
+        assert new.content is not None
+        return new.content
+    try:
+        return base64.b64decode("".join(new.content_base64.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidField("content_base64 is not Base64.", field="content_base64") from error
+
+
+def _row(document: Document) -> dict[str, Any]:
+    return {
+        "document_id": document.id,
+        "title": document.title,
+        "media_type": document.media_type,
+        "chunks": document.chunks,
+        "shared": document.owner == Owner(),
+        "created_at": to_iso(document.created_at),
+        "updated_at": to_iso(document.updated_at),
+    }
+
+
+def _caller(request: Request, session: str | None = None) -> Principal:
+    principal = caller(request, source="agent_tools")
+    return principal if session is None else access.acting(principal, session=session)

@@ -1,0 +1,99 @@
+"""From text to the terms that keyword search compares: folded, cut into words, endings and question words aside. Pure.
+
+Scripts without spaces (Chinese, Japanese, Thai and their kin), and Korean with its endings, become overlapping pairs of
+characters. Both databases index what is made here, so that they find the same.
+"""
+
+import re
+import unicodedata
+from array import array
+from collections import Counter
+from functools import lru_cache
+from zlib import crc32
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0002fa1f"
+)
+# Vowel signs of Indian scripts are no letters to `\w`, but parts of their words.
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[\u0900-\u0dff])+")
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+# Accents of Latin, Greek and Cyrillic letters, points of Hebrew and Arabic: written by some and left out by others.
+_ACCENTS = dict.fromkeys((*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x660)), "")
+# Letters that Unicode does not take apart, but that people write without their stroke or dot.
+_ACCENTS |= str.maketrans({"ı": "i", "đ": "d", "ł": "l", "ø": "o", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe"})
+
+_MAX_TERM = 64
+_COUNT_BITS = 0xF
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text, in their order, repeated as often as they occur."""
+    if text.isascii():
+        return [_stem(word) for word in _ASCII_TOKEN.findall(text.lower())]
+    found: list[str] = []
+    for token in _TOKEN.findall(_fold(text)):
+        if _IS_UNSPACED.match(token):
+            found += _pairs(token)
+        else:
+            found.append(_stem(token))
+    return found
+
+
+def question_terms(question: str) -> list[str]:
+    """The distinct terms to look for: without the words that every question has, unless it has no others."""
+    wanted = dict.fromkeys(terms(question))
+    return [term for term in wanted if term not in _QUESTION_WORDS] or list(wanted)
+
+
+def pack(text: str) -> bytes:
+    """A text's terms as the index stores them: 32 bits each, 28 of a hash and 4 of how often it occurs."""
+    counts = Counter(map(hash_of, terms(text)))
+    return array("I", [term | min(count, _COUNT_BITS) for term, count in counts.items()]).tobytes()
+
+
+# Called for every word that is written, and most words come again.
+@lru_cache(maxsize=65_536)
+def hash_of(term: str) -> int:
+    return crc32(term.encode("utf-8", "surrogatepass")) & ~_COUNT_BITS
+
+
+def _fold(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text).casefold().translate(_ACCENTS)
+    return unicodedata.normalize("NFC", decomposed).replace("’", "'")
+
+
+def _pairs(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[place : place + 2] for place in range(len(run) - 1)]
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    """An English word without the endings that a question and its answer differ by: hiking, hikes, hiked -> hik."""
+    word = word.partition("'")[0][:_MAX_TERM]
+    if len(word) < 4 or not word.isascii() or not word.isalpha():
+        return word
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) > 2 and _VOWEL.search(rest):
+            word = rest[:-1] if rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
+            break
+    if len(word) > 3 and word.endswith("e"):
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) > 3 and word.endswith("y") else word
+
+
+_VOWEL = re.compile("[aeiouy]")
+
+_QUESTION_WORDS = frozenset(
+    terms(
+        "a an and any are as at be been by can could did do does for from had has have how i in is it its me my of on"
+        " or our please should tell that the their them they this to was we were what when where which who whom whose"
+        " why will with would you your"
+    )
+)

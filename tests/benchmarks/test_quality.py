@@ -1,0 +1,57 @@
+"""A benchmark is stored through the public path and asked as each case's user, on both databases."""
+
+from pathlib import Path
+
+import pytest
+
+from memorist.benchmarks.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, read_benchmark
+from memorist.benchmarks.quality import measure_recall
+from memorist.core import validation
+from memorist.core.core import Core
+
+KEYS = {
+    "name", "recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr",
+    "questions", "ingest_per_s", "recall_ms_p50", "recall_ms_p95", "embedder", "reranker",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["normalized", "locomo10", "longmemeval_s"])
+def test_each_format_is_measured(core: Core, tenant: str, files: dict[str, Path], name: str) -> None:
+    told: list[str] = []
+    result = measure_recall(
+        core, tenant, "run", read_benchmark(files[name]),
+        rerank=False, by_category=False, report=lambda doing, *_: told.append(doing),
+    )  # fmt: skip
+    assert set(result) == KEYS
+    assert result["recall@20"] == result["any@20"] == 1.0
+    assert result["mrr"] > 0.7
+    assert result["questions"] == {"normalized": 4, "locomo10": 2, "longmemeval_s": 1}[name]
+    assert result["ingest_per_s"] > 0
+    assert result["recall_ms_p50"] <= result["recall_ms_p95"]
+    assert set(told) == {"Storing", "Indexing", "Asking"}
+
+
+def test_categories_are_measured_apart(core: Core, tenant: str, files: dict[str, Path]) -> None:
+    result = measure_recall(
+        core, tenant, "run", read_benchmark(files["normalized"]),
+        rerank=False, by_category=True, report=lambda *_: None,
+    )  # fmt: skip
+    assert {name: found["questions"] for name, found in result["categories"].items()} == {
+        "place": 2,
+        "work": 1,
+        "time": 1,
+    }
+
+
+def test_a_message_longer_than_a_memory_is_found_as_one(core: Core, tenant: str) -> None:
+    long = "word " * (validation.MAX_CONTENT // 5 + 100) + " zebra"
+    messages = [
+        BenchmarkMessage("long", "s", long, "user", None, None),
+        BenchmarkMessage("short", "s", "zebra", "user", None, None),
+        BenchmarkMessage("silent", "s", " ", "user", None, None),
+    ]
+    case = Case("c", messages, [BenchmarkQuestion("q", "word zebra", "all", frozenset({"long", "short"}))])
+    result = measure_recall(
+        core, tenant, "run", Benchmark("b", [case]), rerank=False, by_category=False, report=lambda *_: None
+    )
+    assert result["recall@5"] == 1.0

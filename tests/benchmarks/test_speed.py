@@ -1,0 +1,68 @@
+"""Speed is measured on really stored memories, with every figure, on both databases."""
+
+import pytest
+
+from memorist.benchmarks import speed
+from memorist.benchmarks.speed import measure_speed
+from memorist.core.core import Core
+from memorist.model import OwnerFilter, Principal, Question, Role
+from memorist.settings import Settings
+
+FIGURES = {
+    "memories", "users", "questions", "embedder", "reranker", "synthetic_vectors", "embed_ms_p50", "floor_ms",
+    "recall_ms_p50", "recall_ms_p95", "rerank_ms_p50", "rerank_ms_p95", "first_recall_ms_p50", "ingest_per_s",
+    "embed_per_s", "rss_mb", "disk_bytes_per_memory", "cold_recall_s",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def keywords_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the fresh process that is started."""
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "off")
+    monkeypatch.setenv("MEMORIST_RERANKER", "off")
+
+
+def test_every_figure_without_models(
+    core: Core, settings: Settings, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speed, "SAMPLE", 100)
+    result = measure_speed(core, settings, tenant, "run", memories=530, users=7, questions=4, report=lambda *_: None)
+    assert set(result) == FIGURES
+    assert (result["memories"], result["users"]) == (530, 7)
+    assert result["embed_ms_p50"] is result["rerank_ms_p50"] is result["embed_per_s"] is None
+    assert result["synthetic_vectors"] is False
+    for name in ("floor_ms", "recall_ms_p50", "ingest_per_s", "rss_mb", "cold_recall_s"):
+        assert result[name] > 0, name
+    everything = OwnerFilter(any_user=True, any_agent=True)
+    stored = core.store.read(tenant, lambda tx: tx.scan_memories(everything, "", 1000))
+    assert len(stored) == 530
+    assert len({memory.user for memory in stored}) == 7
+    assert core.store.check()[f"tenant {tenant}"] == "ok"
+
+
+def test_everybody_has_a_session_where_there_are_hardly_more_memories_than_users() -> None:
+    sessions = list(speed._sessions(11, 5))
+    assert [len(turns) for _, turns in sessions] == [2, 2, 2, 2, 2, 1]
+
+
+@pytest.mark.timeout(300)
+def test_synthetic_vectors_are_found_like_real_ones(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from memorist.bootstrap import open_core
+
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "local")
+    monkeypatch.setattr(speed, "SAMPLE", 40)
+    settings = Settings(database=sqlite_url, reranker="off")
+    core = open_core(settings)
+    try:
+        core.identity.create_tenant("t")
+        result = measure_speed(core, settings, "t", "run", memories=240, users=2, questions=2, report=lambda *_: None)
+        assert result["synthetic_vectors"] is True
+        assert result["embed_ms_p50"] > 0
+        assert result["embed_per_s"] > 0
+        assert core.indexer.progress("t").waiting == 0
+        recalled = core.recall.recall(Principal("t", Role.USER, "run-0"), Question("the kettle", explain=True))
+        assert not recalled.degraded
+        assert recalled.hits[0].explanation is not None
+        assert recalled.hits[0].explanation["vector"]["cosine"] is not None
+    finally:
+        core.close()

@@ -1,0 +1,77 @@
+"""`memorist bench`: one JSON document a file, in a store of which nothing stays."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memorist.benchmarks import speed
+from tests.benchmarks.conftest import files
+from tests.benchmarks.test_quality import KEYS
+from tests.benchmarks.test_speed import FIGURES
+from tests.cli.conftest import Cli
+
+__all__ = ["files"]
+
+
+def test_recall_prints_one_document_for_each_file(cli: Cli, files: dict[str, Path], data: Path) -> None:
+    result = cli.ok("bench", "recall", *map(str, files.values()), "--no-rerank", "--json")
+    printed = [json.loads(line) for line in result.out.splitlines()]
+    assert [one["name"] for one in printed] == ["tiny", "locomo10", "longmemeval_s"]
+    assert all(set(one) == KEYS for one in printed)
+    assert [one["questions"] for one in printed] == [4, 2, 1]
+    assert printed[0]["recall@20"] == 1.0
+    assert (printed[0]["embedder"], printed[0]["reranker"]) == (None, None)
+    assert not data.exists()
+
+
+def test_recall_as_a_table_by_category_and_with_fewer_questions(cli: Cli, files: dict[str, Path]) -> None:
+    shown = cli.ok("bench", "recall", str(files["normalized"]), "--by-category")
+    assert "tiny" in shown.out
+    assert "place" in shown.out
+    assert "memories a second" in shown.err
+    printed = cli.json("bench", "recall", str(files["normalized"]), "--by-category", "--limit", "2")
+    assert printed["questions"] == 2
+    assert set(printed["categories"]) == {"place"}
+    assert cli("bench", "recall", str(files["normalized"]), "--limit", "0").code == 2
+
+
+def test_a_file_that_is_no_benchmark_is_refused_before_anything_is_measured(cli: Cli, files: dict[str, Path]) -> None:
+    other = files["normalized"].with_name("other.json")
+    other.write_text("{}")
+    result = cli("bench", "recall", str(files["normalized"]), str(other))
+    assert (result.code, result.out) == (2, "")
+    assert "no benchmark" in result.err
+
+
+def test_in_a_given_database_the_rows_are_erased_afterwards(
+    cli: Cli, files: dict[str, Path], new_database_url: str
+) -> None:
+    cli.ok("remember", "mine", "--database", new_database_url)
+    found = cli.json("bench", "recall", str(files["normalized"]), "--database", new_database_url)
+    assert found["recall@20"] == 1.0
+    status = cli.json("index", "status", "--all", "--database", new_database_url)["items"]
+    assert {one["tenant"]: one["total"] for one in status} == {"local": 1, "memorist-scratch": 0}
+    assert cli.json("db", "check", "--database", new_database_url)["ok"]
+    assert cli("bench", "recall", str(files["normalized"]), "--key", "x", "--database", new_database_url).code == 4
+
+
+@pytest.mark.usefixtures("models")
+def test_recall_with_models_names_them(cli: Cli, files: dict[str, Path]) -> None:
+    found = cli.json("bench", "recall", str(files["locomo10"]))
+    assert found["embedder"]
+    assert found["reranker"]
+    assert found["recall@5"] == 1.0
+
+
+def test_speed_prints_every_figure(cli: Cli, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    monkeypatch.setattr(speed, "SAMPLE", 40)
+    found = cli.json("bench", "speed", "--memories", "200", "--users", "3", "--questions", "2")
+    assert set(found) == FIGURES
+    assert "recall_ms_p50" in cli.ok("bench", "speed", "--memories", "60", "--questions", "2").out
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("options", [["--memories", "0"], ["--users", "0"], ["--memories", "5", "--users", "6"]])
+def test_speed_refuses_what_makes_no_sense(cli: Cli, options: list[str]) -> None:
+    assert cli("bench", "speed", *options).code == 2

@@ -1,0 +1,74 @@
+"""`memorist index`: how far the vectors are, and making them anew."""
+
+from pathlib import Path
+
+import pytest
+
+from memorist import Draft, Memorist
+from memorist.core.indexing import Indexer
+from tests.cli.conftest import Cli
+
+
+@pytest.fixture
+def filled(data: Path) -> None:
+    """40 memories, stored without an embedder."""
+    with Memorist.open(data) as memorist:
+        memorist.user("local").remember_all(Draft(f"note {number}") for number in range(40))
+
+
+@pytest.mark.usefixtures("filled")
+def test_status_without_an_embedder(cli: Cli) -> None:
+    assert cli.json("index", "status") == {
+        "tenant": "local", "model": None, "total": 40, "waiting": 0, "percent": 100.0,
+    }  # fmt: skip
+    assert "Meaning search is off" in cli.ok("index", "status").err
+    assert cli("index", "rebuild").code == 2
+
+
+@pytest.mark.usefixtures("filled", "models")
+def test_what_waits_is_counted_made_and_made_anew(cli: Cli) -> None:
+    before = cli.json("index", "status")
+    assert (before["total"], before["waiting"], before["percent"]) == (40, 40, 0.0)
+    assert before["model"]
+    shown = cli.ok("index", "status")
+    assert "0%" in shown.out
+    assert "index rebuild --resume" in shown.err
+    assert cli.json("index", "rebuild", "--resume")["waiting"] == 0
+    assert cli.json("index", "status")["percent"] == 100.0
+    assert "40 of 40" in cli.ok("index", "rebuild").err
+    assert cli.json("recall", "note 7")["degraded"] is False
+
+
+@pytest.mark.usefixtures("filled", "models")
+def test_an_interrupted_rebuild_keeps_what_was_made(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Indexer, "start", lambda *_: None)  # Nothing happens in the background.
+    whole = Indexer.finish
+
+    def interrupted(self: Indexer, tenant: str) -> object:
+        steps = whole(self, tenant)
+        yield next(steps)
+        yield next(steps)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Indexer, "finish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            cli("index", "rebuild")
+    waiting = cli.json("index", "status")["waiting"]
+    assert 0 < waiting < 40
+    assert cli.json("recall", "note 7")["total"] > 0
+    assert cli.json("index", "rebuild", "--resume")["waiting"] == 0
+
+
+@pytest.mark.usefixtures("filled")
+def test_all_tenants_are_for_the_operator(cli: Cli) -> None:
+    cli.ok("remember", "x", "--tenant", "other")
+    items = cli.json("index", "status", "--all")["items"]
+    assert {item["tenant"]: item["total"] for item in items} == {"local": 40, "other": 1}
+    assert cli("index", "status", "--all", "--tenant", "other").code == 2
+    assert cli.json("index", "status", "--tenant", "other")["total"] == 1
+    admin, user = cli.key("admin"), cli.key("user", "--user", "local")
+    assert cli.json("index", "status", "--key", admin)["tenant"] == "local"
+    assert cli("index", "status", "--all", "--key", admin).code == 4
+    assert cli("index", "status", "--key", user).code == 4
+    assert cli("index", "rebuild", "--key", user).code == 4

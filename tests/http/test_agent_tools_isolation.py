@@ -1,0 +1,132 @@
+"""No tool, session or document of anybody ever shows or changes what is another's: random calls against the oracle."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from memorist.model import Role, Scope
+from tests.http.conftest import Served
+from tests.http.test_isolation import World
+from tests.support.isolation import Owned, Who, assert_nothing_leaked, mark, who
+
+WRITES = ["say", "output", "fact_user", "fact_agent", "document", "overwrite"]
+READS = ["recall", "recall", "recall", "why_not", "read_output", "read_document", "list_documents", "delete_document"]
+CALLS = st.tuples(who(), st.sampled_from(WRITES + READS), st.integers(0, 50), st.sampled_from(Scope))
+
+
+@dataclass
+class ToolWorld(World):
+    outputs: dict[str, Owned] = field(default_factory=dict)
+    memories: dict[str, Owned] = field(default_factory=dict)
+    documents: dict[str, set[Owned]] = field(default_factory=dict)
+
+    def run(self, client: httpx2.Client, caller: Who, operation: str, number: int, scope: Scope) -> None:
+        target = self._target(operation, number)
+        owner = _owner(caller, operation)
+        text = f"{mark(self.tenants[caller.tenant], owner[1], owner[2])} likes tea {number}"
+        method, path, body = _request(operation, target, text, number, scope)
+        headers = {**self._headers(caller), "X-Memorist-Session": f"s{number % 3}"}
+        response = client.request(method, path, json=body, headers=headers)
+        assert response.status_code < 500, response.text
+        assert_nothing_leaked(caller, self.tenants, response.text)
+        if operation in WRITES and response.is_success:
+            assert caller.may_write(*owner), f"{caller} wrote a row of {owner}"
+            self._note(operation, response.json(), owner)
+        elif operation == "why_not" and target in self.memories:
+            # A question that the caller may not ask of this scope is refused before the memory is looked at.
+            assert not response.is_success or caller.may_see(*self.memories[target]), f"{caller} asked about {target}"
+        elif operation == "read_output" and target in self.outputs:
+            assert response.is_success == caller.may_see(*self.outputs[target]), f"{caller} reading {target}"
+        elif operation == "read_document" and target in self.documents:
+            seen = any(caller.may_see(*owner) for owner in self.documents[target])
+            assert response.is_success == seen, f"{caller} reading {target}"
+        elif operation == "delete_document" and response.is_success:
+            assert any(caller.may_write(*owner) for owner in self.documents.pop(target)), f"{caller} deleted {target}"
+
+    def _target(self, operation: str, number: int) -> str:
+        if operation in ("read_output", "why_not"):
+            known = list(self.outputs if operation == "read_output" else self.memories)
+            return known[number % len(known)] if known else "01a1ddf2-af5a-6d50-306b-8b1462161d4b"
+        known = list(self.documents)
+        return known[number % len(known)] if known and operation != "document" else f"d{len(known)}-{number}"
+
+    def _note(self, operation: str, answer: Any, owner: Owned) -> None:
+        if operation == "output":
+            self.outputs[answer["tool_output_key"]] = owner
+            self.memories[answer["id"]] = owner
+        elif operation in ("fact_user", "fact_agent"):
+            self.memories[answer["id"]] = owner
+        elif operation == "say":
+            self.memories[answer["ids"][0]] = owner
+        else:
+            self.documents.setdefault(answer["document_id"], set()).add(owner)
+
+
+def _owner(caller: Who, operation: str) -> Owned:
+    """Whose what is written will be."""
+    if operation == "fact_user":
+        return caller.tenant, caller.user or "", ""
+    if operation == "fact_agent" or (operation in ("document", "overwrite") and caller.role is Role.ADMIN):
+        return caller.tenant, "", (caller.agent or "") if operation == "fact_agent" else ""
+    return caller.tenant, caller.user or "", caller.agent or ""
+
+
+def _request(operation: str, target: str, text: str, number: int, scope: Scope) -> tuple[str, str, Any]:
+    session = f"/v1/sessions/s{number % 3}"
+    recall = {"query": "who likes tea", "scope": scope, "top_k": 20, "min_score": 0, "explain": True}
+    requests: dict[str, tuple[str, str, Any]] = {
+        "say": ("POST", f"{session}/messages", {"messages": [{"role": "user", "content": text}]}),
+        "output": (
+            "POST",
+            f"{session}/tool-outputs",
+            {"tool_call_id": "c", "tool_name": "t", "content": text + " and cake" * 999},
+        ),
+        "fact_user": ("POST", "/v1/tools/remember_fact", {"content": text}),
+        "fact_agent": ("POST", "/v1/tools/remember_fact", {"content": text, "scope": "agent"}),
+        "document": ("POST", "/v1/documents", {"title": text, "content": text, "document_id": target}),
+        "overwrite": ("POST", "/v1/documents", {"title": text, "content": text, "document_id": target}),
+        "recall": ("POST", "/v1/tools/recall", recall),
+        "why_not": ("POST", "/v1/tools/recall", recall | {"why_not": target}),
+        "read_output": ("POST", "/v1/tools/read_tool_output", {"tool_output_key": target}),
+        "read_document": ("GET", f"/v1/documents/{target}", None),
+        "list_documents": ("GET", "/v1/documents?limit=100", None),
+        "delete_document": ("DELETE", f"/v1/documents/{target}", None),
+    }
+    return requests[operation]
+
+
+@hypothesis_settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@given(calls=st.lists(CALLS, min_size=50, max_size=60))
+def test_nobody_recalls_or_changes_what_is_not_theirs(
+    by_keyword: Served, calls: list[tuple[Who, str, int, Scope]]
+) -> None:
+    world = ToolWorld(by_keyword)
+    with httpx2.Client(base_url=by_keyword.url) as client:
+        for call in calls:
+            world.run(client, *call)
+        for key, owner in world.outputs.items():
+            headers = world._headers(Who(owner[0], Role.ADMIN, None, None, None, None))
+            kept = client.post("/v1/tools/read_tool_output", json={"tool_output_key": key}, headers=headers)
+            assert kept.status_code == 200, f"an output of {owner} is gone"
+
+
+@hypothesis_settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@given(writers=st.lists(st.tuples(who(), st.sampled_from(WRITES[:5])), min_size=5, max_size=12), reader=who())
+def test_recall_finds_all_that_the_caller_may_see(
+    by_keyword: Served, writers: list[tuple[Who, str]], reader: Who
+) -> None:
+    world = ToolWorld(by_keyword)
+    with httpx2.Client(base_url=by_keyword.url) as client:
+        for number, (writer, operation) in enumerate(writers):
+            world.run(client, writer, operation, number, Scope.ANY)
+        if not reader.is_allowed:
+            return
+        owners = [*world.memories.values(), *(owner for owners in world.documents.values() for owner in owners)]
+        expected = sum(reader.may_see(*owner) for owner in owners)
+        body = {"query": "likes tea", "top_k": 20, "min_score": 0}
+        found = client.post("/v1/tools/recall", json=body, headers=world._headers(reader)).json()
+        assert found["total"] == expected, (reader, owners)

@@ -1,0 +1,113 @@
+"""Cores with cheap models or with the real ones, on fresh tenants."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from memorist.bootstrap import _local_embedder, _local_reranker, open_store
+from memorist.core.core import Core, Options
+from memorist.core.ingestion import Message
+from memorist.model import Draft, Memory, Principal, Question, Recalled, Role
+from memorist.ports import Clock, Embedder, Reranker
+from memorist.testing import StepClock, new_tenant
+from memorist.testing.clocks import START
+from tests.support.models import WordEmbedder, WordReranker
+from tests.support.stores import bare
+
+OpenCore = Callable[..., Core]
+
+
+@pytest.fixture
+def open_with(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
+    """Open cores on one database, each with the models and options that it is given."""
+    opened: list[Core] = []
+
+    def call(
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        *,
+        url: str = database_url,
+        clock: Clock = clock,
+        **options: Any,
+    ) -> Core:
+        store = open_store(bare(url))
+        store.migrator.migrate(START)
+        core = Core(store, clock, Options(embedder=lambda: embedder, reranker=lambda: reranker, **options))
+        opened.append(core)
+        return core
+
+    yield call
+    for core in opened:
+        core.close()
+
+
+@pytest.fixture
+def embedder() -> WordEmbedder:
+    return WordEmbedder()
+
+
+@pytest.fixture
+def reranker() -> WordReranker:
+    return WordReranker()
+
+
+@pytest.fixture
+def core(open_with: OpenCore, embedder: WordEmbedder) -> Core:
+    """Both arms, the vectors cheap, without a reranker; what has nothing to do with a question does not come back."""
+    return open_with(embedder, min_score=0.05)
+
+
+@lru_cache(maxsize=1)
+def _models() -> tuple[Embedder, Reranker]:
+    return _local_embedder(None), _local_reranker(None)
+
+
+@pytest.fixture
+def models() -> tuple[Embedder, Reranker]:
+    """The real local models, loaded once for the whole run."""
+    return _models()
+
+
+@pytest.fixture
+def ada(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "ada")
+
+
+@pytest.fixture
+def bob(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "bob")
+
+
+@pytest.fixture
+def admin(tenant: str) -> Principal:
+    return Principal(tenant, Role.ADMIN)
+
+
+def make_tenant(core: Core) -> str:
+    """A tenant that nobody has used."""
+    return core.identity.create_tenant(new_tenant())[0].id
+
+
+def remember(core: Core, who: Principal, content: str, **fields: Any) -> Memory:
+    return core.memories.remember(who, [Draft(content, **fields)])[0].memory
+
+
+def say(core: Core, who: Principal, *messages: str | tuple[str, str], session: str = "s1") -> list[Memory]:
+    """Messages of one session, each a text or a role and a text."""
+    spoken = [Message("user", one) if isinstance(one, str) else Message(*one) for one in messages]
+    return [result.memory for result in core.ingestion.add_messages(who, session, spoken)]
+
+
+def ask(core: Core, who: Principal, query: str, **fields: Any) -> Recalled:
+    return core.recall.recall(who, Question(query, **fields))
+
+
+def found(core: Core, who: Principal, query: str, **fields: Any) -> list[str]:
+    """The ids that a question brings back, best first."""
+    return [hit.memory.id for hit in ask(core, who, query, **fields).hits]
+
+
+def texts(recalled: Recalled) -> list[str]:
+    return [hit.memory.content for hit in recalled.hits]

@@ -1,0 +1,465 @@
+"""Vectors come at once or soon, survive crashes, are shared among processes, and follow the model that is set."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from memorist.bootstrap import open_store
+from memorist.core import indexing
+from memorist.core.core import Core, Options
+from memorist.core.indexing import Progress
+from memorist.errors import ModelError, StoreReadOnly
+from memorist.model import Draft, Kind, Memory, Principal, Role, Status
+from memorist.store.migrations import Migrator, load_migrations
+from memorist.store.rows import MEMORY_PARAMETERS, memory_to_values
+from memorist.store.statements import load_statements
+from memorist.testing import make_memory
+from memorist.testing.clocks import START
+from memorist.times import SystemClock
+from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say
+from tests.support.jobs import remember_and_die
+from tests.support.models import BrokenEmbedder, WordEmbedder
+from tests.support.processes import CONTEXT
+from tests.support.stores import bare
+
+SOON = 20.0
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Until the background has done it."""
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        threading.Event().wait(0.01)
+
+
+def is_done(core: Core, tenant: str) -> bool:
+    return core.indexer.progress(tenant).waiting == 0
+
+
+def user_of(core: Core) -> Principal:
+    return Principal(make_tenant(core), Role.USER, "ada")
+
+
+# At once, or in the background
+
+
+@pytest.mark.parametrize("count", [1, 8])
+def test_small_local_batch_is_embedded_before_the_write_returns(open_with: OpenCore, count: int) -> None:
+    embedder = WordEmbedder()
+    core = open_with(embedder)
+    ada = user_of(core)
+    core.memories.remember(ada, [Draft(f"fact {number}") for number in range(count)])
+    assert len(embedder.embedded) == count
+    assert core.indexer.progress(ada.tenant) == Progress("words-1", count, 0)
+    assert not ask(core, ada, "fact").degraded
+
+
+def test_edit_is_embedded_before_it_returns(open_with: OpenCore) -> None:
+    core = open_with(WordEmbedder())
+    ada = user_of(core)
+    memory = remember(core, ada, "a teapot")
+    for changes in ({"content": "a kettle"}, {"description": "of brass"}, {"meta": {"speaker": "Melanie"}}):
+        core.memories.edit(ada, memory.id, changes)
+        assert not ask(core, ada, "kettle").degraded, changes
+    core.memories.edit(ada, memory.id, {"importance": 3, "category": "goal"})
+    assert not ask(core, ada, "kettle").degraded
+
+
+def test_large_batch_waits_for_the_background_and_keywords_find_it_at_once(open_with: OpenCore) -> None:
+    go = threading.Event()
+    core = open_with(WordEmbedder(before=lambda texts: len(texts) > 1 and go.wait(SOON)))
+    ada = user_of(core)
+    core.memories.remember(ada, [Draft(f"unusual{number} fact") for number in range(40)])
+    recalled = ask(core, ada, "unusual17")
+    assert recalled.degraded
+    assert recalled.hits[0].memory.content == "unusual17 fact"
+    go.set()
+    wait_for(lambda: is_done(core, ada.tenant))
+    assert not ask(core, ada, "unusual17").degraded
+
+
+def test_memory_that_waits_for_its_vectors_is_found_by_its_words_among_many_that_do_not(open_with: OpenCore) -> None:
+    embedder = WordEmbedder(is_local=False)
+    core = open_with(embedder)
+    ada = user_of(core)
+    core.memories.remember(ada, [Draft(f"fact {number} about tea and trains") for number in range(40)])
+    list(core.indexer.finish(ada.tenant))
+    go = threading.Event()
+    embedder.before = lambda texts: "zeppelin" in texts[0] and len(texts[0]) > 40 and go.wait(SOON)
+    waiting = remember(core, ada, "the zeppelin is something that nobody else has mentioned so far")
+    recalled = ask(core, ada, "zeppelin")
+    assert recalled.degraded
+    assert recalled.hits[0].memory.id == waiting.id
+    go.set()
+
+
+def test_remote_embedder_is_never_waited_for(open_with: OpenCore) -> None:
+    go = threading.Event()
+    embedder = WordEmbedder(is_local=False)
+    core = open_with(embedder)
+    ada = user_of(core)
+    embedder.before = lambda _: go.wait(SOON)
+    remember(core, ada, "a teapot")
+    assert embedder.embedded == []
+    embedder.before = None
+    go.set()
+    wait_for(lambda: is_done(core, ada.tenant))
+    assert not ask(core, ada, "teapot").degraded
+
+
+def test_without_an_embedder_keywords_alone_count(open_with: OpenCore) -> None:
+    core = open_with(None)
+    ada = user_of(core)
+    memory = remember(core, ada, "a teapot")
+    assert found(core, ada, "teapot") == [memory.id]
+    assert core.indexer.progress(ada.tenant) == Progress(None, 1, 0)
+    assert list(core.indexer.finish(ada.tenant))[-1].waiting == 0
+
+
+def test_turns_are_embedded_with_who_spoke_when_and_the_turn_before(open_with: OpenCore) -> None:
+    embedder = WordEmbedder()
+    core = open_with(embedder)
+    ada = user_of(core)
+    say(core, ada, "Did the parcel arrive?", ("assistant", "Yes, last Friday!"))
+    say(core, ada, "Another session begins.", session="s2")
+    assert embedder.embedded == [
+        "[2 January 2026] | user: Did the parcel arrive?",
+        "[2 January 2026] user: Did the parcel arrive? | assistant: Yes, last Friday!",
+        "[2 January 2026] | user: Another session begins.",
+    ]
+
+
+def test_chunk_is_embedded_with_its_headings(open_with: OpenCore) -> None:
+    embedder = WordEmbedder()
+    core = open_with(embedder)
+    admin = Principal(make_tenant(core), Role.ADMIN)
+    core.ingestion.add_document(
+        admin,
+        title="Manual",
+        content="# Setup\n\nPlug it in.\n\n# Use\n\nPress the button.",
+        media_type="text/markdown",
+    )
+    assert all("Manual" in text for text in embedder.embedded)
+    assert any("Use" in text and "Press the button." in text for text in embedder.embedded)
+
+
+def test_long_text_is_embedded_in_windows(open_with: OpenCore) -> None:
+    embedder = WordEmbedder()
+    core = open_with(embedder)
+    ada = user_of(core)
+    remember(core, ada, " ".join(f"word{number}" for number in range(1000)))
+    assert len(embedder.embedded) > 5
+    explained = ask(core, ada, "word999", explain=True).hits[0].explanation["vector"]
+    assert explained["windows"] == len(embedder.embedded) - 1  # The question was embedded as well.
+
+
+# Failures
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_failing_embedder_fails_no_write_and_no_recall_and_is_tried_again(
+    open_with: OpenCore, is_local: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_POLL_SECONDS", 0.01)
+    embedder = BrokenEmbedder(is_local=is_local)
+    core = open_with(embedder)
+    ada = user_of(core)
+    memory = remember(core, ada, "a teapot")
+    core.memories.edit(ada, memory.id, {"content": "a brass teapot"})
+    recalled = ask(core, ada, "teapot")
+    assert [hit.memory.id for hit in recalled.hits] == [memory.id]
+    assert recalled.degraded
+    assert embedder.refused.wait(SOON)
+    wait_for(lambda: core.indexer.failure is not None)
+    assert "broken" in core.indexer.failure
+    embedder.is_broken = False
+    wait_for(lambda: is_done(core, ada.tenant))
+    assert not ask(core, ada, "teapot").degraded
+    assert core.indexer.failure is None
+
+
+def test_finishing_with_a_broken_embedder_says_so(open_with: OpenCore) -> None:
+    embedder = BrokenEmbedder(is_local=False)
+    core = open_with(embedder)
+    ada = user_of(core)
+    core.store.write(ada.tenant, lambda tx: tx.insert_memory(make_memory(ada.tenant)))
+    with pytest.raises(ModelError, match="broken"):
+        list(core.indexer.finish(ada.tenant))
+
+
+def test_text_that_is_edited_while_it_is_embedded_gets_its_own_vector(
+    open_with: OpenCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_POLL_SECONDS", 0.01)
+    embedder = WordEmbedder(is_local=False)
+    core = open_with(embedder)
+    ada = user_of(core)
+    started, go = threading.Event(), threading.Event()
+
+    def wait(texts: Sequence[str]) -> None:
+        if "old" in texts[0]:
+            started.set()
+            assert go.wait(SOON)
+
+    embedder.before = wait
+    memory = remember(core, ada, "an old teapot")
+    assert started.wait(SOON)
+    core.memories.edit(ada, memory.id, {"content": "new kettle"})
+    go.set()
+    wait_for(lambda: is_done(core, ada.tenant))
+    hit = ask(core, ada, "[2 January 2026] new kettle", explain=True).hits[0]
+    assert hit.explanation["vector"]["cosine"] > 0.98
+
+
+def test_memory_that_is_erased_while_it_is_embedded_is_no_failure(open_with: OpenCore) -> None:
+    embedder = WordEmbedder(is_local=False)
+    core = open_with(embedder)
+    ada = user_of(core)
+    started, go = threading.Event(), threading.Event()
+
+    def wait(_: Sequence[str]) -> None:
+        started.set()
+        assert go.wait(SOON)
+
+    embedder.before = wait
+    remember(core, ada, "a teapot")
+    assert started.wait(SOON)
+    core.memories.reset(ada)
+    go.set()
+    embedder.before = None
+    other = remember(core, ada, "a kettle")
+    wait_for(lambda: is_done(core, ada.tenant))
+    assert found(core, ada, "kettle") == [other.id]
+    assert core.indexer.progress(ada.tenant).total == 1
+
+
+# Restarts
+
+
+def test_what_was_not_embedded_is_embedded_by_the_next_process(open_with: OpenCore) -> None:
+    writer = open_with(None)
+    ada = user_of(writer)
+    writer.memories.remember(ada, [Draft(f"fact {number}") for number in range(50)])
+    writer.close()
+    embedder = WordEmbedder()
+    core = open_with(embedder)
+    ask(core, ada, "fact")
+    wait_for(lambda: is_done(core, ada.tenant))
+    assert len([text for text in embedder.embedded if "fact " in text]) == 50
+    assert not ask(core, ada, "fact").degraded
+
+
+def test_servers_index_what_waits_without_being_asked(open_with: OpenCore) -> None:
+    writer = open_with(None)
+    ada = user_of(writer)
+    remember(writer, ada, "a teapot")
+    core = open_with(WordEmbedder())
+    core.start()
+    wait_for(lambda: is_done(core, ada.tenant))
+
+
+def test_crash_between_row_and_vector_is_healed_at_the_next_start(open_with: OpenCore, database_url: str) -> None:
+    """The process is killed while it embeds what it has committed; what it had claimed is taken over at once."""
+    tenant = make_tenant(open_with(None))
+    ada = Principal(tenant, Role.USER, "ada")
+    for count in (1, 40):  # Inline, and in the background under a claim.
+        receiver, sender = CONTEXT.Pipe(duplex=False)
+        process = CONTEXT.Process(target=remember_and_die, args=(database_url, tenant, count, sender))
+        process.start()
+        assert receiver.poll(60)
+        assert receiver.recv() == "embedding"
+        process.kill()
+        process.join(30)
+        process.close()
+    core = open_with(WordEmbedder())
+    assert core.indexer.progress(tenant) == Progress("words-1", 41, 41)
+    assert len(ask(core, ada, "unembedded", top_k=20).hits) == 20
+    wait_for(lambda: is_done(core, tenant))
+    assert not ask(core, ada, "unembedded").degraded
+    assert core.store.check(thorough=False)[f"tenant {tenant}"] == "ok"
+
+
+def test_rows_of_the_first_release_are_adopted(new_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an embedder and without one; keyword search is complete at the first question."""
+    old = open_store(bare(new_database_url))
+    dialect = old.driver.dialect
+    Migrator(old.driver, load_statements(dialect), load_migrations(dialect)[:1]).migrate(START)
+    old.close()
+    memories = [make_memory("t", content=f"unusual{number} fact") for number in range(12)]
+    memories += [
+        make_memory("t", content="archived1", status=Status.ARCHIVED),
+        make_memory("t", content="deleted1", status=Status.SOFT_DELETED),
+        make_memory("t", content="superseded1", superseded_by=memories[0].id),
+        make_memory("t", content="message1", kind=Kind.CHAT_MESSAGE, session="s1"),
+    ]
+    _insert_with_the_first_release(new_database_url, memories)
+    ada = Principal("t", Role.USER, "ada")
+    monkeypatch.setattr(indexing, "_ADOPT_BATCH", 5)
+    for embedder in (None, WordEmbedder()):
+        store = open_store(bare(new_database_url))
+        store.migrator.migrate(START)
+        core = Core(store, SystemClock(), Options(embedder=lambda embedder=embedder: embedder))
+        assert found(core, ada, "unusual7")[0] == memories[7].id
+        assert found(core, ada, "message1")[0] == memories[-1].id
+        for gone in ("archived1", "deleted1", "superseded1"):
+            assert not any(gone in hit.memory.content for hit in ask(core, ada, gone).hits)
+        if embedder is not None:
+            wait_for(lambda core=core: is_done(core, "t"))
+            assert not ask(core, ada, "unusual7").degraded
+        assert core.store.check()["tenant t"] == "ok"
+        core.close()
+
+
+def _insert_with_the_first_release(url: str, memories: list[Memory]) -> None:
+    """Rows as a database of the first release has them: straight into its tables."""
+    names = [("tenant_id" if name == "tenant" else name) for name in MEMORY_PARAMETERS]
+    event = "INSERT INTO memory_events (tenant_id, memory_id, event_type, source, payload, created_at) VALUES "
+    if url.startswith("postgres"):
+        marks = ", ".join(["%s"] * len(names))
+        with psycopg.connect(url) as connection:
+            connection.execute("SELECT set_config('memorist.tenant', 't', false)")
+            connection.execute("INSERT INTO tenants (id, created_at) VALUES ('t', 1)")
+            for memory in memories:
+                values = [str(value) if isinstance(value, str) else value for value in memory_to_values(memory, "t")]
+                connection.execute(f"INSERT INTO memories ({', '.join(names)}) VALUES ({marks})", values)
+                connection.execute(event + "('t', %s, 'created', 'library', '{}', 1)", [memory.id])
+        return
+    connection = apsw.Connection(url)
+    connection.execute("INSERT INTO tenants (id, created_at) VALUES ('t', 1)")
+    marks = ", ".join(["?"] * len(names))
+    for memory in memories:
+        connection.execute(f"INSERT INTO memories ({', '.join(names)}) VALUES ({marks})", memory_to_values(memory, "t"))
+        connection.execute(event + "('t', ?, 'created', 'library', '{}', 1)", [memory.id])
+    connection.close()
+    assert Path(url).exists()
+
+
+# Several processes, and another model
+
+
+def test_several_indexers_share_the_work_and_embed_nothing_twice(open_with: OpenCore) -> None:
+    writer = open_with(None)
+    ada = user_of(writer)
+    embedders = [WordEmbedder() for _ in range(3)]
+    cores = [open_with(embedder, clock=SystemClock()) for embedder in embedders]
+    for core in cores:
+        core.indexer.prepare(ada.tenant)
+    for start in range(0, 400, 100):
+        writer.memories.remember(ada, [Draft(f"fact {number}") for number in range(start, start + 100)])
+    ready = threading.Barrier(3)
+    for embedder in embedders:
+        embedder.before = lambda _: threading.Event().wait(0.01)
+
+    def work(core: Core) -> None:
+        ready.wait(SOON)
+        for _ in core.indexer.finish(ada.tenant):
+            pass
+
+    threads = [threading.Thread(target=work, args=(core,)) for core in cores]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    texts = [text for embedder in embedders for text in embedder.embedded]
+    assert len(texts) == len(set(texts)) == 400
+    assert writer.store.read(ada.tenant, lambda tx: tx.count_index("words-1")).waiting == 0
+    assert sum(bool(embedder.embedded) for embedder in embedders) > 1
+
+
+def test_another_model_embeds_anew_while_recall_stays_up(open_with: OpenCore) -> None:
+    one = open_with(WordEmbedder("words-1"))
+    ada = user_of(one)
+    one.memories.remember(ada, [Draft(f"unusual{number} fact") for number in range(8)])
+    assert not ask(one, ada, "unusual3").degraded
+    go = threading.Event()
+    embedder = WordEmbedder("words-2", before=lambda texts: len(texts) > 1 and go.wait(SOON))
+    two = open_with(embedder)
+    recalled = ask(two, ada, "unusual3")
+    assert recalled.degraded
+    assert recalled.hits[0].memory.content == "unusual3 fact"
+    # The process with the model of before goes on as well.
+    assert ask(one, ada, "unusual3").hits[0].memory.content == "unusual3 fact"
+    go.set()
+    wait_for(lambda: is_done(two, ada.tenant))
+    assert not ask(two, ada, "unusual3").degraded
+    assert len([text for text in embedder.embedded if "fact" in text]) == 8
+    assert ask(one, ada, "unusual3").degraded
+
+
+def test_embedder_that_is_turned_off_and_on_again_embeds_only_what_is_new(open_with: OpenCore) -> None:
+    one = open_with(WordEmbedder())
+    ada = user_of(one)
+    remember(one, ada, "a teapot")
+    off = open_with(None)
+    remember(off, ada, "a kettle")
+    assert len(found(off, ada, "teapot kettle")) == 2
+    embedder = WordEmbedder()
+    again = open_with(embedder)
+    list(again.indexer.finish(ada.tenant))
+    assert [text for text in embedder.embedded if "teapot" in text] == []
+    assert len(embedder.embedded) == 1
+
+
+def test_rebuild_embeds_everything_anew_and_tells_its_progress(open_with: OpenCore) -> None:
+    embedder = WordEmbedder()
+    core = open_with(embedder)
+    ada = user_of(core)
+    for number in range(5):
+        core.memories.remember(ada, [Draft(f"fact {number} {one}") for one in range(8)])
+    embedder.embedded.clear()
+    steps = list(core.indexer.rebuild(ada.tenant))
+    assert len(embedder.embedded) == 40
+    assert (steps[0].waiting, steps[-1].waiting) == (40, 0)
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    assert not ask(core, ada, "fact 3").degraded
+
+
+def test_closing_ends_the_background_and_what_waits_stays_waiting(open_with: OpenCore) -> None:
+    go = threading.Event()
+    core = open_with(WordEmbedder(before=lambda _: go.wait(0.2)))
+    ada = user_of(core)
+    core.memories.remember(ada, [Draft(f"fact {number}") for number in range(200)])
+    thread = core.indexer._thread
+    assert thread is not None
+    core.close()
+    assert not thread.is_alive()
+    witness = open_with(None)
+    counts = witness.store.read(ada.tenant, lambda tx: tx.count_index("words-1"))
+    assert counts.total == 200
+    assert counts.waiting > 0
+
+
+def test_events_of_indexing_are_none(open_with: OpenCore) -> None:
+    """Vectors are no change of a memory: neither its version nor its trail moves."""
+    core = open_with(WordEmbedder())
+    ada = user_of(core)
+    memory = remember(core, ada, "a teapot")
+    list(core.indexer.rebuild(ada.tenant))
+    assert core.memories.get(ada, memory.id).version == memory.version
+    assert [event.event_type for event in core.memories.events(ada, memory.id)] == ["created"]
+
+
+def test_database_that_cannot_be_written_is_searched(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once its rows are in the index, a question writes nothing that it could not do without."""
+    store = open_store(bare(sqlite_url))
+    store.migrator.migrate(START)
+    core = Core(store, SystemClock(), Options(embedder=WordEmbedder))
+    ada = user_of(core)
+    memory = remember(core, ada, "a teapot")
+    core.close()
+    for embedder in (None, WordEmbedder()):
+        store = open_store(bare(sqlite_url))
+        core = Core(store, SystemClock(), Options(embedder=lambda embedder=embedder: embedder))
+
+        def refuse(*_: object) -> None:
+            raise StoreReadOnly
+
+        monkeypatch.setattr(store, "write", refuse)
+        assert found(core, ada, "teapot") == [memory.id]
+        core.close()

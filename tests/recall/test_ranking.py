@@ -1,0 +1,89 @@
+"""The arithmetic of ranking, against what it says in words."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist import ranking
+
+scores = st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=40).map(lambda v: np.array(v, dtype=np.float32))
+
+
+@given(scores, st.integers(1, 50))
+def test_best_are_the_greatest_in_order_and_ties_keep_their_places(values: np.ndarray, count: int) -> None:
+    expected = sorted(range(values.size), key=lambda place: (-values[place], place))[:count]
+    assert ranking.best(values, count).tolist() == expected
+
+
+@given(scores)
+def test_normalised_goes_from_nought_to_one_and_keeps_the_order(values: np.ndarray) -> None:
+    found = ranking.normalised(values)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert (np.diff(found[np.argsort(values, kind="stable")]) >= -1e-6).all()
+
+
+@given(scores, st.data())
+def test_normalised_counts_only_those_that_count(values: np.ndarray, data: st.DataObject) -> None:
+    among = np.array(data.draw(st.lists(st.booleans(), min_size=values.size, max_size=values.size)))
+    found = ranking.normalised(values, among)
+    assert np.isfinite(found).all()
+    if among.any():
+        assert found[among].min() >= 0
+        assert found[among].max() <= 1
+
+
+@given(scores, st.sampled_from([0.0, 0.1, 0.5]), st.randoms(use_true_random=False))
+def test_a_turn_gains_a_share_of_those_around_it(values: np.ndarray, weight: float, rng: random.Random) -> None:
+    """Whether the turn before lies right before it or elsewhere; threads are chains over shuffled places."""
+    places = list(range(values.size))
+    if rng.random() < 0.5:
+        rng.shuffle(places)
+    chains = [places[start : start + 4] for start in range(0, len(places), 4)]
+    before = {later: earlier for chain in chains for earlier, later in pairwise(chain)}
+    after = {earlier: later for later, earlier in before.items()}
+    previous = np.array([before.get(place, -1) for place in range(values.size)])
+    linked = (previous == np.arange(values.size) - 1).astype(np.float32) * (previous >= 0)
+    found = ranking.with_neighbours(values, previous, linked.astype(np.float32), weight)
+    for place in range(values.size):
+        around = [turns[place] for turns in (before, after) if place in turns]
+        assert found[place] == pytest.approx(values[place] + weight * sum(values[one] for one in around), abs=1e-4)
+
+
+@given(scores, st.sampled_from([0.0, 0.2]), st.randoms(use_true_random=False))
+def test_a_turn_gains_a_share_of_the_best_of_its_thread(values: np.ndarray, weight: float, rng: random.Random) -> None:
+    values = np.abs(values)
+    threads = np.array([rng.randint(0, 3) for _ in values], dtype=np.intp)
+    found = ranking.with_threads(values, threads, weight)
+    for place, thread in enumerate(threads.tolist()):
+        around = values[threads == thread].max() if thread else values[place]
+        assert found[place] == pytest.approx((values[place] + weight * around) / (1 + weight), abs=1e-4)
+
+
+def test_rare_terms_weigh_more() -> None:
+    assert ranking.rarity(100, 1) > ranking.rarity(100, 50) > ranking.rarity(100, 100) > 0
+
+
+@given(st.floats(-1, 1, width=32), st.floats(0, 3, width=32))
+def test_confidence_is_between_nought_and_one(cosine: float, coverage: float) -> None:
+    (sure,) = ranking.confidence(np.array([cosine], np.float32), np.array([coverage], np.float32))
+    assert 0 <= sure <= 1
+
+
+def test_confidence_grows_with_either_sign() -> None:
+    neither, meaning, words = ranking.confidence(
+        np.array([0.0, 0.7, 0.0], np.float32), np.array([0.0, 0.0, 1.0], np.float32)
+    )
+    assert neither < 0.05 < min(meaning, words)
+
+
+@given(st.integers(1, 3000), st.integers(1, 300), st.integers(0, 2**32))
+@settings(max_examples=30)
+def test_best_of_many_are_those_of_a_plain_sort(size: int, count: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, 50, size).astype(np.float32)
+    expected = sorted(range(size), key=lambda place: (-values[place], place))[:count]
+    assert ranking.best(values, count).tolist() == expected

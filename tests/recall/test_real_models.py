@@ -1,0 +1,68 @@
+"""With the local models themselves: meaning is found without a word in common."""
+
+import pytest
+
+from memorist.core.core import Core
+from memorist.model import Principal, Role
+from memorist.ports import Embedder, Reranker
+from tests.recall.conftest import OpenCore, ask, make_tenant, remember, say, texts
+
+FACTS = [
+    "Ada is allergic to peanuts and carries an EpiPen.",
+    "The quarterly report is due on the third Friday of March.",
+    "Bob's daughter started kindergarten in September.",
+    "The production database runs on a machine in Frankfurt.",
+    "Ada prefers metric units and dark mode.",
+    "The cat was taken to the veterinarian because of a limp.",
+    "We moved the weekly meeting to Thursday at ten.",
+    "Carol is learning to play the cello.",
+    "The password rotation policy changed to ninety days.",
+    "Dave's car broke down on the motorway near Lyon.",
+]
+
+
+@pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    return sqlite_url
+
+
+@pytest.fixture
+def core(open_with: OpenCore, models: tuple[Embedder, Reranker]) -> Core:
+    return open_with(*models, min_score=0.05)
+
+
+@pytest.fixture
+def ada(core: Core) -> Principal:
+    ada = Principal(make_tenant(core), Role.USER, "ada")
+    for fact in FACTS:
+        remember(core, ada, fact)
+    return ada
+
+
+@pytest.mark.parametrize(
+    ("question", "fact"),
+    [
+        ("Who cannot eat nuts?", 0),
+        ("Which musical instrument is Carol studying?", 7),
+        ("Where is our server hosted?", 3),
+        ("Did somebody have trouble with their vehicle?", 9),
+        ("Is the pet unwell?", 5),
+        ("How often do we have to choose new passwords?", 8),
+    ],
+)
+@pytest.mark.parametrize("enable_rerank", [True, False])
+def test_paraphrase_finds_the_fact(core: Core, ada: Principal, question: str, fact: int, enable_rerank: bool) -> None:
+    recalled = ask(core, ada, question, top_k=3, enable_rerank=enable_rerank)
+    assert FACTS[fact] in texts(recalled)[: 1 if enable_rerank else 3]
+    assert (recalled.degraded, recalled.rerank_used) == (False, enable_rerank)
+
+
+def test_question_without_relation_brings_nothing_back(core: Core, ada: Principal) -> None:
+    recalled = ask(core, ada, "chlorophyll absorption spectrum of algae")
+    assert [hit.score for hit in recalled.hits if hit.score > 0.3] == []
+
+
+def test_answer_is_found_through_its_question(core: Core, ada: Principal) -> None:
+    say(core, ada, "By the way, has the piano tuner been here yet?", ("assistant", "Yes, last Friday!"))
+    recalled = ask(core, ada, "When did the piano tuner come?", top_k=2)
+    assert "Yes, last Friday!" in texts(recalled)

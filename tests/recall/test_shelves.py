@@ -1,0 +1,306 @@
+"""The arrays in memory give what a plain calculation over the rows gives, however they came there."""
+
+import math
+import random
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist import words
+from memorist.core import shelves, vectors
+from memorist.core.shelves import Shelf, Shelves, View, bm25
+from memorist.model import IndexRow
+from memorist.ranking import rarity
+from memorist.searchable import Standing
+from tests.support.models import word_vector
+
+VOCABULARY = ["tea", "train", "tax", "river", "owl", "oak", "piano", "salt"]
+MODEL = "m"
+
+
+class Rows:
+    """A user's rows as a store would have them: what was written last, and in which order."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, IndexRow] = {}
+        self.texts: dict[str, list[str]] = {}
+        self._changes = count(1)
+        self.loads = 0
+
+    def put(self, memory_id: str, windows: list[str], *, embedded: bool = True, **fields: Any) -> None:
+        values: dict[str, Any] = {
+            "agent": "",
+            "thread": "",
+            "kind": "fact",
+            "category": "",
+            "project": "",
+            "standing": int(Standing.LIVE),
+            "event_time": 0,
+            "created_at": 0,
+            "expires_at": None,
+            "valid_from": None,
+            "valid_to": None,
+            "retired_at": None,
+            "digest": hash(tuple(windows)) >> 1,
+            "terms": words.pack(" ".join(windows)),
+            "model": MODEL if embedded else "",
+            "vectors": vectors.pack(np.stack([word_vector(one) for one in windows])) if embedded else None,
+        }
+        self.rows[memory_id] = IndexRow(change=next(self._changes), memory_id=memory_id, **(values | fields))
+        self.texts[memory_id] = windows
+
+    # As a store and its reader
+
+    def read(self, _: str, work: Callable[[Any], Any], **__: Any) -> Any:
+        return work(self)
+
+    def index_watermark(self, _: str | None) -> int:
+        return max((row.change for row in self.rows.values()), default=0)
+
+    def load_index(self, _: str | None, after_id: str, limit: int) -> list[IndexRow]:
+        self.loads += after_id == ""
+        return [row for memory_id, row in sorted(self.rows.items()) if memory_id > after_id][:limit]
+
+    def refresh_index(self, _: str | None, since: int, after_id: str, limit: int) -> list[IndexRow]:
+        changed = [row for row in self.rows.values() if (row.change, row.memory_id) > (since, after_id)]
+        return sorted(changed, key=lambda row: (row.change, row.memory_id))[:limit]
+
+
+def by_id(view: View, values: Any) -> dict[str, Any]:
+    """Values by id, of the places that are in use."""
+    return {memory_id: values[place] for memory_id, place in view.places.items()}
+
+
+def assert_same(view: View, store: Rows) -> None:
+    """Everything that the view says, against the rows."""
+    assert set(view.places) == set(store.rows)
+    question = word_vector("tea by the river")
+    cosines, which = view.cosines(question)
+    scores = bm25([view], [words.hash_of(term) for term in ("tea", "river", "nowhere")])[0]
+    documents = view.size
+    containing = {term: [place for place in range(view.size) if _count(view, place, term)] for term in ("tea", "river")}
+    for memory_id, row in store.rows.items():
+        place = view.places[memory_id]
+        windows = store.texts[memory_id]
+        for name in ("agent", "thread", "kind", "category", "project"):
+            assert view.columns[name][place] == view.code(name, getattr(row, name))
+        assert view.columns["standing"][place] == row.standing
+        if row.model == MODEL:
+            expected = [float(word_vector(one) @ question) for one in windows]
+            assert view.columns["windows"][place] == len(windows)
+            assert cosines[place] == pytest.approx(max(expected), abs=0.01)
+            assert expected[which[place]] == pytest.approx(max(expected), abs=0.02)
+        else:
+            assert (view.columns["windows"][place], cosines[place]) == (0, 0)
+        length = len(words.terms(" ".join(windows)))
+        assert view.columns["length"][place] == length
+        score = 0.0
+        mean = view.words / max(1, documents)
+        rarest = max((rarity(documents, len(places)) for places in containing.values() if places), default=0)
+        for term in ("tea", "river"):
+            occurs = min(15, words.terms(" ".join(windows)).count(words.terms(term)[0]))
+            assert _count(view, place, term) == occurs
+            weight = rarity(documents, len(containing[term]))
+            assert weight == pytest.approx(
+                math.log(1 + (documents - len(containing[term]) + 0.5) / (len(containing[term]) + 0.5))
+            )
+            # What nearly all contain tells nothing beside something rarer.
+            if occurs and not (weight < 0.22 and rarest > 0.88):
+                score += weight * occurs * 2.2 / (occurs + 1.2 * (0.25 + 0.75 * length / max(1.0, mean)))
+        assert scores[place] == pytest.approx(score, rel=1e-3)
+    assert_chains(view, store)
+
+
+def assert_chains(view: View, store: Rows) -> None:
+    """The turn before another is the one with the next smaller id in its thread."""
+    for thread in {row.thread for row in store.rows.values()} - {""}:
+        ids = sorted(memory_id for memory_id, row in store.rows.items() if row.thread == thread)
+        for earlier, later in zip([None, *ids], ids, strict=False):
+            expected = -1 if earlier is None else view.places[earlier]
+            assert view.columns["previous"][view.places[later]] == expected, f"{later} comes after {earlier}"
+    previous = view.columns["previous"]
+    linked = view.columns["linked"]
+    assert ((linked == 1) == ((previous >= 0) & (previous == np.arange(view.size) - 1))).all()
+
+
+def _count(view: View, place: int, term: str) -> int:
+    rows, counts = view.containing(words.hash_of(words.terms(term)[0]))
+    (found,) = np.flatnonzero(rows == place)[:1].tolist() or [None]
+    return 0 if found is None else int(counts[found])
+
+
+def text(rng: random.Random, windows: int = 1) -> list[str]:
+    return [" ".join(rng.choices(VOCABULARY, k=rng.randint(1, 12))) for _ in range(windows)]
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32))
+def test_shelf_says_what_the_rows_say_after_any_changes(seed: int) -> None:
+    rng = random.Random(seed)
+    store = Rows()
+    shelf = Shelf("ada", MODEL)
+    number = 0
+    for _ in range(rng.randint(1, 12)):
+        for _ in range(rng.choice((1, 3, 30))):
+            known = sorted(store.rows)
+            step = rng.choice(("new", "new", "text", "vectors", "state", "unindex"))
+            if step == "new" or not known:
+                number += 1
+                store.put(
+                    f"mem_{number:06}",
+                    text(rng, rng.choice((1, 1, 1, 2, 5))),
+                    embedded=rng.random() < 0.7,
+                    thread=rng.choice(("", "s1", "s2")),
+                )
+                continue
+            memory_id = rng.choice(known)
+            row = store.rows[memory_id]
+            if step == "text":
+                store.put(memory_id, text(rng, rng.choice((1, 2))), embedded=rng.random() < 0.5, thread=row.thread)
+            elif step == "vectors":
+                store.put(memory_id, store.texts[memory_id], embedded=True, thread=row.thread)
+            elif step == "unindex":
+                store.put(memory_id, store.texts[memory_id], embedded=False, thread=row.thread)
+            else:
+                store.put(
+                    memory_id,
+                    store.texts[memory_id],
+                    embedded=row.model == MODEL,
+                    thread=row.thread,
+                    standing=rng.choice((0, 1, 2)),
+                    category=rng.choice(("", "goal")),
+                )
+        assert_same(shelf.refresh(store, "t"), store)
+    assert_same(Shelf("ada", MODEL).refresh(store, "t"), store)
+
+
+def test_views_are_not_disturbed_by_what_comes_later() -> None:
+    rng = random.Random(1)
+    store = Rows()
+    shelf = Shelf("ada", MODEL)
+    for number in range(50):
+        store.put(f"mem_{number:06}", text(rng), thread="s")
+    view = shelf.refresh(store, "t")
+    question = word_vector("tea by the river")
+    before = view.cosines(question)[0].copy(), bm25([view], [words.hash_of("tea")])[0].copy()
+    chain = view.columns["previous"].copy()
+    for number in range(50, 400):
+        store.put(f"mem_{number:06}", text(rng), thread="s")
+    for number in range(0, 50, 7):
+        store.put(f"mem_{number:06}", text(rng), thread="s")
+    shelf.refresh(store, "t")
+    assert view.size == 50
+    assert (view.cosines(question)[0] == before[0]).all()
+    assert (bm25([view], [words.hash_of("tea")])[0] == before[1]).all()
+    assert (view.columns["previous"] == chain).all()
+
+
+def test_shelf_of_many_dead_rows_is_read_anew() -> None:
+    rng = random.Random(2)
+    store = Rows()
+    shelf = Shelf("ada", MODEL)
+    for number in range(300):
+        store.put(f"mem_{number:06}", text(rng))
+    shelf.refresh(store, "t")
+    for round_ in range(3):
+        for number in range(300):
+            store.put(f"mem_{number:06}", [f"round {round_} {number}"])
+        view = shelf.refresh(store, "t")
+    assert store.loads > 1
+    assert view.size < 1200
+    assert_same(shelf.refresh(store, "t"), store)
+
+
+def test_pages_are_read_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelves, "_PAGE", 7)
+    rng = random.Random(3)
+    store = Rows()
+    shelf = Shelf("ada", MODEL)
+    for number in range(40):
+        store.put(f"mem_{number:06}", text(rng), thread="s")
+    assert_same(shelf.refresh(store, "t"), store)
+    for number in range(20, 70):
+        store.put(f"mem_{number:06}", text(rng), thread="s")
+    assert_same(shelf.refresh(store, "t"), store)
+
+
+def test_shelves_that_were_not_searched_for_long_are_let_go_of() -> None:
+    rng = random.Random(4)
+    store = Rows()
+    for number in range(500):
+        store.put(f"mem_{number:06}", text(rng))
+    one = Shelves(store, model=MODEL, limit_bytes=1 << 30)
+    one.look("t", "ada")
+    size = one.size_bytes()
+    few = Shelves(store, model=MODEL, limit_bytes=int(size * 3.5))
+    for user in range(10):
+        few.look("t", f"user-{user}")
+    assert size <= few.size_bytes() <= size * 3.5
+    loads = store.loads
+    few.look("t", "user-9")
+    assert store.loads == loads
+    few.look("t", "user-0")
+    assert store.loads == loads + 1
+
+
+def test_a_shelf_above_the_limit_is_kept_while_it_is_the_only_one() -> None:
+    store = Rows()
+    for number in range(100):
+        store.put(f"mem_{number:06}", text(random.Random(number)))
+    small = Shelves(store, model=MODEL, limit_bytes=1)
+    assert small.look("t", "ada").size == 100
+    assert small.look("t", "bob").size == 100
+    assert small.look("t", "ada").size == 100
+
+
+def test_forgotten_shelves_are_read_anew() -> None:
+    store = Rows()
+    store.put("mem_1", ["tea"])
+    all_shelves = Shelves(store, model=MODEL, limit_bytes=1 << 30)
+    assert set(all_shelves.look("t", "ada").places) == {"mem_1"}
+    del store.rows["mem_1"]
+    all_shelves.forget("t", ["bob", "ada", None])
+    assert all_shelves.look("t", "ada").size == 0
+    assert all_shelves.size_bytes() < 10_000
+
+
+def test_vectors_of_another_model_are_not_looked_at() -> None:
+    store = Rows()
+    store.put("mem_1", ["tea"], model="another")
+    store.put("mem_2", ["tea"])
+    view = Shelf("ada", MODEL).refresh(store, "t")
+    cosines = by_id(view, view.cosines(word_vector("tea"))[0])
+    assert cosines["mem_1"] == 0
+    assert cosines["mem_2"] == pytest.approx(1, abs=0.01)
+
+
+def test_empty_shelf_answers() -> None:
+    view = Shelf("ada", MODEL).refresh(Rows(), "t")
+    assert view.size == 0
+    assert view.cosines(word_vector("tea"))[0].size == 0
+    assert bm25([view], [words.hash_of("tea")])[0].size == 0
+
+
+def test_rows_without_any_terms_are_taken() -> None:
+    store = Rows()
+    store.put("mem_1", ["!!!"])
+    store.put("mem_2", ["???"], embedded=False)
+    assert_same(Shelf("ada", MODEL).refresh(store, "t"), store)
+
+
+def test_a_word_that_all_have_counts_where_no_memory_has_a_rarer_one() -> None:
+    store = Rows()
+    for number in range(20):
+        store.put(f"mem_{number:06}", ["tea" if number else "tea owl"])
+    view = Shelf("ada", MODEL).refresh(store, "t")
+    (scores,) = bm25([view], [words.hash_of("tea")])
+    assert (scores > 0).all()
+    (scores,) = bm25([view], [words.hash_of("tea"), words.hash_of("nowhere")])
+    assert (scores > 0).all()
+    (scores,) = bm25([view], [words.hash_of("tea"), words.hash_of("owl")])
+    assert scores.argmax() == view.places["mem_000000"]
