@@ -1,0 +1,143 @@
+"""The local models: right shapes, the same answer every time, sensible neighbours, and safe on any input."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from memorist.models.embedder import LocalEmbedder
+from memorist.models.passages import embedding_passage
+from memorist.models.reranker import LocalReranker
+from memorist.ports import Embedder, Reranker
+
+MEMORIES = [
+    embedding_passage(text, speaker=speaker, date="8 May 2023")
+    for speaker, text in [
+        ("Ada", "We adopted a puppy from the shelter last weekend!"),
+        ("Mel", "I start my new job at the hospital on Monday."),
+        ("Ada", "My sister is getting married in Lisbon next summer."),
+        ("Mel", "The doctor said that I should stop drinking coffee."),
+        ("Ada", "I finally sold my old car."),
+    ]
+]
+ASKED = [
+    ("What pet does Ada have?", 0),
+    ("Where does Mel work?", 1),
+    ("Where will the wedding of Ada's sister take place?", 2),
+    ("What did Mel have to give up for her health?", 3),
+    ("What happened to Ada's car?", 4),
+]
+ODD = [
+    "",
+    " ",
+    "\x00",
+    "🦄🔥👩‍👩‍👧‍👦",
+    "word " * 20_000,
+    "我们上周末收养了一只小狗",
+    "Мы завели щенка",
+    "สวัสดี",
+    "[SEP] [MASK] [CLS]",
+    "a" * 50_000,
+]
+
+
+def test_models_fit_their_ports(embedder: LocalEmbedder, reranker: LocalReranker) -> None:
+    ports: tuple[Embedder, Reranker] = (embedder, reranker)
+    assert all(port.model_id for port in ports)
+
+
+def test_vectors_are_rows_of_length_one(embedder: LocalEmbedder) -> None:
+    vectors = embedder.embed(MEMORIES)
+    assert vectors.shape == (len(MEMORIES), embedder.dimensions)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(MEMORIES)), abs=1e-4)
+
+
+def test_nothing_in_gives_nothing_out(embedder: LocalEmbedder, reranker: LocalReranker) -> None:
+    assert embedder.embed([]).shape == (0, embedder.dimensions)
+    assert reranker.score("anything", []) == []
+
+
+@pytest.mark.parametrize(("question", "answer"), ASKED)
+def test_the_answering_memory_is_nearest(embedder: LocalEmbedder, question: str, answer: int) -> None:
+    similarity = embedder.embed(MEMORIES) @ embedder.embed([question])[0]
+    assert int(similarity.argmax()) == answer
+
+
+@pytest.mark.parametrize(("question", "answer"), ASKED)
+def test_the_answering_memory_is_ranked_first(reranker: LocalReranker, question: str, answer: int) -> None:
+    scores = reranker.score(question, MEMORIES)
+    assert scores.index(max(scores)) == answer
+
+
+def test_the_same_input_gives_the_same_bits(embedder: LocalEmbedder, reranker: LocalReranker) -> None:
+    assert np.array_equal(embedder.embed(MEMORIES), LocalEmbedder().embed(MEMORIES))
+    assert reranker.score("What pet?", MEMORIES) == LocalReranker().score("What pet?", MEMORIES)
+
+
+def test_a_batch_means_the_same_as_its_texts_one_by_one(embedder: LocalEmbedder, reranker: LocalReranker) -> None:
+    texts = [*MEMORIES, "short", "a much longer text " * 40]
+    alone = np.concatenate([embedder.embed([text]) for text in texts])
+    assert (alone * embedder.embed(texts)).sum(1) == pytest.approx(np.ones(len(texts)), abs=0.005)
+    one_by_one = [reranker.score("What pet?", [text])[0] for text in texts]
+    assert reranker.score("What pet?", texts) == pytest.approx(one_by_one, abs=0.5)
+
+
+def test_results_keep_the_order_of_the_inputs(embedder: LocalEmbedder, reranker: LocalReranker) -> None:
+    """Batches are sorted by length inside; the caller must not notice."""
+    texts = ["tiny", "a somewhat longer text than the others here", *MEMORIES]
+    backwards = texts[::-1]
+    assert (embedder.embed(texts) * embedder.embed(backwards)[::-1]).sum(1) == pytest.approx(
+        np.ones(len(texts)), abs=0.005
+    )
+    assert reranker.score("car", texts) == pytest.approx(reranker.score("car", backwards)[::-1], abs=0.5)
+
+
+def test_any_text_is_embedded_and_ranked(embedder: LocalEmbedder, reranker: LocalReranker) -> None:
+    assert np.isfinite(embedder.embed(ODD)).all()
+    assert np.isfinite(reranker.score("What pet does Ada have?", ODD)).all()
+    assert np.isfinite([reranker.score(query, MEMORIES[:1]) for query in ODD]).all()
+
+
+def test_weights_are_read_at_the_first_use_only() -> None:
+    embedder = LocalEmbedder()
+    assert not embedder.loaded
+    embedder.embed(["now"])
+    assert embedder.loaded
+
+
+def test_threads_are_bounded() -> None:
+    assert LocalEmbedder().threads <= 2
+    model = LocalReranker(threads=1)
+    model.load()
+    assert model.session_threads == 1
+    with pytest.raises(ValueError):
+        LocalEmbedder(threads=-1)
+
+
+def test_one_thread_and_two_agree(embedder: LocalEmbedder) -> None:
+    single = LocalEmbedder(threads=1).embed(MEMORIES)
+    assert (single * embedder.embed(MEMORIES)).sum(1) == pytest.approx(np.ones(len(MEMORIES)), abs=0.005)
+
+
+def test_what_lies_beyond_the_limit_is_not_read(embedder: LocalEmbedder, reranker: LocalReranker) -> None:
+    """A very long text costs as much as the longest that is read, and means the same."""
+    start = "Ada keeps bees behind the old mill. " * 60
+    assert np.array_equal(embedder.embed([start]), embedder.embed([start + "Mel sold the boat. " * 5_000]))
+    assert reranker.score("bees?", [start]) == reranker.score("bees?", [start + "Mel sold the boat. " * 5_000])
+
+
+def test_many_threads_share_one_model() -> None:
+    embedder, reranker = LocalEmbedder(), LocalReranker()
+    found: list[tuple[list[float], np.ndarray]] = []
+
+    def use() -> None:
+        found.append((reranker.score("What pet?", MEMORIES), embedder.embed(MEMORIES)))
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(scores == found[0][0] and np.array_equal(vectors, found[0][1]) for scores, vectors in found)

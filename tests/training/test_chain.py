@@ -1,0 +1,174 @@
+"""The whole chain on one small conversation: data, mining, all four trainings, evaluation, export, use.
+
+It needs torch, safetensors and onnx (training/requirements.txt), which users of Memorist never install. Where torch is
+missing these tests are skipped, and the run says so; with MEMORIST_TRAINING_TESTS=1 it fails instead.
+"""
+
+import json
+import lzma
+import os
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+if os.environ.get("MEMORIST_TRAINING_TESTS") == "1":
+    import torch
+else:
+    torch = pytest.importorskip("torch", reason="training needs torch: pip install -r training/requirements.txt")
+
+from safetensors.torch import save_file
+
+from memorist.models.embedder import LocalEmbedder
+from memorist.models.reranker import LocalReranker
+from training.data import cut_into_units, load_benchmark, load_training, write_out
+from training.encoder import SHAPES, EmbeddingModel, RerankingModel, load_base, shrink
+from training.evaluate import evaluate
+from training.export import export, reranker_graph
+from training.mining import mine
+from training.ranking import Fusion
+from training.run import Job, run_distil, run_embedder, run_students, run_teacher
+from training.sampling import Sampler
+from training.tables import build_tables
+from training.torch_models import TOKENIZER, load_embedder, load_reranker
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
+
+THINGS = ["piano", "garden", "bicycle", "camera", "novel", "puppy", "kitchen", "violin"]
+
+
+@pytest.fixture(scope="module")
+def conversations_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    messages, questions = [], []
+    for number, thing in enumerate(THINGS):
+        speaker = ("Ada", "Mel")[number % 2]
+        text = f"I bought a {thing} in town." if number else "I sold my old house. " * 60
+        messages.append([speaker, f"{number + 1} May 2023", number // 4, text])
+        questions.append([f"When did {speaker} get a {thing}?", [number]])
+    path = tmp_path_factory.mktemp("data") / "conversations.json.xz"
+    with lzma.open(path, "wt") as file:
+        json.dump([{"s": "synth", "m": messages, "q": questions}] * 2, file)
+    return path
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random model of the base's shape: the chain must run, not learn."""
+    torch.manual_seed(0)
+    width, inner = 384, 1536
+    shapes = {
+        "embeddings.word_embeddings.weight": (30522, width),
+        "embeddings.position_embeddings.weight": (512, width),
+        "embeddings.token_type_embeddings.weight": (2, width),
+    }
+    shapes |= {f"embeddings.LayerNorm.{kind}": (width,) for kind in ("weight", "bias")}
+    for part in ("self.query", "self.key", "self.value", "output.dense"):
+        shapes[f"encoder.layer.5.attention.{part}.weight"] = (width, width)
+        shapes[f"encoder.layer.5.attention.{part}.bias"] = (width,)
+    for part in ("attention.output.LayerNorm", "output.LayerNorm"):
+        shapes |= {f"encoder.layer.5.{part}.{kind}": (width,) for kind in ("weight", "bias")}
+    shapes |= {
+        "encoder.layer.5.intermediate.dense.weight": (inner, width),
+        "encoder.layer.5.intermediate.dense.bias": (inner,),
+    }
+    shapes |= {"encoder.layer.5.output.dense.weight": (width, inner), "encoder.layer.5.output.dense.bias": (width,)}
+    tensors = {
+        name: torch.ones(shape) if name.endswith("LayerNorm.weight") else torch.randn(shape) * 0.05
+        for name, shape in shapes.items()
+    }
+    folder = tmp_path_factory.mktemp("base")
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(conversations_file: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("trained")
+    job = Job(conversations_file, base, out, steps=2, questions=4, shape="1", students=("1",))
+    for stage in (run_embedder, run_teacher, run_students, run_distil):
+        stage(job)
+    return out
+
+
+def test_export_gives_what_was_trained(trained: Path, base: Path, tmp_path: Path) -> None:
+    export(trained, base, tmp_path)
+    texts = ["Ada bought a piano.", "A much longer sentence about the garden and the puppy that Mel found.", ""]
+    exact = load_embedder(trained, base).embed(texts)
+    assert (exact * LocalEmbedder(folder=tmp_path).embed(texts)).sum(1) == pytest.approx(np.ones(3), abs=0.01)
+    wanted = np.array(load_reranker(trained, base).score("What piano?", texts))
+    scored = np.array(LocalReranker(folder=tmp_path).score("What piano?", texts))
+    # The head's bias is left out of the export: it moves all scores alike.
+    assert scored - scored.mean() == pytest.approx(wanted - wanted.mean(), abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["2", "2n", "3q"])
+def test_a_small_reranker_scores_alike_in_torch_and_onnx(base: Path, name: str) -> None:
+    torch.manual_seed(0)
+    teacher = RerankingModel(SHAPES["1"])
+    load_base(teacher.encoder, base)
+    deeper = RerankingModel(SHAPES["3"])
+    for layer in deeper.encoder.layers:
+        layer.load_state_dict(teacher.encoder.layers[0].state_dict())
+    student = shrink(deeper, SHAPES[name]).eval()
+    words, mask = torch.randn(2, 30, 384), torch.ones(2, 30, dtype=torch.bool)
+    session = onnxruntime.InferenceSession(reranker_graph(student, "float").SerializeToString())
+    segments = (torch.arange(30) > 9).expand(2, 30)
+    feed = {"words": words.numpy(), "mask": mask.int().numpy(), "segments": segments.float().numpy()}
+    (found,) = session.run(None, feed)
+    # Random words instead of real ones: what is compared is the graph.
+    student.encoder.word_rows, student.encoder.word_scales = words.reshape(60, 384), torch.ones(60)
+    wanted = student(torch.arange(60).view(2, 30), mask, segments.long()).detach().numpy()
+    assert found - found.mean() == pytest.approx(wanted - wanted.mean(), abs=0.01)
+
+
+def test_negatives_are_never_answers(conversations_file: Path, base: Path) -> None:
+    conversations = load_training(conversations_file)
+    tables = build_tables(conversations, TOKENIZER, ("embedded",), torch.device("cpu"))
+    model = EmbeddingModel(SHAPES["1"])
+    load_base(model.encoder, base)
+    sampler = Sampler(tables, mine(model, tables), seed=1)
+    questions = sampler.questions(8)
+    drawn = sampler.wrong(questions, same=5, anywhere=2, neighbours=2, random=3)
+    right = tables.positives[questions]
+    assert not ((drawn[:, :, None] == right[:, None, :]) & (drawn >= 0)[:, :, None]).any()
+    assert (sampler.positive(questions)[:, None] == right).any(1).all()
+
+
+def test_a_long_message_becomes_several_units_with_its_context(conversations_file: Path) -> None:
+    conversations = load_training(conversations_file)
+    units = [unit for unit in cut_into_units(conversations[:1]) if unit.message == 0]
+    assert len(units) > 1
+    assert write_out(conversations, units[0], "reranked").endswith("| Mel: I bought a garden in town.")
+
+
+def test_benchmarks_are_measured(tmp_path: Path, embedder_of_words: object) -> None:
+    messages = [
+        {
+            "id": str(n),
+            "session": "1",
+            "time": "2023-05-08T10:00:00",
+            "speaker": "Ada",
+            "role": None,
+            "text": f"my {thing}",
+        }
+        for n, thing in enumerate(THINGS)
+    ]
+    questions = [
+        {"id": f"q{n}", "text": f"the {thing}?", "category": "c", "evidence": [str(n)]}
+        for n, thing in enumerate(THINGS)
+    ]
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps({"name": "small", "cases": [{"id": "1", "messages": messages, "questions": questions}]}))
+    assert len(load_benchmark(path)[0].questions) == len(THINGS)
+    report = evaluate([path], embedder_of_words, None, Fusion())  # type: ignore[arg-type]
+    assert report["small"]["first"]["recall@1"] == 1.0
+
+
+@pytest.fixture
+def embedder_of_words() -> object:
+    class OfWords:
+        def embed(self, texts: list[str]) -> np.ndarray:
+            return np.array([[float(thing in text) for thing in THINGS] for text in texts], dtype=np.float32)
+
+    return OfWords()

@@ -1,0 +1,61 @@
+"""The training data: what may not be used is left out, and our own conversations ask what they answer."""
+
+import pytest
+
+from training.dialogues import converse, fits, read_matter
+from training.prepare import by_session, prepare
+
+FREE = "I keep seven hens in the garden behind the house and sell the eggs"
+FOREIGN = "My plane was late and so I missed the whole first act of the play"
+
+
+def item(source: str, *texts: str) -> dict[str, object]:
+    messages = [["user", "8 May 2023", 0, text] for text in texts]
+    return {"s": source, "m": messages, "q": [[f"question {place}?", [place]] for place in range(len(texts))]}
+
+
+def test_sources_that_are_not_free_are_left_out_with_what_was_made_of_them() -> None:
+    kept = prepare([item("realmem", FREE), item("tweet", FOREIGN), item("synth", FREE, FOREIGN)], dialogues=0)
+    texts = [message[3] for found in kept for message in found["m"]]
+    assert FOREIGN not in texts
+    synth = next(found for found in kept if found["s"] == "synth")
+    assert synth["q"] == [["question 0?", [0]]]
+
+
+def test_a_source_that_nobody_judged_is_refused() -> None:
+    with pytest.raises(ValueError, match="fresh"):
+        prepare([item("fresh", FREE)], dialogues=0)
+
+
+def test_a_session_becomes_one_message_of_the_users_words() -> None:
+    chat = {
+        "s": "realmem",
+        "m": [["user", "", 0, "I like tea."], ["assistant", "", 0, "Noted."], ["user", "", 0, "And bread."]],
+        "q": [["Which drink?", [0]], ["Noted?", [1]]],
+    }
+    assert by_session(chat) == {
+        "s": "sessions",
+        "m": [["user", "", 0, "I like tea. And bread."]],
+        "q": [["Which drink?", [0]]],
+    }
+
+
+def test_conversations_repeat_for_a_seed_and_ask_about_what_was_said() -> None:
+    chats = list(converse(6, seed=3))
+    assert chats == list(converse(6, seed=3))
+    for chat in chats:
+        assert "{" not in str(chat["m"]) + str(chat["q"])
+        assert all(0 <= place < len(chat["m"]) for _, places in chat["q"] for place in places)
+        assert any(len(places) > 1 for _, places in chat["q"])
+
+
+def test_every_topic_can_be_asked_about() -> None:
+    for topic in read_matter().topics:
+        first = topic.exchanges[0]
+        assert any(fits(question, told) for question in first.questions for told in first.told), topic.name
+
+
+def test_a_question_needs_what_it_asks_for() -> None:
+    assert fits("When did {N} buy {thing}?", "I bought {thing} {when}.")
+    assert not fits("When did {N} buy {thing}?", "I bought {thing}.")
+    assert not fits("How much did {N} pay for {thing}?", "I bought {thing} {when}.")

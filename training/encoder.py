@@ -1,0 +1,241 @@
+"""The MiniLM encoder in plain PyTorch: small enough to read, and the very graph that is exported.
+
+Word embeddings are kept as int8 rows with a scale each, and are never trained: so the two models share one table,
+and exporting it loses nothing.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+WIDTH, HEADS, INNER = 384, 12, 1536
+PART_BYTES = 15_000_000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How much of the base an encoder keeps."""
+
+    layers: int = 6
+    inner: int = INNER
+    """The width inside the layers, the last one excepted: there a reranker computes one token only."""
+    rows: int = 0
+    """Of the layers between the first and the last only so many leading tokens are computed: the question's, which go
+    on reading the passage as the first layer left it. 0 computes all."""
+
+
+SHAPES = {
+    "6": Shape(6),
+    "4": Shape(4),
+    "3": Shape(3),
+    "3q": Shape(3, 768, 16),
+    "4q": Shape(4, 768, 16),
+    "2": Shape(2),
+    "2n": Shape(2, 768),
+    "1": Shape(1),
+}
+
+
+class Norm(nn.LayerNorm):
+    """A layer norm that keeps the precision of what it is given: in mixed precision half the memory traffic."""
+
+    def __init__(self) -> None:
+        super().__init__(WIDTH, eps=1e-12)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            return F.layer_norm(x, (WIDTH,), self.weight.to(x.dtype), self.bias.to(x.dtype), self.eps)
+
+
+class Layer(nn.Module):
+    def __init__(self, dropout: float, inner: int = INNER) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+        self.attention_norm = Norm()
+        self.up = nn.Linear(WIDTH, inner)
+        self.down = nn.Linear(inner, WIDTH)
+        self.output_norm = Norm()
+
+    def forward(self, x: Tensor, mask: Tensor, rows: int = 0) -> Tensor:
+        """The next state of the tokens, or of the first `rows` of them; they attend to all."""
+        batch, length, _ = x.shape
+        if rows:
+            asking = x[:, :rows]
+            weight, bias = self.qkv.weight, self.qkv.bias
+            q = _heads(F.linear(asking, weight[:WIDTH], bias[:WIDTH]), 1)[0]
+            k, v = _heads(F.linear(x, weight[WIDTH:], bias[WIDTH:]), 2)
+        else:
+            asking = x
+            q, k, v = _heads(self.qkv(x), 3)
+        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.expand(batch, 1, asking.shape[1], length))
+        attended = attended.transpose(1, 2).reshape(asking.shape)
+        x = self.attention_norm(asking + F.dropout(self.out(attended), self.dropout, self.training))
+        inner = self.down(F.gelu(self.up(x)))
+        return self.output_norm(x + F.dropout(inner, self.dropout, self.training))
+
+
+def _heads(x: Tensor, parts: int) -> Tensor:
+    batch, length, _ = x.shape
+    return x.view(batch, length, parts, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+
+
+class Encoder(nn.Module):
+    def __init__(
+        self, shape: Shape = SHAPES["6"], dropout: float = 0.1, vocabulary: int = 30522, positions: int = 512
+    ) -> None:
+        super().__init__()
+        self.shape = shape
+        self.register_buffer("word_rows", torch.zeros(vocabulary, WIDTH, dtype=torch.int8))
+        self.register_buffer("word_scales", torch.zeros(vocabulary))
+        self.positions = nn.Parameter(torch.zeros(positions, WIDTH))
+        self.types = nn.Parameter(torch.zeros(2, WIDTH))
+        self.norm = Norm()
+        widths = [shape.inner] * (shape.layers - 1) + [INNER]
+        self.layers = nn.ModuleList(Layer(dropout, inner) for inner in widths)
+
+    def forward(self, ids: Tensor, mask: Tensor, types: Tensor | None = None, first_only: bool = False) -> Tensor:
+        """The last states of all tokens, or of the first token alone."""
+        words = self.word_rows[ids].float() * self.word_scales[ids].unsqueeze(-1)
+        # A weighted sum, since the gradient of an index into two rows is summed one by one.
+        first, second = self.types
+        kinds = first if types is None else first + types.unsqueeze(-1) * (second - first)
+        x = self.norm(words + self.positions[: ids.shape[1]] + kinds)
+        if torch.is_autocast_enabled(x.device.type):
+            x = x.bfloat16()
+        attention_mask = mask[:, None, None, :]
+        *before, last = self.layers
+        for number, layer in enumerate(before):
+            if number and self.shape.rows:
+                x = torch.cat([layer(x, attention_mask, self.shape.rows), x[:, self.shape.rows :]], dim=1)
+            else:
+                x = layer(x, attention_mask)
+        return last(x, attention_mask, 1 if first_only else 0)
+
+
+class EmbeddingModel(nn.Module):
+    def __init__(self, shape: Shape = SHAPES["6"], **options: float) -> None:
+        super().__init__()
+        self.encoder = Encoder(shape, **options)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.encoder(ids, mask).float()
+        kept = mask.unsqueeze(-1)
+        return F.normalize((hidden * kept).sum(1) / kept.sum(1).clamp(min=1), dim=-1)
+
+
+class RerankingModel(nn.Module):
+    def __init__(self, shape: Shape = SHAPES["6"], **options: float) -> None:
+        super().__init__()
+        self.encoder = Encoder(shape, **options)
+        self.head = nn.Linear(WIDTH, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
+        return self.head(self.encoder(ids, mask, types, first_only=True)[:, 0]).squeeze(-1).float()
+
+
+def load_base(encoder: Encoder, folder: Path) -> None:
+    """Take the weights of all-MiniLM-L6-v2; a smaller encoder takes some of its layers, and in them some neurons."""
+    raw = load_file(folder / "model.safetensors")
+    raw = {name.removeprefix("bert."): tensor.float() for name, tensor in raw.items()}
+    state = encoder.state_dict()
+    if "word_rows" in raw:  # a base whose words were quantized before, to travel light
+        state["word_rows"], state["word_scales"] = raw["word_rows"].to(torch.int8), raw["word_scales"]
+    else:
+        state["word_rows"], state["word_scales"] = quantize_rows(raw["embeddings.word_embeddings.weight"])
+    state["positions"] = raw["embeddings.position_embeddings.weight"]
+    state["types"] = raw["embeddings.token_type_embeddings.weight"]
+    _copy(state, "norm", raw, "embeddings.LayerNorm")
+    for own, base in enumerate(_chosen_layers(len(encoder.layers))):
+        theirs, ours = f"encoder.layer.{base}.", f"layers.{own}."
+        for kind in ("weight", "bias"):
+            parts = [raw[f"{theirs}attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
+            state[f"{ours}qkv.{kind}"] = torch.cat(parts)
+        _copy(state, f"{ours}out", raw, f"{theirs}attention.output.dense")
+        _copy(state, f"{ours}attention_norm", raw, f"{theirs}attention.output.LayerNorm")
+        _copy(state, f"{ours}up", raw, f"{theirs}intermediate.dense")
+        _copy(state, f"{ours}down", raw, f"{theirs}output.dense")
+        _copy(state, f"{ours}output_norm", raw, f"{theirs}output.LayerNorm")
+        _narrow(state, ours, encoder.layers[own].up.out_features)
+    encoder.load_state_dict(state)
+
+
+def shrink(teacher: RerankingModel, shape: Shape) -> RerankingModel:
+    """A smaller model that begins with some of the teacher's layers, evenly spaced, the first and the last included."""
+    student = RerankingModel(shape)
+    theirs, state = teacher.state_dict(), {}
+    chosen = _chosen_layers(shape.layers, len(teacher.encoder.layers))
+    for key in student.state_dict():
+        parts = key.split(".")
+        if parts[:2] == ["encoder", "layers"]:
+            parts[2] = str(chosen[int(parts[2])])
+        state[key] = theirs[".".join(parts)]
+    for number, layer in enumerate(student.encoder.layers):
+        _narrow(state, f"encoder.layers.{number}.", layer.up.out_features)
+    student.load_state_dict(state)
+    return student.to(next(teacher.parameters()).device)
+
+
+def _chosen_layers(count: int, of: int = 6) -> list[int]:
+    return [int(layer) for layer in np.linspace(of - 1, 0, count).round()[::-1]] if count > 1 else [of - 1]
+
+
+def _narrow(state: dict[str, Tensor], layer: str, inner: int) -> None:
+    """Keep the neurons with the largest weights."""
+    up, down = state[f"{layer}up.weight"], state[f"{layer}down.weight"]
+    if inner < len(up):
+        kept = (up.norm(dim=1) * down.norm(dim=0)).topk(inner).indices.sort().values
+        state[f"{layer}up.weight"], state[f"{layer}up.bias"] = up[kept], state[f"{layer}up.bias"][kept]
+        state[f"{layer}down.weight"] = down[:, kept]
+
+
+def quantize_rows(table: Tensor) -> tuple[Tensor, Tensor]:
+    scales = table.abs().amax(1).clamp(min=1e-8) / 127
+    return (table / scales[:, None]).round().clamp(-127, 127).to(torch.int8), scales
+
+
+def save_trained(model: EmbeddingModel | RerankingModel, folder: Path, name: str) -> None:
+    """Write what was trained, in half precision and in parts of moderate size; the words stay with the base."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: list[dict[str, Tensor]] = [{}]
+    size = 0
+    for key, tensor in model.state_dict().items():
+        if key.startswith("encoder.word_"):
+            continue
+        half = tensor.detach().cpu().half().contiguous()
+        if size + half.nbytes > PART_BYTES:
+            parts.append({})
+            size = 0
+        parts[-1][key] = half
+        size += half.nbytes
+    for number, part in enumerate(parts):
+        save_file(part, folder / f"{name}-{number}.safetensors", {"shape": json.dumps(asdict(model.encoder.shape))})
+
+
+def trained_shape(folder: Path, name: str) -> Shape:
+    with safe_open(folder / f"{name}-0.safetensors", "pt") as file:
+        return Shape(**json.loads((file.metadata() or {}).get("shape", "{}")))
+
+
+def load_trained(model: nn.Module, folder: Path, name: str) -> None:
+    trained: dict[str, Tensor] = {}
+    for path in sorted(folder.glob(f"{name}-[0-9].safetensors")):
+        trained |= load_file(path)
+    if not trained:
+        raise FileNotFoundError(f"no parts of {name} in {folder}")
+    missing, unexpected = model.load_state_dict({key: tensor.float() for key, tensor in trained.items()}, strict=False)
+    if unexpected or any(not key.startswith("encoder.word_") for key in missing):
+        raise ValueError(f"{name} does not fit the model: missing {missing}, unexpected {unexpected}")
+
+
+def _copy(state: dict[str, Tensor], ours: str, raw: dict[str, Tensor], theirs: str) -> None:
+    for kind in ("weight", "bias"):
+        state[f"{ours}.{kind}"] = raw[f"{theirs}.{kind}"]

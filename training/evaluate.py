@@ -1,0 +1,165 @@
+"""Measures an embedder and a reranker on benchmark files: `python -m training.evaluate FILE… [--weights FOLDER]`.
+
+The figures are of the models inside a plain hybrid ranker (ranking.py), not of a benchmark's questions answered.
+"""
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.data import Conversation, cut_into_units, load_benchmark, write_out
+from training.ranking import METRICS, Bm25, Fusion, Scores, first_stage, measure, reranked
+
+
+class Embedder(Protocol):
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+class Reranker(Protocol):
+    def score(self, query: str, passages: Sequence[str]) -> Sequence[float]: ...
+
+
+@dataclass
+class Judged:
+    """All scores of one conversation, so that fusions can be compared without running the models again."""
+
+    conversation: Conversation
+    text: Scores
+    dense: Scores
+    window_counts: NDArray[np.int64]
+    pools: list[NDArray[np.int64]]
+    reranker: list[Scores]
+
+
+def judge(
+    conversation: Conversation, embedder: Embedder, reranker: Reranker | None, fusion: Fusion, form: str = "reranked"
+) -> Judged:
+    units = cut_into_units([conversation])
+    messages = np.array([unit.message for unit in units])
+    starts = np.searchsorted(messages, np.arange(len(conversation.messages)))
+    questions = [question.text for question in conversation.questions]
+    vectors = embedder.embed([write_out([conversation], unit, "embedded") for unit in units])
+    by_unit = embedder.embed(questions) @ vectors.T
+    dense = np.maximum.reduceat(by_unit, starts, axis=1).astype(np.float32)
+    bm25 = Bm25([f"[{m.date}] {m.speaker}: {m.text}" for m in conversation.messages])
+    text = np.stack([bm25.scores(question) for question in questions])
+    sessions = [message.session for message in conversation.messages]
+    ends = np.append(starts[1:], len(units))
+    first = first_stage(text, dense, sessions, ends - starts, fusion)
+    pools = [np.argsort(-row, kind="stable")[: fusion.pool] for row in first]
+    scores: list[Scores] = []
+    if reranker is not None:
+        for number, pool in enumerate(pools):
+            # Of a long message only its best window is read again.
+            best = [starts[m] + int(by_unit[number, starts[m] : ends[m]].argmax()) for m in pool]
+            passages = [write_out([conversation], units[unit], form) for unit in best]
+            scores.append(np.asarray(reranker.score(questions[number], passages), dtype=np.float32))
+    return Judged(conversation, text, dense, ends - starts, pools, scores)
+
+
+def summarize(judged: Sequence[Judged], fusion: Fusion, by_category: bool = False) -> dict[str, dict[str, float]]:
+    """Mean figures of `first` (no reranker), of `dense` alone, and of `reranked` where there are its scores."""
+    collected: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for case in judged:
+        sessions = [message.session for message in case.conversation.messages]
+        first = first_stage(case.text, case.dense, sessions, case.window_counts, fusion)
+        for number, question in enumerate(case.conversation.questions):
+            orders = {
+                "dense": np.argsort(-case.dense[number], kind="stable"),
+                "first": np.argsort(-first[number], kind="stable"),
+            }
+            if case.reranker:
+                pool = case.pools[number][: fusion.pool]
+                judged_by_it = case.reranker[number][: len(pool)]
+                judged_by_it = judged_by_it - fusion.reranker_windows * np.log(case.window_counts[pool])
+                orders["reranked"] = reranked(first[number], pool, judged_by_it, fusion)
+            for name, order in orders.items():
+                figures = measure(order, question.evidence)
+                collected[name].append(figures)
+                if by_category and name == list(orders)[-1]:
+                    collected[f"{name} {question.category}"].append(figures)
+    return {
+        name: {metric: round(float(np.mean([row[metric] for row in rows])), 4) for metric in METRICS}
+        for name, rows in collected.items()
+    }
+
+
+def evaluate(
+    files: Sequence[Path],
+    embedder: Embedder,
+    reranker: Reranker | None,
+    fusion: Fusion,
+    form: str = "reranked",
+    save: Path | None = None,
+    by_category: bool = False,
+) -> dict[str, dict[str, dict[str, float]]]:
+    report = {}
+    for path in files:
+        started = time.monotonic()
+        judged = [judge(conversation, embedder, reranker, fusion, form) for conversation in load_benchmark(path)]
+        name = path.name.split(".")[0]
+        report[name] = summarize(judged, fusion, by_category)
+        if save is not None:
+            _save(judged, save / f"{name}.npz")
+        for stage, figures in report[name].items():
+            print(f"{name:18} {stage:10}", " ".join(f"{metric} {value:.3f}" for metric, value in figures.items()))
+        print(f"{name:18} took {time.monotonic() - started:.0f} s", flush=True)
+    return report
+
+
+def _save(judged: Sequence[Judged], path: Path) -> None:
+    arrays = {}
+    for number, case in enumerate(judged):
+        arrays[f"text{number}"] = case.text.astype(np.float16)
+        arrays[f"dense{number}"] = case.dense.astype(np.float16)
+        if case.reranker:
+            arrays[f"pool{number}"] = np.stack(case.pools).astype(np.int16)
+            arrays[f"reranker{number}"] = np.stack(case.reranker)
+    np.savez_compressed(path, **arrays)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument(
+        "--weights", type=Path, help="trained parts to measure at full precision, instead of the shipped"
+    )
+    parser.add_argument("--base", type=Path, help="folder of the base model, needed with --weights")
+    parser.add_argument("--no-rerank", action="store_true")
+    parser.add_argument("--pool", type=int, default=50)
+    parser.add_argument("--by-category", action="store_true")
+    parser.add_argument("--json", type=Path, help="write the figures here as well")
+    arguments = parser.parse_args()
+    embedder: Embedder
+    reranker: Reranker
+    if arguments.weights:
+        from training.torch_models import load_embedder, load_reranker
+
+        embedder = load_embedder(arguments.weights, arguments.base)
+        reranker = load_reranker(arguments.weights, arguments.base)
+    else:
+        from memorist.models.embedder import LocalEmbedder
+        from memorist.models.reranker import LocalReranker
+
+        embedder, reranker = LocalEmbedder(), LocalReranker()
+    report = evaluate(
+        arguments.files,
+        embedder,
+        None if arguments.no_rerank else reranker,
+        Fusion(pool=arguments.pool),
+        by_category=arguments.by_category,
+    )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()
