@@ -267,8 +267,8 @@ class Store(Protocol):
         """Findings by name: `ok`, or what is wrong."""
         ...
 
-    def checkpoint(self) -> None:
-        """Move erased bytes out of the database's logs, where that is ours to do."""
+    def checkpoint(self, *, erased: bool = False) -> None:
+        """Move erased bytes out of the database's logs and, after an erasure, out of its files."""
         ...
 
     def close(self) -> None: ...

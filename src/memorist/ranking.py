@@ -31,21 +31,24 @@ class Fusion:
     text: float = 0.35
     """The share of keywords in the first order; the rest is meaning."""
 
+    coverage: float = 0.25
+    """What a row gains that contains all of the question's words, and others by the square of their share: a name or a
+    number that is asked for exactly is meant exactly."""
+
     text_neighbours: float = 0.5
     vector_neighbours: float = 0.1
     """How much of the score of the turns right before and after it a turn gains: an answer is found by its question."""
 
-    thread: float = 0.4
+    thread: float = 0.5
     """How much of the best score in its session or document a turn gains: a session that answers is on the subject."""
 
-    vector_windows: float = 0.06
-    reranker_windows: float = 1.0
+    vector_windows: float = 0.08
     """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
 
-    reranker: float = 0.6
+    reranker: float = 0.5
     """The share of the reranker among the candidates that it reads."""
 
-    pool: int = 50
+    pool: int = 20
     """How many candidates the reranker reads at most."""
 
 

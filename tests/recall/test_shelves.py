@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memorist import words
 from memorist.core import shelves, vectors
-from memorist.core.shelves import Shelf, Shelves, View, bm25
+from memorist.core.shelves import Shelf, Shelves, View, wording
 from memorist.model import IndexRow
 from memorist.ranking import rarity
 from memorist.searchable import Standing
@@ -81,7 +81,7 @@ def assert_same(view: View, store: Rows) -> None:
     assert set(view.places) == set(store.rows)
     question = word_vector("tea by the river")
     cosines, which = view.cosines(question)
-    scores = bm25([view], [words.hash_of(term) for term in ("tea", "river", "nowhere")])[0]
+    scores = wording([view], [words.hash_of(term) for term in ("tea", "river", "nowhere")])[0].bm25
     documents = view.size
     containing = {term: [place for place in range(view.size) if _count(view, place, term)] for term in ("tea", "river")}
     for memory_id, row in store.rows.items():
@@ -187,7 +187,7 @@ def test_views_are_not_disturbed_by_what_comes_later() -> None:
         store.put(f"mem_{number:06}", text(rng), thread="s")
     view = shelf.refresh(store, "t")
     question = word_vector("tea by the river")
-    before = view.cosines(question)[0].copy(), bm25([view], [words.hash_of("tea")])[0].copy()
+    before = view.cosines(question)[0].copy(), wording([view], [words.hash_of("tea")])[0].bm25.copy()
     chain = view.columns["previous"].copy()
     for number in range(50, 400):
         store.put(f"mem_{number:06}", text(rng), thread="s")
@@ -196,7 +196,7 @@ def test_views_are_not_disturbed_by_what_comes_later() -> None:
     shelf.refresh(store, "t")
     assert view.size == 50
     assert (view.cosines(question)[0] == before[0]).all()
-    assert (bm25([view], [words.hash_of("tea")])[0] == before[1]).all()
+    assert (wording([view], [words.hash_of("tea")])[0].bm25 == before[1]).all()
     assert (view.columns["previous"] == chain).all()
 
 
@@ -283,7 +283,7 @@ def test_empty_shelf_answers() -> None:
     view = Shelf("ada", MODEL).refresh(Rows(), "t")
     assert view.size == 0
     assert view.cosines(word_vector("tea"))[0].size == 0
-    assert bm25([view], [words.hash_of("tea")])[0].size == 0
+    assert wording([view], [words.hash_of("tea")])[0].bm25.size == 0
 
 
 def test_rows_without_any_terms_are_taken() -> None:
@@ -298,9 +298,9 @@ def test_a_word_that_all_have_counts_where_no_memory_has_a_rarer_one() -> None:
     for number in range(20):
         store.put(f"mem_{number:06}", ["tea" if number else "tea owl"])
     view = Shelf("ada", MODEL).refresh(store, "t")
-    (scores,) = bm25([view], [words.hash_of("tea")])
+    scores = wording([view], [words.hash_of("tea")])[0].bm25
     assert (scores > 0).all()
-    (scores,) = bm25([view], [words.hash_of("tea"), words.hash_of("nowhere")])
+    scores = wording([view], [words.hash_of("tea"), words.hash_of("nowhere")])[0].bm25
     assert (scores > 0).all()
-    (scores,) = bm25([view], [words.hash_of("tea"), words.hash_of("owl")])
+    scores = wording([view], [words.hash_of("tea"), words.hash_of("owl")])[0].bm25
     assert scores.argmax() == view.places["mem_000000"]

@@ -307,7 +307,7 @@ class Memories:
                 erased += batch
             self._store.write(principal.tenant, partial(_erase_documents, part))
         self._store.write(principal.tenant, lambda tx: tx.erase_idempotency(principal.user))
-        self._store.checkpoint()
+        self._store.checkpoint(erased=True)
         return erased
 
     # Reading

@@ -18,7 +18,7 @@ from memorist import words
 from memorist.core import access, validation
 from memorist.core.accesses import AccessLog
 from memorist.core.indexing import Indexer
-from memorist.core.shelves import Array, Shelves, View, bm25
+from memorist.core.shelves import Array, Shelves, View, wording
 from memorist.core.tokens import count_tokens
 from memorist.errors import InvalidField, ModelError
 from memorist.ids import parse_id
@@ -33,7 +33,6 @@ from memorist.ranking import (
     best,
     confidence,
     normalised,
-    rarity,
     with_neighbours,
     with_threads,
 )
@@ -299,6 +298,7 @@ class _Search:
     cosines: Scores = field(init=False)
     which: Array = field(init=False)
     texts: Scores = field(init=False)
+    coverages: Scores = field(init=False)
     parts: tuple[Scores, Scores] = field(init=False)
     waiting: int = field(init=False)
     by_meaning: bool = field(init=False)
@@ -385,7 +385,9 @@ class _Search:
 
     def score(self, vector: Scores | None, fusion: Fusion) -> bool:
         """Score every row. Returns whether meaning counted as well as keywords."""
-        self.texts = _joined(bm25(self.views, [words.hash_of(term) for term in self._terms()]), np.float32)
+        worded = wording(self.views, [words.hash_of(term) for term in self._terms()])
+        self.texts = _joined([one.bm25 for one in worded], np.float32)
+        self.coverages = _joined([one.coverage for one in worded], np.float32)
         self.texts[~self.live] = 0
         by_text = normalised(
             with_neighbours(self.texts, self.previous, self.linked, fusion.text_neighbours), self.wanted
@@ -417,6 +419,7 @@ class _Search:
         return True
 
     def _with_threads(self, scores: Scores, fusion: Fusion) -> Scores:
+        scores = scores + np.float32(fusion.coverage) * self.coverages**2
         seen = np.where(self.live, scores, np.float32(0))
         return with_threads(normalised(seen, self.wanted), self.threads, fusion.thread)
 
@@ -437,30 +440,13 @@ class _Search:
         """
         if not ranking.places.size:
             return []
-        sure = confidence(self.cosines[ranking.places], self._coverage(ranking.places))
+        sure = confidence(self.cosines[ranking.places], self.coverages[ranking.places])
         highest = float(ranking.scores[0])
         share = ranking.scores / np.float32(highest) if highest > 0 else np.ones_like(ranking.scores)
         counted = np.maximum(sure[:5].max() * share, sure * np.float32(0.5))
         # A memory is no worse than those that rank behind it.
         shown = np.maximum.accumulate(counted[::-1])[::-1]
         return [round(max(0.0, min(1.0, score)), 4) for score in shown.tolist()]
-
-    def _coverage(self, places: Places) -> Scores:
-        """How much of the question's words, by rarity, each of the places contains; however long its text is."""
-        starts = np.cumsum([0, *(view.size for view in self.views)])
-        contained = np.zeros(places.size, dtype=np.float32)
-        has_term = np.zeros(self.texts.size, dtype=bool)
-        perfect = 1e-9
-        for term in self._terms():
-            found = [view.containing(words.hash_of(term))[0] for view in self.views]
-            weight = rarity(int(starts[-1]), sum(rows.size for rows in found))
-            perfect += weight
-            for start, rows in zip(starts, found, strict=False):
-                if rows.size:
-                    has_term[rows + start] = True
-                    contained[has_term[places]] += np.float32(weight)
-                    has_term[rows + start] = False
-        return contained / np.float32(perfect)
 
     # What surrounds it
 
@@ -508,6 +494,7 @@ class _Search:
             "text": {
                 "rank": self._rank_of(self.texts, place) if self.texts[place] > 0 else None,
                 "bm25": round(float(self.texts[place]), 4),
+                "coverage": round(float(self.coverages[place]), 4),
                 "with_neighbours": round(float(by_text[place]), 4),
             },
             "vector": {

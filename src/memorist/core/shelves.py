@@ -307,22 +307,32 @@ class View:
         return self.postings.find(term)
 
 
-def bm25(views: Sequence[View], terms: Sequence[int]) -> list[Scores]:
-    """Each row's score, shelf by shelf; a term is as rare as it is on all of them together."""
-    scores = [np.zeros(view.size, dtype=np.float32) for view in views]
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How well each row of a shelf fits a question's words: by BM25, and by the share of them that it contains."""
+
+    bm25: Scores
+    coverage: Scores
+
+
+def wording(views: Sequence[View], terms: Sequence[int]) -> list[Wording]:
+    """The wording of each shelf; a term is as rare as it is on all of them together."""
+    found = [Wording(np.zeros(view.size, np.float32), np.zeros(view.size, np.float32)) for view in views]
     documents = sum(view.size for view in views)
     mean = sum(view.words for view in views) / max(1, documents)
-    found = [[view.containing(term) for view in views] for term in terms]
-    sizes = [sum(rows.size for rows, _ in places) for places in found]
-    weights = [rarity(documents, size) if size else 0.0 for size in sizes]
-    has_rarer = max(weights, default=0.0) > 4 * _TELLS_NOTHING
-    for weight, places in zip(weights, found, strict=True):
-        if weight < _TELLS_NOTHING and has_rarer:
+    places = [[view.containing(term) for view in views] for term in terms]
+    sizes = [sum(rows.size for rows, _ in of_term) for of_term in places]
+    weights = [rarity(documents, size) for size in sizes]
+    everything = np.float32(max(sum(weights), 1e-9))
+    occurring = max((weight for weight, size in zip(weights, sizes, strict=True) if size), default=0.0)
+    for weight, of_term in zip(weights, places, strict=True):
+        if weight < _TELLS_NOTHING and occurring > 4 * _TELLS_NOTHING:
             continue
-        for score, view, (rows, counts) in zip(scores, views, places, strict=True):
+        for one, view, (rows, counts) in zip(found, views, of_term, strict=True):
             if rows.size:
-                score[rows] += np.float32(weight) * saturated(counts, view.columns["length"][rows], mean)
-    return scores
+                one.bm25[rows] += np.float32(weight) * saturated(counts, view.columns["length"][rows], mean)
+                one.coverage[rows] += np.float32(weight) / everything
+    return found
 
 
 class _Column:

@@ -51,7 +51,7 @@ class Driver(Protocol):
         """Findings of the database's own checks: a name and `ok`, or what is wrong."""
         ...
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, *, erased: bool = False) -> None:
         """Empty the write-ahead log where that is ours to do, so that erased bytes are in no file."""
         ...
 

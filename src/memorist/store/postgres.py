@@ -147,7 +147,7 @@ class PostgresDriver:
             found = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone()
         return found is not None
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, *, erased: bool = False) -> None:
         """Nothing to do: VACUUM and the retention of WAL archives are the server's."""
 
     def health(self, thorough: bool) -> dict[str, str]:  # noqa: ARG002

@@ -112,8 +112,8 @@ class SqlStore:
             return "ok"
         return f"{rows} rows, {indexed} of them indexed, {created} created events, {orphans} events of no memory"
 
-    def checkpoint(self) -> None:
-        self.driver.checkpoint()
+    def checkpoint(self, *, erased: bool = False) -> None:
+        self.driver.checkpoint(erased=erased)
 
     def close(self) -> None:
         self.driver.close()
