@@ -8,7 +8,7 @@ DATA ?= .memorist
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs bench lock clean
+.PHONY: help run test lint format docs bench training lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -34,6 +34,9 @@ docs: $(VENV)/.dev ## Write the generated parts of the documentation anew
 bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results (ARGS="writes")
 	$(BIN)/python -m bench $(ARGS)
 
+training: $(VENV)/.training ## Set up what training needs (torch) and run its whole chain, tiny, on the CPU
+	MEMORIST_TRAINING_TESTS=1 $(BIN)/python -m pytest tests/training $(ARGS)
+
 lock: $(VENV)/.dev ## Resolve the dependencies again and write requirements/*.txt
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
@@ -58,3 +61,10 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/.run
+
+# The CPU build of torch where it is offered: the other one brings gigabytes that nothing here uses.
+$(VENV)/.training: training/requirements.txt | $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps "torch==2.13.0+cpu" || \
+		$(BIN)/pip install --quiet --disable-pip-version-check "torch>=2.11"
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement training/requirements.txt
+	@touch $@

@@ -54,6 +54,9 @@ class Embedder(Protocol):
 class Reranker(Protocol):
     """Reads a question and a memory together. Raises ModelError where it cannot."""
 
+    is_local: bool
+    """Whether it is ours, whose scores recall knows how to read as a degree of certainty."""
+
     @property
     def model_id(self) -> str: ...
 

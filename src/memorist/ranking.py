@@ -17,12 +17,6 @@ _K1 = np.float32(1.2)
 _B = np.float32(0.75)
 _RUN = 64
 
-# Where a cosine, or the share of a question's words that a text contains, says neither yes nor no.
-_EVEN_COSINE = np.float32(0.35)
-_COSINE_SLOPE = np.float32(0.06)
-_EVEN_COVERAGE = np.float32(0.6)
-_COVERAGE_SLOPE = np.float32(0.12)
-
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
@@ -43,6 +37,7 @@ class Fusion:
     """How much of the best score in its session or document a turn gains: a session that answers is on the subject."""
 
     vector_windows: float = 0.08
+    reranker_windows: float = 1.5
     """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
 
     reranker: float = 0.5
@@ -124,12 +119,16 @@ def _bound(scores: Scores, count: int) -> np.float32:
     return bound
 
 
-def confidence(cosines: Scores, coverages: Scores) -> Scores:
-    """How sure it is, from 0 to 1, that each candidate answers: by meaning or by words, whichever is surer.
+def confidence(cosines: Scores, coverages: Scores, judged: Scores | None = None) -> Scores:
+    """How sure it is, from 0 to 1, that each candidate answers: by meaning, by words and, where it read them, by the
+    local reranker.
 
-    Normalised scores only say which is best; this says whether the best is any good.
+    Normalised scores only say which is best; this says whether the best is any good. Fitted to questions asked of the
+    conversation that they are about, and of another one.
     """
-    by_meaning = 1 / (1 + np.exp(-(cosines - _EVEN_COSINE) / _COSINE_SLOPE))
-    by_words = 1 / (1 + np.exp(-(coverages - _EVEN_COVERAGE) / _COVERAGE_SLOPE))
-    sure: Scores = np.maximum(by_meaning, by_words)
+    if judged is None:
+        odds = 10.5 * cosines + 6.7 * coverages - 6.1
+    else:
+        odds = 7.6 * cosines + 3.4 * coverages + 0.24 * judged - 3.1
+    sure: Scores = (1 / (1 + np.exp(-odds))).astype(np.float32)
     return sure

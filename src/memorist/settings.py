@@ -98,7 +98,7 @@ class Settings:
         1.0, "What was said in the user's other sessions counts, likewise.", _between(0, 100)
     )
     recall_min_score: float = _setting(
-        0.05, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
+        0.02, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
     )
     index_inline: int = _setting(
         8,

@@ -43,6 +43,9 @@ _NORMAL: list[tuple[str, str]] = [
     (r"\bmst_live_[0-9a-f]{72}\b", "mst_live_KEY"),
     (r"\b[A-Za-z0-9_-]{60,}\b", "CURSOR"),
     (r"\b[\d.]+ GiB\b", "SIZE"),
+    (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UUID"),
+    # int8 arithmetic differs a little between processors.
+    (r'"score": 0\.\d+', '"score": SCORE'),
     (r"size_bytes( +)\d+", r"size_bytes\1SIZE"),
     (r"\bin \d+\.\d+s\b", "in SECONDS"),
     (r'"ms": [\d.]+', '"ms": MS'),

@@ -56,7 +56,7 @@ def reranker() -> WordReranker:
 @pytest.fixture
 def core(open_with: OpenCore, embedder: WordEmbedder) -> Core:
     """Both arms, the vectors cheap, without a reranker; what has nothing to do with a question does not come back."""
-    return open_with(embedder, min_score=0.05)
+    return open_with(embedder, min_score=0.02)
 
 
 @lru_cache(maxsize=1)

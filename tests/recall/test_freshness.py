@@ -19,7 +19,7 @@ from tests.support.stores import bare
 @pytest.fixture
 def cores(open_with: OpenCore) -> tuple[Core, Core]:
     """Two processes' worth of caches over one database."""
-    return open_with(WordEmbedder(), min_score=0.05), open_with(WordEmbedder(), min_score=0.05)
+    return open_with(WordEmbedder(), min_score=0.02), open_with(WordEmbedder(), min_score=0.05)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def database_url(sqlite_url: str) -> str:
 @pytest.fixture
 def by_keyword(open_with: OpenCore) -> Core:
     """Without an embedder."""
-    return open_with(None, min_score=0.05)
+    return open_with(None, min_score=0.02)
 
 
 HOSTILE = [

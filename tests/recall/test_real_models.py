@@ -28,7 +28,7 @@ def database_url(sqlite_url: str) -> str:
 
 @pytest.fixture
 def core(open_with: OpenCore, models: tuple[Embedder, Reranker]) -> Core:
-    return open_with(*models, min_score=0.05)
+    return open_with(*models, min_score=0.02)
 
 
 @pytest.fixture

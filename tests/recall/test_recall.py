@@ -96,7 +96,7 @@ def test_same_question_has_the_same_answer(core: Core, open_with: OpenCore, ada:
     def answer(core: Core) -> list[tuple[str, float]]:
         return [(hit.memory.id, hit.score) for hit in ask(core, ada, "teapot on shelf 4", top_k=20).hits]
 
-    assert answer(core) == answer(core) == answer(open_with(WordEmbedder(), min_score=0.05))
+    assert answer(core) == answer(core) == answer(open_with(WordEmbedder(), min_score=0.02))
 
 
 def test_question_without_relation_brings_nothing_back(core: Core, ada: Principal) -> None:

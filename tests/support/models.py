@@ -66,6 +66,8 @@ class WordReranker:
 
     model_id = "words-reranker-1"
 
+    is_local = False
+
     def __init__(self) -> None:
         self.is_broken = False
         self.read: list[list[str]] = []

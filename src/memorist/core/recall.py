@@ -180,7 +180,9 @@ class Recall:
             _log.warning("recall goes on without its reranker: %s", error.message)
             return _Ranking(places, first * weights, None)
         share = np.float32(self._fusion.reranker)
-        mixed = (share * normalised(judged) + (1 - share) * normalised(first[: pool.size])) * weights[: pool.size]
+        windows = np.maximum(found.windows[pool], 1).astype(np.float32)
+        corrected: Scores = judged - np.float32(self._fusion.reranker_windows) * np.log(windows).astype(np.float32)
+        mixed = (share * normalised(corrected) + (1 - share) * normalised(first[: pool.size])) * weights[: pool.size]
         inside = best(mixed, pool.size)
         # What the reranker did not read stays behind what it read, in the order that it had.
         rest = first[pool.size :] * weights[pool.size :]
@@ -189,6 +191,7 @@ class Recall:
             np.concatenate([pool[inside], places[pool.size :]]),
             np.concatenate([mixed[inside], behind]),
             dict(zip(pool.tolist(), judged.tolist(), strict=True)),
+            self._reranker.is_local,
         )
 
     def _judge(
@@ -272,6 +275,7 @@ class _Ranking:
     places: Places
     scores: Scores
     reranked: Mapping[int, float] | None
+    is_local: bool = False
 
 
 @dataclass(slots=True)
@@ -441,6 +445,11 @@ class _Search:
         if not ranking.places.size:
             return []
         sure = confidence(self.cosines[ranking.places], self.coverages[ranking.places])
+        if ranking.reranked is not None and ranking.is_local:
+            read = np.array([place in ranking.reranked for place in ranking.places.tolist()])
+            judged = np.array([ranking.reranked.get(place, 0.0) for place in ranking.places.tolist()], dtype=np.float32)
+            with_reranker = confidence(self.cosines[ranking.places], self.coverages[ranking.places], judged)
+            sure = np.where(read, with_reranker, sure)
         highest = float(ranking.scores[0])
         share = ranking.scores / np.float32(highest) if highest > 0 else np.ones_like(ranking.scores)
         counted = np.maximum(sure[:5].max() * share, sure * np.float32(0.5))

@@ -53,6 +53,8 @@ class RemoteEmbedder:
 class RemoteReranker:
     """Asks `POST {address}` (or `{address}/rerank`) to score documents against a query."""
 
+    is_local = False
+
     def __init__(self, address: str, model: str, api_key: str, timeout_s: float) -> None:
         self._service = _Service(address, "/rerank", api_key, timeout_s)
         self._model = model

@@ -8,6 +8,7 @@ from memorist.models.encoder import LocalModel
 class LocalReranker(LocalModel):
     """Reads memories as `passages.reranking_passage` writes them."""
 
+    is_local = True
     file = "reranker.onnx"
     model_id = "memorist-reranker-2"
 
