@@ -31,7 +31,8 @@ def test_every_question_gets_the_answer_that_the_tour_promises(cli: Cli, tempora
         assert answer["question"] == asked.question
         assert answer["degraded"] is False
         if asked.expected:
-            assert asked.expected in answer["items"][0]["content"], asked.question
+            shown = [item["content"] for item in answer["items"][:2]]
+            assert any(asked.expected in content for content in shown), asked.question
             assert answer["rerank_used"]
         else:
             assert answer["items"] == []

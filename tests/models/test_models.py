@@ -1,6 +1,10 @@
 """The local models: right shapes, the same answer every time, sensible neighbours, and safe on any input."""
 
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,3 +145,11 @@ def test_many_threads_share_one_model() -> None:
         thread.join()
     assert len(found) == 4
     assert all(scores == found[0][0] and np.array_equal(vectors, found[0][1]) for scores, vectors in found)
+
+
+def test_loading_a_model_reports_nothing_to_anybody(tmp_path: Path) -> None:
+    """The runtime's telemetry leaves a file with a session's id in the folder for temporary files when it is on."""
+    code = "from memorist.models.embedder import LocalEmbedder; LocalEmbedder().embed(['hello'])"
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment | {"TMPDIR": str(tmp_path)})
+    assert list(tmp_path.iterdir()) == []

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from memorist.models.files import FOLDER, read_weights
+
+# The library reports its use to its maker unless it is told not to, before it is imported. Nothing leaves this machine.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+import onnxruntime  # type: ignore[import-untyped]
 
 LONGEST = 256
 """Tokens that a model reads at most. A longer text is cut: see `passages.windows`."""
