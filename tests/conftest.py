@@ -1,6 +1,7 @@
 """Real databases for every test: SQLite files, and one PostgreSQL server for the whole run."""
 
 import random
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
 from tests.support.postgres import Postgres, running_postgres
 from tests.support.stores import bare
+
+# A shell starts its background jobs with Ctrl-C ignored, and so would every program be that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
     "memorist",
