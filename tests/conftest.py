@@ -17,7 +17,7 @@ from memorist.testing.clocks import START
 from tests.support.postgres import Postgres, running_postgres
 from tests.support.stores import bare
 
-# A shell starts its background jobs with Ctrl-C ignored, and so would every program be that the tests start and interrupt.
+# A shell starts its background jobs with Ctrl-C ignored, and the programs that the tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
