@@ -4,7 +4,7 @@ docs/explanation/recall.md says what each choice was worth.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,16 @@ class Fusion:
 
 
 FUSION = Fusion()
+
+ABLATIONS = {
+    "words": replace(FUSION, text=0, coverage=0),
+    "meaning": replace(FUSION, text=1),
+    "neighbours": replace(FUSION, text_neighbours=0, vector_neighbours=0),
+    "sessions": replace(FUSION, thread=0),
+    "exact wording": replace(FUSION, coverage=0),
+    "window correction": replace(FUSION, vector_windows=0),
+}
+"""The weights without each part of the first order, to measure what it is worth."""
 
 
 def rarity(documents: int, containing: int) -> float:

@@ -8,6 +8,7 @@ from memorist.benchmarks.datasets import Benchmark, BenchmarkMessage, BenchmarkQ
 from memorist.benchmarks.quality import measure_recall
 from memorist.core import validation
 from memorist.core.core import Core
+from memorist.ranking import ABLATIONS
 
 KEYS = {
     "name", "recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr",
@@ -41,6 +42,17 @@ def test_categories_are_measured_apart(core: Core, tenant: str, files: dict[str,
         "work": 1,
         "time": 1,
     }
+
+
+def test_each_part_is_switched_off_in_turn(core: Core, tenant: str, files: dict[str, Path]) -> None:
+    result = measure_recall(
+        core, tenant, "run", read_benchmark(files["normalized"]),
+        rerank=False, by_category=False, report=lambda *_: None, ablation=True,
+    )  # fmt: skip
+    assert set(result["without"]) == set(ABLATIONS)
+    assert {found["questions"] for found in result["without"].values()} == {4}
+    # There is no embedder here: without words nothing is left to rank by.
+    assert result["without"]["words"]["mrr"] <= result["mrr"] == result["without"]["meaning"]["mrr"]
 
 
 def test_a_message_longer_than_a_memory_is_found_as_one(core: Core, tenant: str) -> None:

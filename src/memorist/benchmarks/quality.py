@@ -3,8 +3,9 @@
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memorist.benchmarks.datasets import Benchmark, BenchmarkMessage, Case
 from memorist.benchmarks.metrics import CUTS, Answered, milliseconds, quality, quality_by_category
@@ -13,6 +14,9 @@ from memorist.core.core import Core
 from memorist.core.ingestion import Message
 from memorist.model import Principal, Question, Role
 
+if TYPE_CHECKING:
+    from memorist.core.recall import Recall
+
 _BATCH = 200
 
 Report = Callable[[str, int, int], None]
@@ -20,9 +24,22 @@ Report = Callable[[str, int, int], None]
 
 
 def measure_recall(
-    core: Core, tenant: str, prefix: str, benchmark: Benchmark, *, rerank: bool, by_category: bool, report: Report
+    core: Core,
+    tenant: str,
+    prefix: str,
+    benchmark: Benchmark,
+    *,
+    rerank: bool,
+    by_category: bool,
+    report: Report,
+    ablation: bool = False,
 ) -> dict[str, Any]:
-    """Store, index and ask; one user for each case, named with the prefix. Raises ModelError or StoreError."""
+    """Store, index and ask; one user for each case, named with the prefix. Raises ModelError or StoreError.
+
+    With `ablation`, ask again without each part of the first order, and without the reranker.
+    """
+    from memorist.ranking import ABLATIONS  # Here, because it imports numpy.
+
     users = {case.id: f"{prefix}-{place}" for place, case in enumerate(benchmark.cases)}
     total = sum(len(case.messages) for case in benchmark.cases)
     started = time.perf_counter()
@@ -33,7 +50,8 @@ def measure_recall(
     for progress in core.indexer.finish(tenant):
         report("Indexing", progress.done, progress.total)
     stored_in = time.perf_counter() - started
-    answers, seconds = _ask(core, tenant, users, benchmark, origins, rerank=rerank, report=report)
+    ask = partial(_ask, tenant, users, benchmark, origins, report)
+    answers, seconds = ask(core.recall, rerank=rerank)
     reranker = core.options.reranker() if rerank else None
     result: dict[str, Any] = {
         "name": benchmark.name,
@@ -44,7 +62,13 @@ def measure_recall(
         "embedder": core.embedder.model_id if core.embedder else None,
         "reranker": reranker.model_id if reranker else None,
     }
-    return result | ({"categories": quality_by_category(answers)} if by_category else {})
+    if by_category:
+        result["categories"] = quality_by_category(answers)
+    if ablation:
+        result["without"] = {
+            part: quality(ask(core.recall.weighing(fusion), rerank=False)[0]) for part, fusion in ABLATIONS.items()
+        }
+    return result
 
 
 def _store(core: Core, principal: Principal, case: Case) -> dict[str, str]:
@@ -69,14 +93,14 @@ def _parts(message: BenchmarkMessage) -> Iterator[Message]:
 
 
 def _ask(
-    core: Core,
     tenant: str,
     users: dict[str, str],
     benchmark: Benchmark,
     origins: dict[str, str],
+    report: Report,
+    recall: "Recall",
     *,
     rerank: bool,
-    report: Report,
 ) -> tuple[list[Answered], list[float]]:
     answers: list[Answered] = []
     seconds: list[float] = []
@@ -86,9 +110,9 @@ def _ask(
         for question in case.questions:
             asked = Question(question.text, top_k=max(CUTS), enable_rerank=rerank, min_score=0.0)
             if not answers:
-                core.recall.recall(principal, asked)  # Loads the models, which the first question would pay for.
+                recall.recall(principal, asked)  # Loads the models, which the first question would pay for.
             before = time.perf_counter()
-            found = core.recall.recall(principal, asked)
+            found = recall.recall(principal, asked)
             seconds.append(time.perf_counter() - before)
             ranked = list(dict.fromkeys(origins[hit.memory.id] for hit in found.hits))
             answers.append(Answered(ranked, question.evidence, question.category))

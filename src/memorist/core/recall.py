@@ -7,6 +7,7 @@ and added; the first of that order are read again by the reranker. See docs/expl
 import logging
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import accumulate
@@ -75,6 +76,12 @@ class Recall:
         self._weights = weights or Weights()
         self._min_score = min_score
         self._fusion = fusion
+
+    def weighing(self, fusion: Fusion) -> "Recall":
+        """The same recall with other weights, for measuring."""
+        other = copy(self)
+        other._fusion = fusion
+        return other
 
     def load(self) -> None:
         """Get the models ready now rather than at the first question. Raises ModelError."""

@@ -21,6 +21,9 @@ def recall(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Benchmark files.")],
     no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Without the reranker.")] = False,
     by_category: Annotated[bool, typer.Option("--by-category", help="Also for each category of questions.")] = False,
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Also without each part of the first order, and without the reranker.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option(metavar="N", help="At most so many questions of a file, spread evenly over it.")
     ] = None,
@@ -44,7 +47,7 @@ def recall(
         with scratch(flags) as place, progress_bar() as report:
             result = measure_recall(
                 place.core, place.tenant, place.prefix, benchmark,
-                rerank=not no_rerank, by_category=by_category, report=report,
+                rerank=not no_rerank, by_category=by_category, ablation=ablation, report=report,
             )  # fmt: skip
         results.append(result)
         if flags.as_json:
@@ -58,6 +61,7 @@ def _print_quality(results: list[dict[str, Any]]) -> None:
     for result in results:
         rows.append([result["name"], *_row(result)])
         rows += [[f"  {name}", *_row(found)] for name, found in result.get("categories", {}).items()]
+        rows += [[f"  without {part}", *_row(found)] for part, found in result.get("without", {}).items()]
     print_table(["file", "questions", *_QUALITY], rows, whole=["file"])
     for result in results:
         note(
