@@ -16,7 +16,7 @@ _RETENTIONS = {retention.value: retention for retention in Retention}
 
 
 def memory_from_row(row: tuple[Any, ...]) -> Memory:
-    """The memory in a row of `memory_columns` (queries/shared.sql)."""
+    """The memory in a row of `memory_columns` (queries/shared/memories.sql)."""
     (
         id_, tenant, content, content_hash, dedup_key, created_at, updated_at, user, agent, session, project,
         kind, category, name, description, excerpt, importance, confidence, relevance, meta, source_ref, trust, status,
@@ -34,7 +34,7 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
     )  # fmt: skip
 
 
-# The parameters of `memory_values` (queries/shared.sql), in its order.
+# The parameters of `memory_values` (queries/shared/memories.sql), in its order.
 MEMORY_PARAMETERS = (
     "id", "tenant", "content", "content_hash", "dedup_key", "created_at", "updated_at", "user_id", "agent_id",
     "session_id", "project", "kind", "category", "name", "description", "excerpt", "importance", "confidence",

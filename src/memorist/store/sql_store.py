@@ -36,7 +36,8 @@ from memorist.store.rows import (
     memory_from_row,
     memory_to_values,
 )
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import load_statements
+from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 
 T = TypeVar("T")
@@ -119,30 +120,10 @@ class SqlStore:
         self.driver.close()
 
 
-class SqlTransaction:
-    """One tenant's view inside a transaction. Every statement gets the tenant from here, never from an argument."""
+class SqlTransaction(TenantStatements):
+    """One tenant's view inside a transaction."""
 
-    __slots__ = ("_connection", "_encode_list", "_statements", "_tenant")
-
-    def __init__(
-        self,
-        connection: Connection,
-        tenant: str,
-        statements: Mapping[str, Statement],
-        encode_list: Callable[[Sequence[str]], Any],
-    ) -> None:
-        self._connection = connection
-        self._tenant = tenant
-        self._statements = statements
-        self._encode_list = encode_list
-
-    def _rows(self, statement: str, /, **parameters: Any) -> list[tuple[Any, ...]]:
-        parameters["tenant"] = self._tenant
-        return self._connection.rows(self._statements[statement], parameters)
-
-    def _run(self, statement: str, /, **parameters: Any) -> int:
-        parameters["tenant"] = self._tenant
-        return self._connection.run(self._statements[statement], parameters)
+    __slots__ = ()
 
     # Memories
 

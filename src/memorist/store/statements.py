@@ -1,4 +1,4 @@
-"""Named SQL statements, read from the `.sql` files beside this module.
+"""Named SQL statements, read from the `.sql` files below `queries/`: a folder for what is shared, one for each dialect.
 
 A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant, `-- plan: anew` those
 whose plan PostgreSQL should not keep. `-- fragment: x` blocks are pasted where `{x}` stands. Parameters are written
@@ -53,8 +53,11 @@ def load_statements(dialect: str) -> dict[str, Statement]:
 
 @cache
 def _blocks(source: str) -> list[tuple[str, str, str]]:
-    text = files("memorist.store").joinpath(f"queries/{source}.sql").read_text("utf-8")
-    parts = _BLOCK.split(text)[1:]
+    folder = files("memorist.store").joinpath("queries", source)
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    # The memories' file first: it has the fragments that others paste.
+    names.sort(key=lambda name: name != "memories.sql")
+    parts = [part for name in names for part in _BLOCK.split(folder.joinpath(name).read_text("utf-8"))[1:]]
     return list(zip(parts[0::3], parts[1::3], parts[2::3], strict=True))
 
 

@@ -1,36 +1,40 @@
--- Statements that PostgreSQL says in its own way. sqlite.sql defines the same names.
+-- Statements that SQLite says in its own way. postgres/ defines the same names.
 
 -- name: create_migrations_table
 -- scope: global
 -- The list of what has been applied.
 CREATE TABLE IF NOT EXISTS schema_migrations (
-    version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL
-)
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+) STRICT
 
 -- name: has_migrations_table
 -- scope: global
 -- Whether anything was ever applied.
-SELECT count(*) FROM (SELECT to_regclass('schema_migrations') AS found) AS looked WHERE found IS NOT NULL
+SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'
 
 -- name: get_memories
 -- Several memories by id.
-SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
+SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: list_events
 -- The audit trail of some memories, oldest first.
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
-WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[])) ORDER BY seq
+WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids)) ORDER BY seq
 
 -- name: erase_events
 -- Remove the audit trail of some memories.
-DELETE FROM memory_events WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
+DELETE FROM memory_events WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
 
 -- name: erase_memories
 -- Remove some memories.
-DELETE FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
+DELETE FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
 
 -- fragment: next_change
-CAST(CAST(pg_current_xact_id() AS text) AS bigint)
+(
+    -- Not below the time in microseconds, so that the numbers of erased rows do not come again.
+    SELECT max(coalesce(max(change), 0) + 1, CAST(unixepoch('subsec') * 1000000 AS INTEGER))
+    FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
+)
 
 -- name: insert_index
 -- A new memory's row of the index.
@@ -62,35 +66,34 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id AND 
 
 -- name: unindex
 -- Put rows with vectors of another model back among those that wait.
-UPDATE memory_index SET change = {next_change}, model = '', vectors = NULL, claimed_until = 0
+UPDATE memory_index SET change = (
+    SELECT max(i.change) + 1 FROM memory_index AS i WHERE i.tenant_id = :tenant AND i.user_id = memory_index.user_id
+), model = '', vectors = NULL, claimed_until = 0
 WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
     SELECT user_id, memory_id FROM memory_index WHERE tenant_id = :tenant AND model NOT IN ('', :model) LIMIT :limit
 )
 
 -- name: claim_waiting
 -- Take some of the rows that wait for vectors, so that nobody else embeds them meanwhile.
--- Picked once and for all: a subquery that locks may run again for each row, and then picks others.
-WITH picked AS MATERIALIZED (
+UPDATE memory_index SET claimed_until = :until
+WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
     SELECT user_id, memory_id FROM memory_index
     WHERE tenant_id = :tenant AND model = '' AND claimed_until <= :now
-    ORDER BY claimed_until, user_id, memory_id LIMIT :limit FOR UPDATE SKIP LOCKED
+    ORDER BY claimed_until, user_id, memory_id LIMIT :limit
 )
-UPDATE memory_index AS i SET claimed_until = :until FROM picked
-WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id
-RETURNING i.memory_id
+RETURNING memory_id
 
 -- name: erase_index
 -- Remove some memories from the index; before the memories themselves, which say whose they are.
 DELETE FROM memory_index
 WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
-    SELECT user_id, id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
+    SELECT user_id, id FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
 )
 
 -- name: erase_tool_outputs
 -- Remove whole payloads of some memories.
-DELETE FROM tool_outputs WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
+DELETE FROM tool_outputs WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
 
 -- name: index_watermark
--- scope: global
 -- From which change on rows may come that this view does not see yet.
-SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)
+SELECT coalesce(max(change), 0) FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
