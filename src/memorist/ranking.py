@@ -71,24 +71,41 @@ def saturated(counts: Scores, lengths: Scores, mean_length: float) -> Scores:
     return (counts * (_K1 + np.float32(1)) / (counts + norm)).astype(np.float32, copy=False)
 
 
-def with_neighbours(scores: Scores, previous: Places, linked: Scores, weight: float) -> Scores:
-    """Each turn gains a share of the scores of the turns right before and after it.
-
-    `previous` is the place of the turn before, or -1; `linked` is 1 where that is the place right before.
-    """
+def with_neighbours(scores: Scores, links: "Links", weight: float) -> Scores:
+    """Each turn gains a share of the scores of the turns right before and after it."""
     if weight == 0 or scores.size < 2:
         return scores
     share = np.float32(weight)
-    links = share * linked[1:]
     gained = scores.copy()
-    gained[1:] += links * scores[:-1]
-    gained[:-1] += links * scores[1:]
-    # The few whose turn before lies elsewhere. No two have the same one, so that no place is written twice.
-    apart = np.flatnonzero((previous >= 0) & (linked == 0))
-    if apart.size:
-        gained[apart] += share * scores[previous[apart]]
-        gained[previous[apart]] += share * scores[apart]
+    given = links.beside * scores[:-1]
+    given *= share
+    gained[1:] += given
+    np.multiply(links.beside, scores[1:], out=given)
+    given *= share
+    gained[:-1] += given
+    if links.apart.size:
+        gained[links.apart] += share * scores[links.before]
+        gained[links.before] += share * scores[links.apart]
     return gained
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Which turn comes right before which, by place."""
+
+    beside: Scores
+    """For each place but the first: 1 where the turn before is the place right before, else 0."""
+
+    apart: Places
+    """The few places whose turn before lies elsewhere, and where: no two have the same, so none is written twice."""
+
+    before: Places
+
+    @classmethod
+    def of(cls, previous: Places, linked: Scores) -> "Links":
+        """From the place of the turn before each, or -1, and 1 where that is the place right before."""
+        apart = np.flatnonzero((previous >= 0) & (linked == 0))
+        return cls(linked[1:], apart, previous[apart])
 
 
 def with_threads(scores: Scores, threads: Places, weight: float) -> Scores:
@@ -99,9 +116,17 @@ def with_threads(scores: Scores, threads: Places, weight: float) -> Scores:
     if weight == 0 or not scores.size:
         return scores
     greatest = np.zeros(int(threads.max()) + 1, dtype=np.float32)
-    np.maximum.at(greatest, threads, scores)
-    around = np.where(threads == 0, scores, greatest[threads])
-    return ((scores + np.float32(weight) * around) / np.float32(1 + weight)).astype(np.float32, copy=False)
+    # Turns of a thread mostly lie together: first the best of each run, then of the few runs of each thread.
+    starts = np.concatenate([[0], np.flatnonzero(threads[1:] != threads[:-1]) + 1])
+    np.maximum.at(greatest, threads[starts], np.maximum.reduceat(scores, starts))
+    around = greatest.take(threads)
+    alone = threads == 0
+    if alone.any():
+        around[alone] = scores[alone]
+    around *= np.float32(weight)
+    around += scores
+    around /= np.float32(1 + weight)
+    return around
 
 
 def normalised(scores: Scores, among: Mask | None = None) -> Scores:
@@ -110,7 +135,8 @@ def normalised(scores: Scores, among: Mask | None = None) -> Scores:
     if counted.size == 0:
         return scores
     low, high = counted.min(), counted.max()
-    spread: Scores = (scores - low) / max(high - low, np.float32(1e-9))
+    spread: Scores = scores - low
+    spread *= np.float32(1) / max(high - low, np.float32(1e-9))
     return spread
 
 

@@ -48,7 +48,7 @@ def test_a_turn_gains_a_share_of_those_around_it(values: np.ndarray, weight: flo
     after = {earlier: later for later, earlier in before.items()}
     previous = np.array([before.get(place, -1) for place in range(values.size)])
     linked = (previous == np.arange(values.size) - 1).astype(np.float32) * (previous >= 0)
-    found = ranking.with_neighbours(values, previous, linked.astype(np.float32), weight)
+    found = ranking.with_neighbours(values, ranking.Links.of(previous, linked.astype(np.float32)), weight)
     for place in range(values.size):
         around = [turns[place] for turns in (before, after) if place in turns]
         assert found[place] == pytest.approx(values[place] + weight * sum(values[one] for one in around), abs=1e-4)

@@ -8,7 +8,8 @@ import pytest
 
 from memorist.core import access
 from memorist.core.core import Core
-from memorist.core.ingestion import FactScope, Message
+from memorist.core.facts import FactScope
+from memorist.core.ingestion import Message
 from memorist.core.tokens import count_tokens
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound
 from memorist.ids import new_id
@@ -134,8 +135,8 @@ def everywhere(core: Core, tenant: str) -> dict[str, str]:
     return {
         "session": say(core, service, "teapot of the session", session="s1")[0].id,
         "history": say(core, service, "teapot of another session", session="s2")[0].id,
-        "user": core.ingestion.remember_fact(service, "teapot of the user", FactScope.USER).memory.id,
-        "agent": core.ingestion.remember_fact(service, "teapot of the agent", FactScope.AGENT).memory.id,
+        "user": core.facts.remember(service, "teapot of the user", FactScope.USER).memory.id,
+        "agent": core.facts.remember(service, "teapot of the agent", FactScope.AGENT).memory.id,
         "tenant": remember(core, admin, "teapot of the tenant", owner=Owner()).id,
         "document": core.store.read(
             tenant,

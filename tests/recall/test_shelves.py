@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memorist import words
 from memorist.core import shelves, vectors
-from memorist.core.shelves import Shelf, Shelves, View, wording
+from memorist.core.shelves import _WORTH_A_THREAD, Shelf, Shelves, View, _Matrix, wording
 from memorist.model import IndexRow
 from memorist.ranking import rarity
 from memorist.searchable import Standing
@@ -304,3 +304,19 @@ def test_a_word_that_all_have_counts_where_no_memory_has_a_rarer_one() -> None:
     assert (scores > 0).all()
     scores = wording([view], [words.hash_of("tea"), words.hash_of("owl")])[0].bm25
     assert scores.argmax() == view.places["mem_000000"]
+
+
+def test_a_shelf_of_many_blocks_is_compared_by_several_threads_alike() -> None:
+    rng = np.random.default_rng(3)
+    made = rng.standard_normal((60_000, 8)).astype(np.float32)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    matrix = _Matrix()
+    for start in range(0, len(made), 4096):
+        rows = range(start, min(start + 4096, len(made)))
+        matrix.add(rows, [vectors.pack(made[row : row + 1]) for row in rows])
+    view = matrix.view()
+    assert len(view.blocks) > _WORTH_A_THREAD
+    cosines, windows = view.best(made[17], len(made))
+    assert np.abs(cosines - made @ made[17]).max() < 0.02
+    assert cosines.argmax() == 17
+    assert not windows.any()

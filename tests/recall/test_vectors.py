@@ -18,7 +18,8 @@ windows = arrays.arrays(
 
 @given(st.lists(windows, min_size=1, max_size=6))
 def test_unpacked_vectors_are_close_to_those_that_were_packed(memories: list[np.ndarray]) -> None:
-    found, counts = vectors.unpack([vectors.pack(one) for one in memories])
+    steps, scales, counts = vectors.unpack([vectors.pack(one) for one in memories])
+    found = steps * scales[:, np.newaxis]
     assert counts == [len(one) for one in memories]
     expected = np.concatenate(memories)
     assert found.shape == expected.shape
@@ -32,22 +33,25 @@ def test_cosines_move_by_less_than_a_thousandth() -> None:
     rng = np.random.default_rng(7)
     made = rng.standard_normal((500, 384)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
-    found, _ = vectors.unpack([vectors.pack(made[row : row + 1]) for row in range(len(made))])
-    question = made[0]
-    assert np.abs(found @ question - made @ question).max() < 0.002
-    assert np.abs(found @ question - made @ question).mean() < 0.0006
+    steps, scales, _ = vectors.unpack([vectors.pack(made[row : row + 1]) for row in range(len(made))])
+    asked, scale = vectors.quantised(made[0])
+    found = np.empty(len(made), np.float32)
+    vectors.multiply([(asked, np.ascontiguousarray(steps), found)])
+    found *= scales * scale
+    assert np.abs(found - made @ made[0]).max() < 0.002
+    assert np.abs(found - made @ made[0]).mean() < 0.0006
 
 
 def test_no_vectors_are_unpacked_from_nothing_but_a_zero() -> None:
-    found, counts = vectors.unpack([vectors.pack(np.zeros((1, 8), np.float32))])
-    assert (found == 0).all()
+    steps, _, counts = vectors.unpack([vectors.pack(np.zeros((1, 8), np.float32))])
+    assert (steps == 0).all()
     assert counts == [1]
 
 
 def test_five_hundred_windows_fit() -> None:
     many = np.ones((512, 384), np.float32)
     assert len(vectors.pack(many)) == 2 + 512 * (384 + 4)
-    assert vectors.unpack([vectors.pack(many)])[1] == [512]
+    assert vectors.unpack([vectors.pack(many)])[2] == [512]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,16 @@ memories cost, never the whole file. Shelves that were not searched for long are
 """
 
 import bisect
+import gc
+import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -26,8 +31,13 @@ Array = NDArray[Any]
 
 _PAGE = 4096
 _BLOCK = 8192
+_WORTH_A_THREAD = 6
+"""Blocks from which on a second thread saves more than it costs to wake it."""
+
 _SMALLEST_BLOCK = 64
 _COUNT_BITS = np.uint32(0xF)
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
 # The rarity of a word that four of five memories contain: beside rarer ones it only costs time.
 _TELLS_NOTHING = 0.22
 _NEVER = np.iinfo(np.int64).max
@@ -46,6 +56,8 @@ _COLUMNS = {
     "valid_from": np.int64,
     "valid_to": np.int64,
     "retired_at": np.int64,
+    "change": np.int64,
+    "digest": np.int64,
     "previous": np.int64,
     "linked": np.float32,
     "length": np.float32,
@@ -54,7 +66,7 @@ _COLUMNS = {
 # What an absent time stands for.
 _ABSENT = {"expires_at": _NEVER, "valid_from": _ALWAYS, "valid_to": _NEVER, "retired_at": _NEVER}
 _TEXTS = ("agent", "thread", "kind", "category", "project")
-_STATES = (*_TEXTS, "standing", "event_time", "created_at", *_ABSENT)
+_STATES = (*_TEXTS, "standing", "event_time", "created_at", *_ABSENT, "change")
 
 
 class Shelves:
@@ -119,8 +131,6 @@ class Shelf:
         self._since: int | None = None
         self._ids: list[str] = []
         self._places: dict[str, int] = {}
-        self._changes: dict[str, int] = {}
-        self._digests: list[int] = []
         self._columns = {name: _Column(kind) for name, kind in _COLUMNS.items()}
         self._codes: dict[str, dict[str, int]] = {name: {"": 0} for name in _TEXTS}
         self._turns: dict[int, list[int]] = {}
@@ -147,11 +157,12 @@ class Shelf:
         # The watermark is read first: what changes during the load is read again by the next refresh.
         since = store.read(tenant, lambda tx: tx.index_watermark(self.user))
         after = ""
-        while rows := store.read(tenant, partial(_load_page, self.user, after)):
-            self._take(rows)
-            after = rows[-1].memory_id
-            if len(rows) < _PAGE:
-                break
+        with _COLLECTOR.paused():
+            while rows := store.read(tenant, partial(_load_page, self.user, after)):
+                self._append(rows)
+                after = rows[-1].memory_id
+                if len(rows) < _PAGE:
+                    break
         self._postings.settle()
         self._since = since
 
@@ -161,20 +172,25 @@ class Shelf:
         while True:
             next_watermark, rows = store.read(tenant, partial(_changed_page, self.user, place))
             watermark = next_watermark if watermark is None else watermark
-            self._take([row for row in rows if self._changes.get(row.memory_id) != row.change])
+            self._take([row for row in rows if not self._knows(row)])
+            self._postings.tidy()
             if len(rows) < _PAGE:
                 break
             place = (rows[-1].change, rows[-1].memory_id)
         self._since = watermark
 
+    def _knows(self, row: IndexRow) -> bool:
+        place = self._places.get(row.memory_id)
+        return place is not None and bool(self._columns["change"].values[place] == row.change)
+
     def _take(self, rows: Sequence[IndexRow]) -> None:
+        digests = self._columns["digest"].values
         fresh = []
         for row in rows:
             place = self._places.get(row.memory_id)
-            self._changes[row.memory_id] = row.change
             if place is None:
                 fresh.append(row)
-            elif self._digests[place] == row.digest:
+            elif digests[place] == row.digest:
                 self._update(place, row)
             else:
                 # Another text: its old place is dead, and it gets a new one.
@@ -187,7 +203,7 @@ class Shelf:
     def _update(self, place: int, row: IndexRow) -> None:
         for name in _STATES:
             self._columns[name].values[place] = self._all_encoded(name, [getattr(row, name)])[0]
-        self._add_vectors([place], [row])
+        self._add_vectors([place], [row.model], [row.vectors])
 
     def _append(self, rows: Sequence[IndexRow]) -> None:
         start = len(self._ids)
@@ -195,66 +211,86 @@ class Shelf:
         given = dict(zip(IndexRow._fields, zip(*rows, strict=True), strict=True))  # Column by column.
         for name in _STATES:
             self._columns[name].extend(self._all_encoded(name, given[name]))
-        self._columns["windows"].extend([0] * len(rows))
+        self._columns["windows"].extend(np.zeros(len(rows)))
+        self._columns["digest"].extend(given["digest"])
         self._ids += given["memory_id"]
-        previous = np.array(self._chain(places, given["memory_id"]))
+        previous = self._chain(places, given["memory_id"])
         self._columns["previous"].extend(previous)
         self._columns["linked"].extend((previous >= 0) & (previous == np.array(places) - 1))
-        self._digests += given["digest"]
         self._places.update(zip(given["memory_id"], places, strict=True))
         self._columns["length"].extend(self._postings.add(start, given["terms"]))
-        self._add_vectors(places, rows)
+        self._add_vectors(places, given["model"], given["vectors"])
 
-    def _chain(self, places: Sequence[int], ids: Sequence[str]) -> list[int]:
+    def _chain(self, places: Sequence[int], ids: Sequence[str]) -> Array:
         """For each of the new places the place of the turn before it, or -1.
 
         Turns are in the order of their ids, in whichever order they come: an edit or a vector may come after the next
         turn. What stood before and after the old place of an edited text does so for its new one.
         """
-        threads = self._columns["thread"].values[places[0] : places[-1] + 1].tolist()
-        chain = [-1] * len(places)
+        threads = self._columns["thread"].values[places[0] : places[-1] + 1]
+        chain = np.full(len(places), -1, dtype=np.int64)
         known = _Links(self._columns["previous"], self._columns["linked"])
-        for place, thread, memory_id in zip(places, threads, ids, strict=True):
-            if not thread:
+        order = np.argsort(threads, kind="stable")
+        for run in np.split(order, np.flatnonzero(np.diff(threads[order])) + 1):
+            if not threads[run[0]]:
                 continue
-            turns = self._turns.setdefault(thread, [])
-            at = len(turns) if not turns or self._ids[turns[-1]] < memory_id else self._place_in(turns, memory_id)
-            if at < len(turns) and self._ids[turns[at]] == memory_id:
-                known.link(turns[at], -1)
-                turns[at] = place
-            else:
-                turns.insert(at, place)
-            chain[place - places[0]] = turns[at - 1] if at else -1
-            if at + 1 < len(turns):
-                following = turns[at + 1]
-                if following >= places[0]:
-                    chain[following - places[0]] = place
-                else:
-                    known.link(following, place)
+            turns = self._turns.setdefault(int(threads[run[0]]), [])
+            arriving = run.tolist()
+            if (turns and self._ids[turns[-1]] >= ids[arriving[0]]) or not _ascends([ids[one] for one in arriving]):
+                for one in arriving:
+                    self._chain_late(places[0], one, turns, ids[one], chain, known)
+                continue
+            chain[run[0]] = turns[-1] if turns else -1
+            chain[run[1:]] = run[:-1] + places[0]
+            turns.extend((run + places[0]).tolist())
         return chain
+
+    def _chain_late(
+        self, first: int, one: int, turns: list[int], memory_id: str, chain: Array, known: "_Links"
+    ) -> None:
+        """Put a turn where it belongs among those of its thread, some of which may come after it."""
+        place = first + one
+        at = self._place_in(turns, memory_id)
+        if at < len(turns) and self._ids[turns[at]] == memory_id:
+            known.link(turns[at], -1)
+            turns[at] = place
+        else:
+            turns.insert(at, place)
+        chain[one] = turns[at - 1] if at else -1
+        if at + 1 < len(turns):
+            following = turns[at + 1]
+            if following >= first:
+                chain[following - first] = place
+            else:
+                known.link(following, place)
 
     def _place_in(self, turns: list[int], memory_id: str) -> int:
         return bisect.bisect_left(turns, memory_id, key=self._ids.__getitem__)
 
-    def _add_vectors(self, places: Sequence[int], rows: Sequence[IndexRow]) -> None:
+    def _add_vectors(self, places: Sequence[int], models: Sequence[str], packed: Sequence[bytes | None]) -> None:
         windows = self._columns["windows"].values
         made: list[int] = []
-        packed: list[bytes] = []
-        for place, row in zip(places, rows, strict=True):
-            if row.model != self._model:
+        taken: list[bytes] = []
+        for place, model, one in zip(places, models, packed, strict=True):
+            if model != self._model:
                 if windows[place]:
                     windows[place] = 0  # Put back among those that wait; its old vectors are not looked at.
                     self._matrix.drop(place)
-            elif row.vectors and not windows[place] and self._matrix.fits(row.vectors):
+            elif one and not windows[place]:
                 made.append(place)
-                packed.append(row.vectors)
+                taken.append(one)
+        fitting = self._matrix.fitting(taken)
+        if len(fitting) < len(taken):
+            made, taken = [made[place] for place in fitting], [taken[place] for place in fitting]
         if made:
-            windows[made] = self._matrix.add(made, packed)
+            windows[made] = self._matrix.add(made, taken)
 
     def _all_encoded(self, name: str, values: Sequence[Any]) -> Sequence[int]:
         if name in _TEXTS:
             codes = self._codes[name]
-            return [codes.setdefault(value, len(codes)) for value in values]
+            for value in dict.fromkeys(values):
+                codes.setdefault(value, len(codes))
+            return list(map(codes.__getitem__, values))
         if name in _ABSENT:
             absent = _ABSENT[name]
             return [absent if value is None else value for value in values]
@@ -302,6 +338,10 @@ class View:
         """For each row its best window's cosine, and which window that is; 0 for a row without vectors."""
         return self.matrix.best(question, self.size)
 
+    def vector_of(self, row: int) -> Scores | None:
+        """The vector of a row's first window; None while it waits for one."""
+        return self.matrix.first_of(row) if self.columns["windows"][row] else None
+
     def containing(self, term: int) -> tuple[NDArray[np.int32], Scores]:
         """The rows that contain a term, by its hash, and how often each does."""
         return self.postings.find(term)
@@ -317,22 +357,41 @@ class Wording:
 
 def wording(views: Sequence[View], terms: Sequence[int]) -> list[Wording]:
     """The wording of each shelf; a term is as rare as it is on all of them together."""
-    found = [Wording(np.zeros(view.size, np.float32), np.zeros(view.size, np.float32)) for view in views]
     documents = sum(view.size for view in views)
     mean = sum(view.words for view in views) / max(1, documents)
     places = [[view.containing(term) for view in views] for term in terms]
     sizes = [sum(rows.size for rows, _ in of_term) for of_term in places]
     weights = [rarity(documents, size) for size in sizes]
-    everything = np.float32(max(sum(weights), 1e-9))
     occurring = max((weight for weight, size in zip(weights, sizes, strict=True) if size), default=0.0)
-    for weight, of_term in zip(weights, places, strict=True):
-        if weight < _TELLS_NOTHING and occurring > 4 * _TELLS_NOTHING:
-            continue
-        for one, view, (rows, counts) in zip(found, views, of_term, strict=True):
-            if rows.size:
-                one.bm25[rows] += np.float32(weight) * saturated(counts, view.columns["length"][rows], mean)
-                one.coverage[rows] += np.float32(weight) / everything
-    return found
+    telling = [
+        number for number, weight in enumerate(weights) if weight >= _TELLS_NOTHING or occurring <= 4 * _TELLS_NOTHING
+    ]
+    rare = np.array([weights[number] for number in telling], dtype=np.float32)
+    everything = max(sum(weights), 1e-9)
+    return [
+        _wording_of(view, [places[number][shelf] for number in telling], rare, everything, mean)
+        for shelf, view in enumerate(views)
+    ]
+
+
+def _wording_of(
+    view: View,
+    found: Sequence[tuple[NDArray[np.int32], Scores]],
+    rare: Scores,
+    everything: float,
+    mean: float,
+) -> Wording:
+    """All terms at once: a row gains from each term that it contains."""
+    if not any(rows.size for rows, _ in found):
+        return Wording(np.zeros(view.size, np.float32), np.zeros(view.size, np.float32))
+    rows = np.concatenate([rows for rows, _ in found])
+    counts = np.concatenate([counts for _, counts in found])
+    weights = np.repeat(rare, [rows.size for rows, _ in found])
+    gained = weights * saturated(counts, view.columns["length"].take(rows), mean)
+    return Wording(
+        np.bincount(rows, gained, view.size).astype(np.float32),
+        np.bincount(rows, weights / np.float32(everything), view.size).astype(np.float32),
+    )
 
 
 class _Column:
@@ -375,8 +434,9 @@ class _Matrix:
     """Vectors in blocks, so that growing copies nothing. A group is the windows of one row, in one block."""
 
     def __init__(self) -> None:
-        self._blocks: list[Scores] = []
+        self._blocks: list[vectors.Steps] = []
         self._used = 0
+        self._scales = _Column(np.float32)
         self._rows = _Column(np.int64)
         self._starts = _Column(np.int64)
         self._groups = 0
@@ -386,17 +446,22 @@ class _Matrix:
         self._dimensions = 0
 
     def size_bytes(self) -> int:
-        return sum(block.nbytes for block in self._blocks) + self._rows.values.nbytes + self._starts.values.nbytes
+        columns = (self._scales, self._rows, self._starts)
+        return sum(block.nbytes for block in self._blocks) + sum(column.values.nbytes for column in columns)
 
-    def fits(self, packed: bytes) -> bool:
-        """Whether vectors are as long as the others: behind one address there may be another model one day."""
-        size = vectors.dimensions(packed)
-        self._dimensions = self._dimensions or size
-        return size == self._dimensions
+    def fitting(self, packed: Sequence[bytes]) -> Sequence[int]:
+        """Which vectors are as long as the others: behind one address there may be another model one day."""
+        if not packed:
+            return ()
+        self._dimensions = self._dimensions or vectors.dimensions(packed[0])
+        if vectors.are_alike(packed) and vectors.dimensions(packed[0]) == self._dimensions:
+            return range(len(packed))
+        return [place for place, one in enumerate(packed) if vectors.dimensions(one) == self._dimensions]
 
     def add(self, rows: Sequence[int], packed: Sequence[bytes]) -> list[int]:
         """Append the windows of some rows. Returns how many each has."""
-        found, counts = vectors.unpack(packed)
+        found, scales, counts = vectors.unpack(packed)
+        self._scales.extend(scales)
         self._rows.extend(list(rows))
         starts = self._windows + np.cumsum([0, *counts[:-1]])
         self._starts.extend(starts)
@@ -415,11 +480,11 @@ class _Matrix:
             values[group] = -1
             self._rows.values = values
 
-    def _store(self, found: Scores) -> None:
+    def _store(self, found: vectors.Steps) -> None:
         while len(found):
             if not self._blocks or self._used == len(self._blocks[-1]):
                 rows = min(_BLOCK, max(_SMALLEST_BLOCK, len(found), sum(map(len, self._blocks)) // 2))
-                self._blocks.append(np.empty((rows, found.shape[1]), dtype=np.float32))
+                self._blocks.append(np.empty((rows, found.shape[1]), dtype=np.int8))
                 self._used = 0
             block = self._blocks[-1]
             taken = min(len(found), len(block) - self._used)
@@ -430,13 +495,18 @@ class _Matrix:
     def view(self) -> "_MatrixView":
         blocks = [*self._blocks[:-1], self._blocks[-1][: self._used]] if self._blocks else []
         return _MatrixView(
-            tuple(blocks), self._rows.values[: self._groups], self._starts.values[: self._groups], self._single
+            tuple(blocks),
+            self._scales.values[: self._windows],
+            self._rows.values[: self._groups],
+            self._starts.values[: self._groups],
+            self._single,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _MatrixView:
-    blocks: tuple[Scores, ...]
+    blocks: tuple[vectors.Steps, ...]
+    scales: Scores
     rows: Array
     starts: Array
     single: bool
@@ -446,8 +516,7 @@ class _MatrixView:
         cosines = np.zeros(size + 1, dtype=np.float32)
         windows = np.zeros(size + 1, dtype=np.int32)
         if self.rows.size:
-            # Not by BLAS, whose threads wait for each other wherever the machine does anything else.
-            scores = np.concatenate([np.einsum("ij,j->i", block, question) for block in self.blocks])
+            scores = self._products(question)
             if self.single:
                 cosines[self.rows] = scores
             else:
@@ -455,6 +524,35 @@ class _MatrixView:
                 cosines[self.rows] = best
                 windows[self.rows] = self._which(scores, best)
         return cosines[:size], windows[:size]
+
+    def first_of(self, row: int) -> Scores | None:
+        groups = np.flatnonzero(self.rows == row)
+        if not groups.size:
+            return None
+        window = int(self.starts[groups[-1]])
+        for block in self.blocks:
+            if window < len(block):
+                vector: Scores = block[window] * self.scales[int(self.starts[groups[-1]])]
+                return vector
+            window -= len(block)
+        return None
+
+    def _products(self, question: Scores) -> Scores:
+        steps, scale = vectors.quantised(question)
+        products = np.empty(self.scales.size, dtype=np.float32)
+        ends = list(accumulate(map(len, self.blocks)))
+        pieces = [
+            (steps, block, products[end - len(block) : end]) for block, end in zip(self.blocks, ends, strict=True)
+        ]
+        if len(pieces) < _WORTH_A_THREAD:
+            vectors.multiply(pieces)
+        else:
+            other = _helpers().submit(vectors.multiply, pieces[::2])
+            vectors.multiply(pieces[1::2])
+            other.result()
+        products *= self.scales
+        products *= scale
+        return products
 
     def _which(self, scores: Scores, best: Scores) -> NDArray[np.int32]:
         lengths = np.diff(self.starts, append=scores.size)
@@ -486,19 +584,25 @@ class _Postings:
         rows = np.repeat(np.arange(first_row, first_row + len(packed), dtype=np.int32), sizes)
         self._tails.append((terms, rows))
         self._tail_size += terms.size
-        if self._tail_size > max(2048, self._sorted.size // 8):
-            self.settle()
         lengths = np.bincount(rows - first_row, weights=terms & _COUNT_BITS, minlength=len(packed))
         self.words += float(lengths.sum())
         return lengths.astype(np.float32)
+
+    def tidy(self) -> None:
+        """Sort what was added into the rest once there is so much of it that it slows a search."""
+        if self._tail_size > max(2048, self._sorted.size // 8):
+            self.settle()
 
     def settle(self) -> None:
         """Sort what was added into the rest."""
         if self._tails:
             terms = np.concatenate([self._sorted, *(terms for terms, _ in self._tails)])
             rows = np.concatenate([self._sorted_rows, *(rows for _, rows in self._tails)])
-            order = np.argsort(terms, kind="stable")
-            self._sorted, self._sorted_rows = terms[order], rows[order]
+            # Sorted as one number each, which is several times faster than sorting places.
+            both = terms.astype(np.uint64) << _HALF
+            both |= rows.astype(np.uint64)
+            both.sort()
+            self._sorted, self._sorted_rows = (both >> _HALF).astype(np.uint32), (both & _LOW).astype(np.int32)
             self._tails, self._tail_size = [], 0
 
     def view(self) -> "_PostingsView":
@@ -523,6 +627,43 @@ class _PostingsView:
             if here.size:
                 found, rows = np.concatenate([found, self.tail[0][here]]), np.concatenate([rows, self.tail[1][here]])
         return rows, (found & _COUNT_BITS).astype(np.float32)
+
+
+class _Collector:
+    """Python's garbage collector, paused while shelves are loaded: that makes a million small objects, none of them
+    garbage, and looking through them again and again would cost a fifth of the time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pauses = 0
+        self._was_on = False
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        with self._lock:
+            if self._pauses == 0:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._pauses += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pauses -= 1
+                if self._pauses == 0 and self._was_on:
+                    gc.enable()
+
+
+_COLLECTOR = _Collector()
+
+
+@cache
+def _helpers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="memorist-scan")
+
+
+def _ascends(ids: Sequence[str]) -> bool:
+    return all(earlier < later for earlier, later in pairwise(ids))
 
 
 def _load_page(user: str | None, after: str, tx: Reader) -> list[IndexRow]:
