@@ -1,0 +1,207 @@
+"""The last word on a match: is this a secret indeed, or a placeholder, an expression, an id, a word?"""
+
+import base64
+import binascii
+import math
+import re
+from collections import Counter
+from typing import NamedTuple
+
+
+class Found(NamedTuple):
+    """A match: the text, where the secret stands in it, and the name that it was given, in small letters."""
+
+    text: bytes
+    start: int
+    end: int
+    name: bytes
+
+    @property
+    def value(self) -> bytes:
+        return self.text[self.start : self.end]
+
+
+_SHORTEST_PASSWORD = 6
+_SHORTEST_TOKEN = 16
+_LONGEST_WORD = 24
+_LEAST_ENTROPY = 3.0
+"""Bits a character. Words and numbers that repeat have less, random hexadecimal of 16 characters has more."""
+
+_PASSWORDS = re.compile(rb"(?:pass(?:word|wd|phrase|code)|pwd|secret|credentials?)(?:[_-]?(?:value|text))?$")
+# Tokens that only say where a list goes on, keys that are public, and what is counted or configured.
+_HARMLESS_NAMES = re.compile(
+    rb"(?:next|prev|page|paging|sync|cursor|continuation|resume|pagination|start|change|delta|csrf|xsrf|stop|eos|bos|pad|"
+    rb"mask|unk|sep|special|max|min|public|primary|foreign|sort|partition|cache)[_.-]?(?:page[_-]?)?(?:token|key|auth)$"
+)
+# What stands for a secret: words of templates, and what is filled in by a shell, a template or a person.
+_PLACEHOLDER = re.compile(
+    rb"\.\.\.|\xe2\x80\xa6|\*{3,}|^[x*.\-_#0]+$|redacted|change[_-]?(?:me|it|this)|"
+    rb"^(?:your|my|the|an?|some|insert|enter|replace|example|sample|dummy|fake|placeholder|todo|tbd|none|null|nil|true|"
+    rb"false|undefined|empty|unset|optional|required|string|hidden|masked|secret|password|passwd|passw|pass|pwd|user|"
+    rb"token|key|test|tests|foo|bar)(?:[_. -][a-z_. -]*)?$|^(?:your|my|insert|replace)[_-]",
+    re.IGNORECASE,
+)
+_FILLED_IN = re.compile(rb"[$%#@]?\{|\$\(|[$@&*!][A-Za-z_]\w*$|%[A-Za-z_]\w*%|<|&lt;")
+_WORDS = re.compile(rb"[A-Za-z]*[a-z]|[A-Z]+|[a-z]{0,2}[0-9]{1,4}|")
+_PLAIN_WORD = re.compile(rb"[A-Za-z]?[a-z]*(?:[A-Z][a-z]+)*s?|[A-Z]+")
+_OWN_ID = re.compile(rb"(?:[a-z]{2,6}_)?[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_PATH = re.compile(rb"[a-z][a-z0-9+.-]*://|(?:\.{1,2}|~)?/|[A-Za-z]:\\|arn:")
+_DATE = re.compile(rb"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:[T ].*)?")
+_EXPRESSION = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+")
+_CALL = re.compile(rb"[A-Za-z_][\w.:>-]*[(\[]")
+_IDENTIFIER = re.compile(rb"_*[A-Za-z]+(?:_+[A-Za-z0-9]{1,12})+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z]+(?:_[A-Z0-9]+)+")
+
+
+def is_secret_value(found: Found) -> bool:
+    """What is assigned to a name such as `password` or `api_key`: a literal that nobody would call a word."""
+    value = found.value.rstrip(b".,:;!?)")
+    if _HARMLESS_NAMES.search(found.name) or not _could_be_a_secret(value) or _is_called(found):
+        return False
+    if _PASSWORDS.search(found.name):
+        return len(value) >= _SHORTEST_PASSWORD and (_is_password(value) or _is_in_environment(found))
+    return _is_token(value)
+
+
+def is_spoken_password(found: Found) -> bool:
+    """`my password is …`: only what no sentence would say next."""
+    value = found.value.rstrip(b".,:;!?)")
+    if len(value) < _SHORTEST_PASSWORD or not _could_be_a_secret(value) or _is_called(found):
+        return False
+    if found.name.startswith(b"pass"):
+        return not value.isdigit() and _is_password(value)
+    return _is_token(value)
+
+
+def is_no_placeholder(found: Found) -> bool:
+    value = found.value
+    return not _FILLED_IN.match(value) and not _PLACEHOLDER.search(value.rstrip(b".,:;!?)"))
+
+
+def is_no_word(found: Found) -> bool:
+    """Keeps words that happen to start as a key does, or to stand where one would."""
+    return is_no_placeholder(found) and not _are_words(found.value)
+
+
+def is_authorization(found: Found) -> bool:
+    return is_no_word(found) and not _EXPRESSION.fullmatch(found.value) and not _is_called(found)
+
+
+def is_cookie(found: Found) -> bool:
+    """Names and values, at least one of which nobody would say."""
+    values = [part.partition(b"=")[2].strip() for part in found.value.split(b";")]
+    return any(len(value) >= _SHORTEST_TOKEN and not _FILLED_IN.match(value) and _is_token(value) for value in values)
+
+
+def is_basic_credential(found: Found) -> bool:
+    """Base64 of `name:password`."""
+    value = found.value.rstrip(b"=")
+    try:
+        decoded = base64.b64decode(value + b"=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in decoded[1:] and all(32 <= byte < 127 for byte in decoded)
+
+
+def is_card(found: Found) -> bool:
+    """The length and first digits of a card, its check digit right, and no part of a longer number."""
+    before, after = found.text[max(0, found.start - 2) : found.start], found.text[found.end : found.end + 2]
+    if before[-1:] in (b".", b"-", b"/") or (after[:1] in (b".", b"-") and after[1:2].isdigit()):
+        return False
+    value = found.value
+    digits = [byte - 48 for byte in value if 48 <= byte <= 57]
+    if len(set(digits)) < 2 or len({byte for byte in value if byte in b" -"}) > 1:
+        return False
+    return _is_issued("".join(map(str, digits))) and _luhn(digits)
+
+
+def _is_issued(digits: str) -> bool:
+    """Visa, Mastercard, American Express, Discover, JCB, Diners Club or UnionPay."""
+    first = int(digits[:4])
+    if len(digits) == 16:
+        return (
+            4000 <= first < 5000 or 5100 <= first < 5600 or 2221 <= first <= 2720 or first == 6011
+            or 6440 <= first < 6600 or 6200 <= first < 6300 or 3528 <= first < 3590
+        )  # fmt: skip
+    if len(digits) == 15:
+        return first // 100 in (34, 37)
+    return len(digits) == 14 and (first // 100 in (36, 38, 39) or 3000 <= first < 3060)
+
+
+def _luhn(digits: list[int]) -> bool:
+    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _could_be_a_secret(value: bytes) -> bool:
+    if _FILLED_IN.match(value) or _PLACEHOLDER.search(value):
+        return False
+    return not (
+        b" " in value
+        or _PATH.match(value)
+        or _OWN_ID.fullmatch(value)
+        or _DATE.fullmatch(value)
+        or _EXPRESSION.fullmatch(value)
+    )
+
+
+def _is_called(found: Found) -> bool:
+    """`token = load(…)`: a name and what is done with it, and no literal."""
+    quoted = found.text[found.start - 1 : found.start] in (b'"', b"'", b"`")
+    return not quoted and (
+        found.text[found.end : found.end + 1] in (b"(", b"[", b"{") or bool(_CALL.match(found.value))
+    )
+
+
+def _is_in_environment(found: Found) -> bool:
+    """`DB_PASSWORD=…`: in a file of settings even a word is a password."""
+    before = found.text[: found.start].rstrip(b"\"'")[-len(found.name) - 1 :]
+    return before == found.name.upper() + b"=" and b"_" in found.name
+
+
+def _is_password(value: bytes) -> bool:
+    """Letters with digits, or with signs inside; nothing that reads as words or as a name in a program."""
+    if value.isdigit():
+        return True
+    letters = any(byte > 64 and chr(byte).isalpha() for byte in value)
+    digits = any(48 <= byte <= 57 for byte in value)
+    if not letters or _are_words(value):
+        return False
+    if digits:
+        return True
+    if _IDENTIFIER.fullmatch(value):
+        return False
+    return any(byte in b"!@#$%^&*+=?~|/" for byte in value) or (len(value) >= 8 and _is_mixed(value))
+
+
+def _is_token(value: bytes) -> bool:
+    if len(value) < _SHORTEST_TOKEN or value.isdigit() or not value.isascii() or _are_words(value):
+        return False
+    digits = sum(48 <= byte <= 57 for byte in value)
+    letters = sum(chr(byte).isalpha() for byte in value)
+    if not letters or (digits < 2 and not (len(value) >= 20 and _is_mixed(value))):
+        return False
+    return _entropy(value) >= _LEAST_ENTROPY
+
+
+def _is_mixed(value: bytes) -> bool:
+    """Capitals in places where no name of a program would have them."""
+    capitals = sum(65 <= byte <= 90 for byte in value)
+    return 3 <= capitals < len(value) - 2 and not all(_PLAIN_WORD.fullmatch(part) for part in _parts(value))
+
+
+def _are_words(value: bytes) -> bool:
+    """`my-service-v2`, `gpt-4o-mini`, `eu-west-1`: words and short numbers with something between them."""
+    return all(
+        len(part) <= _LONGEST_WORD and _WORDS.fullmatch(part) and _PLAIN_WORD.fullmatch(part.rstrip(b"0123456789"))
+        for part in _parts(value)
+    )
+
+
+def _parts(value: bytes) -> list[bytes]:
+    return re.split(rb"[-_./:,+]+", value)
+
+
+def _entropy(value: bytes) -> float:
+    """Shannon's, in bits a character."""
+    size = len(value)
+    return -sum(count / size * math.log2(count / size) for count in Counter(value).values())

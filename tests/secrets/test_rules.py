@@ -1,0 +1,53 @@
+"""The table of rules, and what it is measured to be worth."""
+
+from pathlib import Path
+
+import pytest
+
+from memorist.benchmarks.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS
+from memorist.benchmarks.secrets import changed, measure_secrets
+from memorist.secrets.rules import NAMES, PROVIDERS, RULES
+
+ROOT = Path(__file__).parents[2]
+# Pages that show secrets, invented ones, on purpose.
+_ABOUT_SECRETS = {"secrets.md"}
+
+
+def test_there_are_at_least_sixty_provider_formats() -> None:
+    assert len({rule.name for rule in PROVIDERS}) >= 60
+
+
+def test_every_rule_is_measured() -> None:
+    assert set(PROVIDER_FORMATS) | set(SHAPE_FORMATS) | set(MADE) == NAMES
+
+
+def test_names_fit_into_a_marker() -> None:
+    for rule in RULES:
+        assert rule.name == rule.name.lower()
+        assert rule.name.replace("-", "").isalnum()
+
+
+def test_every_rule_is_documented() -> None:
+    page = (ROOT / "docs" / "explanation" / "secrets.md").read_text("utf-8")
+    missing = sorted(name for name in NAMES if f"`{name}`" not in page)
+    assert missing == []
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_targets_are_met(seed: int) -> None:
+    found = measure_secrets(seed=seed, each=12, ordinary=4000)
+    assert found["caught"] >= 0.99
+    assert found["false_positives"] <= 0.005
+    assert all(share <= 0.005 for share in found["false_positives_in"].values())
+    assert found["provider_formats"] >= 60
+
+
+def test_no_rule_is_much_worse_than_the_others() -> None:
+    found = measure_secrets(seed=3, each=20, ordinary=10)
+    assert all(missed <= 2 for missed in found["missed_by_rule"].values())
+
+
+def test_own_documentation_holds_no_secrets() -> None:
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        if path.name not in _ABOUT_SECRETS:
+            assert changed(path.read_text("utf-8").split("\n\n")) == [], path
