@@ -1,0 +1,106 @@
+"""What was said, stored verbatim before anything is made of it, and once, however often it is sent.
+
+Every message has a key that is the same whenever it is sent. A transcript that is sent again, and has grown, adds what
+is new. The key is also what the row is deduplicated by, so that two who send it at once store it once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from memorist.core import access, validation
+from memorist.core.hashes import content_hash
+from memorist.core.ingestion import Ingestion, Message, message_draft, preview_of
+from memorist.core.memories import Memories
+from memorist.extraction.transcripts import Utterance
+from memorist.model import Kind, Memory, OwnerFilter, Position, Principal, Query, Status
+from memorist.ports import Clock, Reader, Store, Writer
+
+_PAGE = 500
+_LONG_OUTPUT = 100_000
+# Whoever deleted a message does not want it back because a client sends the whole conversation again.
+_KNOWN = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED)
+
+Promise = Callable[[Writer, Sequence[Memory]], None]
+"""Told in the same transaction which messages are new."""
+
+
+class Sources:
+    def __init__(self, store: Store, clock: Clock, memories: Memories, ingestion: Ingestion) -> None:
+        self._store = store
+        self._clock = clock
+        self._memories = memories
+        self._ingestion = ingestion
+
+    def add(self, principal: Principal, session: str, said: Sequence[Utterance], promise: Promise) -> list[Memory]:
+        """Store what the session does not have yet, all or none of the messages. Returns the messages that are new.
+
+        Raises InvalidField, Forbidden or StoreError.
+        """
+        validation.identifier("session", session)
+        known = self._store.read(principal.tenant, lambda tx: self._keys(tx, principal, session))
+        fresh = [one for one in said if one.key not in known]
+        for one in fresh:
+            if one.role == "tool":
+                self._add_tool_output(principal, session, one)
+        prepared = [
+            self._prepare(principal, session, place, one)
+            for place, one in enumerate(one for one in fresh if one.role != "tool")
+        ]
+
+        def work(tx: Writer) -> list[Memory]:
+            results = self._memories.insert_all(tx, principal, prepared)
+            new = [result.memory for result in results if result.was_new]
+            if new:
+                promise(tx, new)
+            return new
+
+        new = self._store.write(principal.tenant, work) if prepared else []
+        self._memories.index(principal.tenant, new)
+        return new
+
+    def _prepare(self, principal: Principal, session: str, place: int, one: Utterance) -> Memory:
+        content = preview_of(one.content, validation.MAX_CONTENT)
+        message = Message(one.role, content, one.name, one.time, {"key": one.key})
+        memory = self._memories.prepare(principal, message_draft(place, session, message))
+        return replace(memory, dedup_key=content_hash(f"message\0{session}\0{one.key}"))
+
+    def _add_tool_output(self, principal: Principal, session: str, one: Utterance) -> None:
+        self._ingestion.add_tool_output(
+            principal,
+            session,
+            tool_call_id=one.key,
+            tool_name=" ".join((one.name or "tool").split())[: validation.MAX_IDENTIFIER] or "tool",
+            content=one.content[: validation.MAX_TOOL_OUTPUT],
+            event_time=one.time,
+            idempotency_key=f"source-{content_hash(f'{session} {one.key}')}",
+        )
+
+    def _keys(self, tx: Reader, principal: Principal, session: str) -> set[str]:
+        """The keys of what a session has, whether or not it was deleted."""
+        found: set[str] = set()
+        for memory in self._rows(tx, principal, session, Kind.CHAT_MESSAGE):
+            found.add(str((memory.meta or {}).get("key")))
+        for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT):
+            found.add(memory.source_ref or "")
+        return found
+
+    def tool_texts(self, tx: Reader, principal: Principal, session: str) -> list[str]:
+        """What tools returned in a session; of very long outputs what their memory shows."""
+        return [
+            (tx.get_tool_output(memory.id) if _is_short(memory) else None) or memory.content
+            for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT)
+        ]
+
+    def _rows(self, tx: Reader, principal: Principal, session: str, kind: Kind) -> Iterator[Memory]:
+        owner = access.writable_owner(principal, None)
+        for status in _KNOWN:
+            query = Query(
+                (OwnerFilter(owner.user, owner.agent),), kind=kind, session=session, status=status, limit=_PAGE
+            )
+            while page := tx.list_memories(query, self._clock.now()):
+                yield from page
+                query = replace(query, after=Position(page[-1].created_at, page[-1].id))
+
+
+def _is_short(memory: Memory) -> bool:
+    return int((memory.meta or {}).get("size", 0)) <= _LONG_OUTPUT

@@ -1,0 +1,134 @@
+"""A language model over plain HTTP: Anthropic's, OpenAI's, or any server that is compatible with OpenAI's.
+
+Nothing is logged, and no error quotes what was sent or what came back: both hold people's words.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from memorist.errors import LlmError, LlmMalformed, LlmUnavailable
+from memorist.model import LlmAnswer, LlmRequest, Usage
+from memorist.models.context_windows import context_window
+from memorist.models.prices import Price, price_of
+from memorist.models.wires import AnthropicWire, OpenAiWire, Reply, Wire
+
+ADDRESSES = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
+
+# What passes by itself: the same request may well be answered later.
+_PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
+
+
+class HttpLlm:
+    """One model at one address. `price` replaces what the table has."""
+
+    def __init__(
+        self, provider: str, model: str, *, address: str, api_key: str, timeout_s: float, price: Price | None = None
+    ) -> None:
+        self.model_id = f"{provider}:{model}"
+        self.context_tokens = context_window(self.model_id)
+        self._model = model
+        self._price = price or price_of(provider, model)
+        self._wire = _wire(provider, address)
+        self._url = _full_address(address or ADDRESSES[provider], self._wire.path)
+        self._client = httpx2.Client(timeout=timeout_s, headers=self._wire.headers(api_key))
+
+    def ask(self, request: LlmRequest) -> LlmAnswer:
+        """The whole answer. Raises LlmUnavailable, LlmMalformed or, where asking again is no use, LlmError."""
+        with self._translated():
+            response = self._client.post(self._url, json=self._wire.body(self._model, request, stream=False))
+            self._refuse_failure(response)
+            try:
+                answer = response.json()
+            except ValueError as error:
+                raise LlmMalformed from error
+        return self._answer(self._wire.read(answer))
+
+    def stream(self, request: LlmRequest) -> Iterator[str | LlmAnswer]:
+        """Pieces of the text as they come, and at last the whole answer. Raises as `ask` does, also half way."""
+        reply = Reply()
+        body = self._wire.body(self._model, request, stream=True)
+        with self._translated(), self._client.stream("POST", self._url, json=body) as response:
+            self._refuse_failure(response)
+            for line in response.iter_lines():
+                event = _event_of(line)
+                piece = self._wire.take(reply, event) if event is not None else ""
+                if piece:
+                    yield piece
+        if not reply.is_complete:
+            raise LlmUnavailable("The language model's answer ended half way.")
+        yield self._answer(reply)
+
+    def _answer(self, reply: Reply) -> LlmAnswer:
+        cost = self._price.of(reply.input_tokens, reply.output_tokens) if self._price else None
+        usage = Usage(reply.input_tokens, reply.output_tokens, cost)
+        return LlmAnswer(reply.text, reply.stop, usage, reply.tool_calls())
+
+    def _refuse_failure(self, response: httpx2.Response) -> None:
+        status = response.status_code
+        if status in _PASSING:
+            raise LlmUnavailable(
+                f"{self._shown_address()} answered {status}.", retry_after=_seconds(response.headers.get("retry-after"))
+            )
+        if status != 200:
+            raise LlmError(f"{self._shown_address()} answered {status}. Check MEMORIST_LLM, its address and its key.")
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx2.TimeoutException as error:
+            raise LlmUnavailable(f"{self._shown_address()} took longer than MEMORIST_LLM_TIMEOUT_S allows.") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise LlmUnavailable(f"{self._shown_address()} cannot be asked: {type(error).__name__}.") from error
+
+    def _shown_address(self) -> str:
+        """The address without a user or a password."""
+        parts = urlsplit(self._url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _wire(provider: str, address: str) -> Wire:
+    if provider == "anthropic":
+        return AnthropicWire()
+    return OpenAiWire(is_openai=not address or urlsplit(address).hostname == urlsplit(ADDRESSES["openai"]).hostname)
+
+
+def _full_address(address: str, path: str) -> str:
+    """The address with the path after it, or as much of the path as it lacks: people paste either."""
+    address = address.rstrip("/")
+    if address.endswith(path):
+        return address
+    first, _, rest = path.removeprefix("/").partition("/")
+    return f"{address}/{rest}" if address.endswith(f"/{first}") else address + path
+
+
+def _event_of(line: str) -> Any | None:
+    """What a line of a stream of server-sent events holds, where it holds something."""
+    if not line.startswith("data:"):
+        return None
+    data = line.removeprefix("data:").strip()
+    if not data or data == "[DONE]":
+        return None
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise LlmMalformed from error
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """A Retry-After in seconds, which may be a number or a date."""
+    if not retry_after:
+        return None
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except ValueError:
+        return None

@@ -1,0 +1,141 @@
+"""`memorist extract`."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memorist.core.extraction import Extracted, Preview
+from memorist.core.transcript_files import MAX_BYTES
+from memorist.errors import Invalid, PayloadTooLarge
+from memorist.extraction.kinds import Vocabulary, category_of
+from memorist.model import Usage
+from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.progress import progress_bar
+from memorist.surfaces.cli.terminal import note, print_json, print_table
+
+
+@with_flags(*PLACE, *IDENTITY)
+def extract(
+    flags: Flags,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A transcript; - reads from stdin.")],
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Session of the messages. Default: the one that the file names.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Project of the memories. Default: the one that the file names.")
+    ] = None,
+    vocabulary: Annotated[Vocabulary, typer.Option(help="Which categories the memories get.")] = Vocabulary.CODING,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be found; nothing is stored.")
+    ] = False,
+) -> None:
+    """Find what is worth remembering in a transcript: JSON lines of coding assistants, or plain text with speakers.
+
+    The messages are stored first, then what is found in them: by the language model where MEMORIST_LLM names one, else
+    by local rules. A transcript that is given again, and has grown, adds what is new. What could not be read now, since
+    the language model did not answer, waits in `memorist jobs list`.
+    """
+    text = _read(file)
+    with opened(flags) as door, progress_bar() as report:
+        if dry_run:
+            found = door.core.extraction.find(
+                text, vocabulary=vocabulary, report=lambda done, total: report("Reading", done, total)
+            )
+        else:
+            principal = door.caller()
+            door.make_tenant(principal)
+            extracted = door.core.extraction.read_transcript(
+                principal,
+                text,
+                session=session,
+                project=project,
+                vocabulary=vocabulary,
+                report=lambda done, total: report("Reading", done, total),
+            )
+    if dry_run:
+        _show_found(flags, found, vocabulary)
+    else:
+        _show_extracted(flags, extracted)
+
+
+def _read(file: str) -> str:
+    """The text of a file. Raises Invalid or PayloadTooLarge."""
+    try:
+        content = sys.stdin.buffer.read(MAX_BYTES + 1) if file == "-" else _bytes_of(Path(file))
+    except (OSError, ValueError) as error:
+        raise Invalid(f"{file} cannot be read: {getattr(error, 'strerror', error)}.", field="file") from error
+    if len(content) > MAX_BYTES:
+        raise PayloadTooLarge(f"{file} has more than {MAX_BYTES:,} bytes. Split it.")
+    return content.decode("utf-8", "replace")
+
+
+def _bytes_of(path: Path) -> bytes:
+    with path.open("rb") as source:
+        return source.read(MAX_BYTES + 1)
+
+
+def _show_found(flags: Flags, found: Preview, vocabulary: Vocabulary) -> None:
+    items = [
+        {
+            "category": category_of(one.found, vocabulary),
+            "content": one.content,
+            "excerpt": one.excerpt,
+            "confidence": one.confidence,
+            "trust": str(one.trust),
+        }
+        for one in found.candidates
+    ]
+    if flags.as_json:
+        counts = {"messages": len(found.messages), "skipped": found.skipped}
+        print_json({"memories": items, **counts, "extractor": found.extractor, **_usage(found.usage)})
+        return
+    _table(items)
+    note(f"{len(items)} found in {len(found.messages)} messages by {found.extractor}; nothing was stored.")
+    _note_skipped(found.skipped)
+
+
+def _show_extracted(flags: Flags, extracted: Extracted) -> None:
+    items = [
+        {
+            "id": one.memory.id,
+            "was_new": one.was_new,
+            "category": one.memory.category,
+            "content": one.memory.content,
+            "excerpt": one.memory.excerpt,
+            "confidence": one.memory.confidence,
+            "trust": str(one.memory.trust),
+        }
+        for one in extracted.memories
+    ]
+    if flags.as_json:
+        counts = {name: getattr(extracted, name) for name in ("session", "messages", "known", "skipped", "waiting")}
+        print_json({"memories": items, **counts, "extractor": extracted.extractor, **_usage(extracted.usage)})
+        return
+    _table(items)
+    there = f", {extracted.known} were there already" if extracted.known else ""
+    note(f"{len(items)} found by {extracted.extractor}; {extracted.messages} messages stored{there}.")
+    if extracted.usage.input_tokens:
+        cost = "" if extracted.usage.cost_usd is None else f", {extracted.usage.cost_usd:.4f} dollars"
+        note(f"{extracted.usage.input_tokens} tokens read and {extracted.usage.output_tokens} written{cost}.")
+    if extracted.waiting:
+        note(f"warning: {extracted.waiting} parts could not be read now; `memorist jobs list` shows them.")
+    _note_skipped(extracted.skipped)
+
+
+def _table(items: Sequence[dict[str, Any]]) -> None:
+    if items:
+        rows = [[str(one["category"]), one["content"], f"{one['confidence']:.2f}"] for one in items]
+        print_table(["category", "memory", "confidence"], rows, whole=["category", "confidence"])
+
+
+def _note_skipped(skipped: int) -> None:
+    if skipped:
+        note(f"{skipped} lines could not be understood, and were skipped.")
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "cost_usd": usage.cost_usd}
