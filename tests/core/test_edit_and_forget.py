@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from memorist import lifecycle
 from memorist.core.core import Core
 from memorist.errors import DuplicateContent, InvalidField, NameTaken, NotFound, StaleVersion
 from memorist.model import Draft, Memory, Principal, Status
@@ -196,7 +195,7 @@ def test_forgotten_memory_is_gone_at_once(core: Core, ada: Principal, remember: 
     memory = remember(ada)
     gone = core.memories.forget(ada, memory.id)
     assert gone.status is Status.SOFT_DELETED
-    assert gone.hard_delete_at - gone.deleted_at == lifecycle.GRACE
+    assert gone.hard_delete_at - gone.deleted_at == timedelta(days=7)
     assert core.memories.list(ada).items == ()
     for call in (
         lambda: core.memories.get(ada, memory.id),

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from memorist.core.core import Core
-from memorist.core.ingestion import FactScope, Message, preview_of
+from memorist.core.facts import FactScope
+from memorist.core.ingestion import Message, preview_of
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound
 from memorist.model import Kind, Owner, Principal, Role, Trust
 from memorist.testing import new_tenant
@@ -101,7 +102,7 @@ def test_tool_output_of_another_is_not_found(core: Core, ada: Principal, bob: Pr
     for stranger in (bob, elsewhere):
         with pytest.raises(NotFound):
             core.ingestion.read_tool_output(stranger, output.key)
-    fact = core.ingestion.remember_fact(ada, "a fact").memory
+    fact = core.facts.remember(ada, "a fact").memory
     with pytest.raises(NotFound):
         core.ingestion.read_tool_output(ada, fact.id.replace("mem_", "tout_"))
     with pytest.raises(InvalidId):
@@ -113,25 +114,25 @@ def test_tool_output_of_another_is_not_found(core: Core, ada: Principal, bob: Pr
 
 def test_fact_is_the_users_or_the_agents_and_written_once(core: Core, tenant: str) -> None:
     coder = Principal(tenant, Role.SERVICE, "ada", "coder", session="s1")
-    user = core.ingestion.remember_fact(coder, "likes tea")
-    agent = core.ingestion.remember_fact(coder, "likes tea", FactScope.AGENT)
+    user = core.facts.remember(coder, "likes tea")
+    agent = core.facts.remember(coder, "likes tea", FactScope.AGENT)
     assert (user.memory.owner, agent.memory.owner) == (Owner("ada"), Owner(None, "coder"))
     assert (user.was_new, agent.was_new) == (True, True)
-    again = core.ingestion.remember_fact(replace(coder, session="s2"), "likes tea")
+    again = core.facts.remember(replace(coder, session="s2"), "likes tea")
     assert (again.was_new, again.memory.id) == (False, user.memory.id)
-    other = core.ingestion.remember_fact(replace(coder, user="bob"), "likes tea", "agent")
+    other = core.facts.remember(replace(coder, user="bob"), "likes tea", "agent")
     assert (other.was_new, other.memory.id) == (False, agent.memory.id)
 
 
 def test_fact_about_nobody_is_refused(core: Core, tenant: str, admin: Principal) -> None:
     with pytest.raises(InvalidField, match="scope user needs a user"):
-        core.ingestion.remember_fact(admin, "text")
+        core.facts.remember(admin, "text")
     with pytest.raises(InvalidField, match="scope agent needs an agent"):
-        core.ingestion.remember_fact(Principal(tenant, Role.USER, "ada"), "text", "agent")
+        core.facts.remember(Principal(tenant, Role.USER, "ada"), "text", "agent")
     with pytest.raises(InvalidField, match="scope must be one of"):
-        core.ingestion.remember_fact(admin, "text", "galaxy")
+        core.facts.remember(admin, "text", "galaxy")
     with pytest.raises(Forbidden):
-        core.ingestion.remember_fact(Principal(tenant, Role.READER, "ada"), "text")
+        core.facts.remember(Principal(tenant, Role.READER, "ada"), "text")
 
 
 def test_document_is_the_tenants_for_an_admin_and_the_callers_otherwise(

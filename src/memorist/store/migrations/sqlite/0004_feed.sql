@@ -1,0 +1,8 @@
+-- The audit trail in the order of its commits, which changes are followed by; and what coding assistants search.
+
+-- 0 throughout: with one writer at a time, `seq` alone is in the order of commits. On PostgreSQL it is not.
+ALTER TABLE memory_events ADD COLUMN change INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX memory_events_in_order ON memory_events (tenant_id, change, seq);
+
+CREATE INDEX memories_chunks ON memories (tenant_id, user_id, created_at, id)
+    WHERE status = 'active' AND category IN ('decision', 'fact', 'solution', 'pattern', 'preference', 'summary');

@@ -1,0 +1,213 @@
+"""The coding-assistant API: memory chunks of a project, searched by substring, and loaded when a session starts."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from memorist.core.chunks import MAX_FOUND, MAX_RECENT, relevance_of
+from memorist.core.context import fenced_chunks, format_chunks
+from memorist.core.core import Core
+from memorist.errors import InvalidField, InvalidId
+from memorist.ids import to_uuid
+from memorist.model import Memory, Principal
+from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.problems import speaking
+from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
+from memorist.surfaces.http.routes import BadRequestRoute
+from memorist.times import to_iso_millis
+
+router = APIRouter(prefix="/api/memory", tags=["coding assistant"], route_class=BadRequestRoute)
+
+# What the core calls it, and what this API does.
+_WORDS = {
+    "category": "chunkType",
+    "excerpt": "sourceExcerpt",
+    "min_relevance": "minRelevance",
+    "project": "projectPath",
+    "relevance": "relevanceScore",
+    "session": "sessionId",
+    "transcript_path": "transcriptPath",
+}
+
+ChunkType = Literal["decision", "fact", "solution", "pattern", "preference", "summary"]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class NewChunk(_Body):
+    content: str = Field(description="The memory text.")
+    chunkType: ChunkType
+    sessionId: str | None = Field(None, description="The assistant's session that it comes from.")
+    projectPath: str | None = Field(None, description="The project that it is about.")
+    sourceExcerpt: str | None = Field(None, description="What was said, word for word.")
+    relevanceScore: float = Field(1.0, ge=0, le=1)
+
+
+class Transcript(_Body):
+    transcript: str | None = Field(None, description="The conversation itself. Either this or `transcriptPath`.")
+    transcriptPath: str | None = Field(
+        None, description="A file on the server, below a folder of MEMORIST_TRANSCRIPT_ROOTS."
+    )
+    sessionId: str | None = Field(None, description="The assistant's session that it is of.")
+    projectPath: str | None = Field(None, description="The project that it is about.")
+
+
+class Chunk(BaseModel):
+    id: str
+    sessionId: str | None
+    projectPath: str | None
+    chunkType: str
+    content: str
+    sourceExcerpt: str | None
+    relevanceScore: float
+    accessCount: int
+    lastAccessedAt: str | None
+    createdAt: str
+
+
+class Found(BaseModel):
+    data: list[Chunk]
+
+
+class Loaded(BaseModel):
+    memories: list[Chunk]
+    formatted: str
+    fenced: str
+
+
+class LoadedContext(BaseModel):
+    data: Loaded
+
+
+class Stored(BaseModel):
+    data: Chunk
+
+
+class Extracted(BaseModel):
+    data: list[Chunk]
+    message: str
+    waiting: int
+
+
+class Success(BaseModel):
+    success: bool
+
+
+class Deleted(BaseModel):
+    data: Success
+
+
+@router.get("/search", response_model=Found, summary="Search memories by text")
+def search(
+    request: Request,
+    query: Annotated[str, Query(description="Text to find in `content` or `sourceExcerpt`, in any case.")] = "",
+    projectPath: Annotated[str | None, Query(description="Only this project.")] = None,
+    chunkType: Annotated[ChunkType | None, Query(description="Only this type.")] = None,
+    minRelevance: Annotated[float, Query(ge=0, le=1, description="Only from this relevance on.")] = 0.0,
+    limit: Annotated[int, Query(ge=1, le=MAX_FOUND, description="Most memories.")] = 20,
+) -> Response:
+    """Newest first. `%` and `_` stand for themselves. Every memory that is found counts as accessed."""
+    with speaking(_WORDS):
+        found = core_of(request).chunks.search(
+            _caller(request),
+            query,
+            project=projectPath,
+            category=chunkType,
+            min_relevance=minRelevance,
+            limit=limit,
+        )
+    return Json({"data": [encode(memory) for memory in found]})
+
+
+@router.get("/context", response_model=LoadedContext, summary="What a session should begin with")
+def context(
+    request: Request,
+    project: Annotated[str | None, Query(description="Only this project path.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_RECENT, description="Most memories.")] = 5,
+) -> Response:
+    """Of the newest memories the most relevant: as rows, as text grouped by type, and as that text in a fence."""
+    found = core_of(request).chunks.recent(_caller(request), project=project, limit=limit)
+    rows = [encode(memory) for memory in found]
+    return Json({"data": {"memories": rows, "formatted": format_chunks(found), "fenced": fenced_chunks(found)}})
+
+
+@router.post("/store", status_code=201, response_model=Stored, summary="Store a memory")
+def store(request: Request, new: NewChunk, idempotency_key: IdempotencyKey = None) -> Response:
+    """What is already there, of the same type and project, is not stored again: its row comes back."""
+    with speaking(_WORDS):
+        stored = core_of(request).chunks.remember(
+            _caller(request),
+            new.content,
+            new.chunkType,
+            session=new.sessionId,
+            project=new.projectPath,
+            excerpt=new.sourceExcerpt,
+            relevance=new.relevanceScore,
+            idempotency_key=idempotency_key,
+        )
+    return Json({"data": encode(stored.memory)}, 201, replay_headers(stored.replayed))
+
+
+@router.post("/extract", response_model=Extracted, summary="Extract memories from a conversation")
+def extract(request: Request, new: Transcript) -> Response:
+    """The conversation is stored first, then what is worth remembering of it; what is known already is not repeated.
+
+    `waiting` counts parts that could not be read now: they are tried again later, and nothing is lost.
+    """
+    core, principal = core_of(request), _caller(request)
+    with speaking(_WORDS):
+        found = core.extraction.read_transcript(
+            principal, _transcript(core, principal, new), session=new.sessionId, project=new.projectPath
+        )
+    rows = [encode(one.memory) for one in found.memories]
+    return Json({"data": rows, "message": _message(len(rows), found.waiting), "waiting": found.waiting})
+
+
+@router.delete("/{id:path}", response_model=Deleted, summary="Delete a memory")
+def delete(request: Request, id: str, idempotency_key: IdempotencyKey = None) -> Response:
+    """Gone from every list at once. 400 where the id is missing or malformed, 404 where there is no such memory."""
+    principal = _caller(request)
+    if not id:
+        raise InvalidId("The id is missing: DELETE /api/memory/ and the memory's UUID.")
+    core_of(request).memories.forget(principal, id, idempotency_key=idempotency_key)
+    return Json({"data": {"success": True}})
+
+
+def encode(memory: Memory) -> dict[str, Any]:
+    """A memory in the words of this API."""
+    return {
+        "id": str(to_uuid(memory.id)),
+        "sessionId": memory.session or (memory.meta or {}).get("session_id"),
+        "projectPath": memory.project,
+        "chunkType": memory.category,
+        "content": memory.content,
+        "sourceExcerpt": memory.excerpt,
+        "relevanceScore": relevance_of(memory),
+        "accessCount": memory.access_count,
+        "lastAccessedAt": None if memory.last_accessed_at is None else to_iso_millis(memory.last_accessed_at),
+        "createdAt": to_iso_millis(memory.created_at),
+    }
+
+
+def _transcript(core: Core, principal: Principal, new: Transcript) -> str:
+    if (new.transcript is None) == (new.transcriptPath is None):
+        raise InvalidField("transcript or transcriptPath is needed, and not both.", field="transcript")
+    if new.transcriptPath is not None:
+        return core.transcript_files.read(principal, new.transcriptPath)
+    assert new.transcript is not None
+    return new.transcript
+
+
+def _message(count: int, waiting: int) -> str:
+    if count:
+        return f"Extracted {count} {'memory' if count == 1 else 'memories'}"
+    return "No memories extracted yet: it is tried again later" if waiting else "No memories worth extracting"
+
+
+def _caller(request: Request) -> Principal:
+    return caller(request, source="coding_assistant")

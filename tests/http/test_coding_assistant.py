@@ -1,0 +1,312 @@
+"""The coding-assistant API as its document describes it, over a real server."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from memorist.ids import parse_id
+from memorist.model import Role
+from memorist.settings import Settings
+from memorist.testing import new_tenant
+from tests.http.conftest import Served, serving
+
+MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+ROW = {
+    "id", "sessionId", "projectPath", "chunkType", "content", "sourceExcerpt", "relevanceScore", "accessCount",
+    "lastAccessedAt", "createdAt",
+}  # fmt: skip
+TYPES = ["decision", "fact", "solution", "pattern", "preference", "summary"]
+
+
+@pytest.fixture
+def ada(by_keyword: Served, tenant: str) -> Iterator[httpx2.Client]:
+    with by_keyword.client(tenant) as client:
+        yield client
+
+
+def store(client: httpx2.Client, content: str, chunkType: str = "fact", **fields: object) -> dict:
+    response = client.post("/api/memory/store", json={"content": content, "chunkType": chunkType, **fields})
+    assert response.status_code == 201, response.text
+    row: dict = response.json()["data"]
+    return row
+
+
+def search(client: httpx2.Client, **parameters: object) -> list[dict]:
+    response = client.get("/api/memory/search", params=parameters)
+    assert response.status_code == 200, response.text
+    rows: list[dict] = response.json()["data"]
+    return rows
+
+
+def test_stored_memory_comes_back_as_documented(ada: httpx2.Client) -> None:
+    row = store(
+        ada,
+        "Use PostgreSQL for the database layer",
+        "decision",
+        sessionId="session-abc",
+        projectPath="/srv/my project",
+        sourceExcerpt="After evaluating SQLite and Postgres...",
+        relevanceScore=0.95,
+    )
+    assert set(row) == ROW
+    assert str(UUID(row["id"])) == row["id"]
+    assert MILLISECONDS.fullmatch(row["createdAt"])
+    assert {name: row[name] for name in ROW - {"id", "createdAt"}} == {
+        "sessionId": "session-abc",
+        "projectPath": "/srv/my project",
+        "chunkType": "decision",
+        "content": "Use PostgreSQL for the database layer",
+        "sourceExcerpt": "After evaluating SQLite and Postgres...",
+        "relevanceScore": 0.95,
+        "accessCount": 0,
+        "lastAccessedAt": None,
+    }
+    (found,) = search(ada, query="EVALUATING sqlite")
+    assert found | {"accessCount": 0, "lastAccessedAt": None} == row
+    assert found["accessCount"] == 1
+    assert MILLISECONDS.fullmatch(found["lastAccessedAt"])
+    assert search(ada, query="postgresql")[0]["accessCount"] == 2
+
+
+def test_only_content_and_type_are_needed(ada: httpx2.Client) -> None:
+    row = store(ada, "The deploy target is a VPS running Ubuntu 24.04")
+    assert (row["relevanceScore"], row["accessCount"]) == (1.0, 0)
+    assert row["sessionId"] is row["projectPath"] is row["sourceExcerpt"] is None
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_every_type_is_stored_and_filtered_by(ada: httpx2.Client, kind: str) -> None:
+    store(ada, "of this type", kind)
+    store(ada, "of another", TYPES[TYPES.index(kind) - 1])
+    assert [row["content"] for row in search(ada, chunkType=kind)] == ["of this type"]
+
+
+def test_search_has_filters_a_default_and_a_limit(ada: httpx2.Client) -> None:
+    for number in range(25):
+        store(ada, f"100% of_{number}", projectPath="/srv/shop" if number % 2 else None, relevanceScore=number / 24)
+    assert len(search(ada)) == 20
+    assert len(search(ada, limit=100)) == 25
+    assert [row["content"] for row in search(ada, query="0% OF_2")][:2] == ["100% of_24", "100% of_23"]
+    assert search(ada, query="0%%") == search(ada, query="of%1") == search(ada, query="f_1_") == []
+    assert {row["projectPath"] for row in search(ada, projectPath="/srv/shop")} == {"/srv/shop"}
+    assert {row["content"] for row in search(ada, minRelevance=0.95)} == {"100% of_24", "100% of_23"}
+
+
+def test_context_has_rows_text_and_a_fence(ada: httpx2.Client) -> None:
+    store(ada, "Always use pnpm", "pattern", projectPath="/srv/shop")
+    store(ada, "Use PostgreSQL", "decision", projectPath="/srv/shop")
+    store(ada, "of low relevance", relevanceScore=0.2, projectPath="/srv/shop")
+    for number in range(25):
+        store(ada, f"number {number}")
+    body = ada.get("/api/memory/context", params={"project": "/srv/shop"}).json()
+    assert set(body) == {"data"}
+    assert set(body["data"]) == {"memories", "formatted", "fenced"}
+    assert [row["content"] for row in body["data"]["memories"]] == ["Use PostgreSQL", "Always use pnpm"]
+    assert all(set(row) == ROW for row in body["data"]["memories"])
+    assert body["data"]["formatted"] == (
+        "2 memories loaded:\n\n### Decisions\n- Use PostgreSQL\n\n### Patterns\n- Always use pnpm\n"
+    )
+    assert body["data"]["fenced"].startswith("<memories>\n")
+    assert body["data"]["formatted"] in body["data"]["fenced"]
+    assert len(ada.get("/api/memory/context").json()["data"]["memories"]) == 5
+    assert len(ada.get("/api/memory/context?limit=20").json()["data"]["memories"]) == 20
+    # Loading is not searching.
+    assert {row["accessCount"] for row in ada.get("/api/memory/context").json()["data"]["memories"]} == {0}
+    nothing = ada.get("/api/memory/context", params={"project": "/nowhere"}).json()["data"]
+    assert (nothing["memories"], nothing["formatted"]) == ([], "0 memories loaded.\n")
+
+
+def test_deleted_memory_is_gone(ada: httpx2.Client) -> None:
+    row = store(ada, "to be deleted")
+    response = ada.delete(f"/api/memory/{row['id']}")
+    assert (response.status_code, response.json()) == (200, {"data": {"success": True}})
+    assert search(ada, query="to be deleted") == []
+    again = ada.delete(f"/api/memory/{row['id']}")
+    assert (again.status_code, again.json()["code"]) == (404, "not_found")
+
+
+def test_memory_has_one_identity_at_every_door(ada: httpx2.Client) -> None:
+    row = store(ada, "Known by two names")
+    memory_id = parse_id("mem", row["id"])
+    assert ada.get(f"/v1/memories/{memory_id}").json()["body"] == "Known by two names"
+    assert ada.delete(f"/api/memory/{memory_id}").status_code == 200
+    assert ada.get(f"/v1/memories/{row['id']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/api/memory/", "invalid_id"),
+        ("/api/memory/nonsense", "invalid_id"),
+        ("/api/memory/00000000-0000-0000-0000", "invalid_id"),
+        ("/api/memory/a/b", "invalid_id"),
+    ],
+)
+def test_missing_or_malformed_id_is_a_bad_request(ada: httpx2.Client, path: str, code: str) -> None:
+    response = ada.delete(path)
+    assert (response.status_code, response.json()["code"]) == (400, code)
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_address_without_an_id_is_a_bad_request(ada: httpx2.Client) -> None:
+    assert ada.delete("/api/memory", follow_redirects=True).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("field", "parameters"),
+    [
+        ("limit", {"limit": 101}),
+        ("limit", {"limit": 0}),
+        ("limit", {"limit": "many"}),
+        ("minRelevance", {"minRelevance": 1.5}),
+        ("minRelevance", {"minRelevance": "nan"}),
+        ("chunkType", {"chunkType": "goal"}),
+        ("query", {"query": "a\0b"}),
+        ("projectPath", {"projectPath": "x" * 600}),
+    ],
+)
+def test_search_refuses_what_it_does_not_take(ada: httpx2.Client, field: str, parameters: dict) -> None:
+    response = ada.get("/api/memory/search", params=parameters)
+    assert (response.status_code, response.json()["field"]) == (400, field), response.text
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("content", {"chunkType": "fact"}),
+        ("content", {"content": " ", "chunkType": "fact"}),
+        ("content", {"content": 7, "chunkType": "fact"}),
+        ("chunkType", {"content": "x"}),
+        ("chunkType", {"content": "x", "chunkType": "goal"}),
+        ("relevanceScore", {"content": "x", "chunkType": "fact", "relevanceScore": 1.01}),
+        ("sessionId", {"content": "x", "chunkType": "fact", "sessionId": "a b"}),
+        ("projectPath", {"content": "x", "chunkType": "fact", "projectPath": "a\nb"}),
+        ("chunk_type", {"content": "x", "chunkType": "fact", "chunk_type": "fact"}),
+    ],
+)
+def test_store_refuses_what_it_does_not_take(ada: httpx2.Client, field: str, body: dict) -> None:
+    response = ada.post("/api/memory/store", json=body)
+    assert (response.status_code, response.json()["field"]) == (400, field), response.text
+    assert search(ada) == []
+
+
+def test_limit_of_context_is_20(ada: httpx2.Client) -> None:
+    assert ada.get("/api/memory/context?limit=21").status_code == 400
+
+
+def test_broken_json_is_a_bad_request(ada: httpx2.Client) -> None:
+    response = ada.post("/api/memory/store", content=b"{", headers={"Content-Type": "application/json"})
+    assert (response.status_code, response.json()["code"]) == (400, "invalid_json")
+
+
+def test_same_memory_is_stored_once(ada: httpx2.Client) -> None:
+    first = store(ada, "Once", "fact", sessionId="one")
+    assert store(ada, "Once", "fact", sessionId="two")["id"] == first["id"]
+    assert store(ada, "Once", "decision")["id"] != first["id"]
+
+
+def test_retry_under_a_key_has_one_effect(ada: httpx2.Client) -> None:
+    body = {"content": "Retried", "chunkType": "fact"}
+    headers = {"Idempotency-Key": "one"}
+    first = ada.post("/api/memory/store", json=body, headers=headers)
+    assert ada.delete(f"/api/memory/{first.json()['data']['id']}").status_code == 200
+    again = ada.post("/api/memory/store", json=body, headers=headers)
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert again.headers["Idempotency-Replayed"] == "true"
+    other = ada.post("/api/memory/store", json=body | {"content": "Other"}, headers=headers)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+
+
+def test_key_is_needed_and_a_reader_writes_nothing(by_keyword: Served, tenant: str) -> None:
+    with httpx2.Client(base_url=by_keyword.url) as nobody:
+        assert nobody.get("/api/memory/search").status_code == 401
+        assert nobody.delete("/api/memory/").status_code == 401
+    with by_keyword.client(tenant, Role.READER) as reader:
+        assert reader.get("/api/memory/search").status_code == 200
+        refused = reader.post("/api/memory/store", json={"content": "x", "chunkType": "fact"})
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert reader.post("/api/memory/extract", json={"transcript": "I prefer tea."}).status_code == 403
+
+
+def test_unknown_method_names_the_others(ada: httpx2.Client) -> None:
+    response = ada.get("/api/memory/01a1ddf2-ab2f-cbd6-c50d-f38228b7c7c2")
+    assert (response.status_code, response.headers["Allow"]) == (405, "DELETE")
+
+
+# Extraction
+
+TRANSCRIPT = (
+    "User: We decided to use PostgreSQL for the orders service.\n\n"
+    "Assistant: Noted.\n\n"
+    "User: I prefer tabs over spaces in this project.\n"
+)
+
+
+def extract(client: httpx2.Client, **body: object) -> dict:
+    response = client.post("/api/memory/extract", json=body)
+    assert response.status_code == 200, response.text
+    answer: dict = response.json()
+    return answer
+
+
+def test_memories_are_extracted_from_a_transcript(ada: httpx2.Client) -> None:
+    answer = extract(ada, transcript=TRANSCRIPT, sessionId="session-1", projectPath="/srv/shop")
+    assert answer["data"]
+    assert all(set(row) == ROW and row["chunkType"] in TYPES for row in answer["data"])
+    assert {row["projectPath"] for row in answer["data"]} == {"/srv/shop"}
+    count = len(answer["data"])
+    assert answer["message"] == f"Extracted {count} {'memory' if count == 1 else 'memories'}"
+    assert any("PostgreSQL" in row["content"] for row in search(ada, projectPath="/srv/shop"))
+    again = extract(ada, transcript=TRANSCRIPT, sessionId="session-1", projectPath="/srv/shop")
+    assert {row["id"] for row in again["data"]} <= {row["id"] for row in answer["data"]}
+
+
+def test_transcript_with_nothing_to_keep_says_so(ada: httpx2.Client) -> None:
+    answer = extract(ada, transcript="User: Hello!\n\nAssistant: Hello, how are you?\n\nUser: Fine, thanks.")
+    assert answer == {"data": [], "message": "No memories worth extracting", "waiting": 0}
+
+
+@pytest.mark.parametrize("body", [{}, {"transcript": "a", "transcriptPath": "/b"}, {"transcript": None}])
+def test_either_a_transcript_or_its_path_is_needed(ada: httpx2.Client, body: dict) -> None:
+    response = ada.post("/api/memory/extract", json=body)
+    assert (response.status_code, response.json()["field"]) == (400, "transcript")
+
+
+def test_path_is_refused_where_no_folder_is_allowed(ada: httpx2.Client) -> None:
+    response = ada.post("/api/memory/extract", json={"transcriptPath": "/etc/hostname"})
+    assert response.status_code == 403
+    assert "MEMORIST_TRANSCRIPT_ROOTS" in response.json()["detail"]
+
+
+@pytest.fixture
+def with_files(tmp_path: Path) -> Iterator[tuple[Served, Path]]:
+    root = tmp_path / "projects"
+    root.mkdir()
+    settings = Settings(
+        data=tmp_path / "data", port=0, embedder="off", reranker="off", transcript_roots=f"/nonexistent:{root}"
+    )
+    with serving(settings) as served:
+        yield served, root
+
+
+def test_transcript_is_read_below_an_allowed_folder_alone(with_files: tuple[Served, Path]) -> None:
+    served, root = with_files
+    (root / "session.txt").write_text(TRANSCRIPT)
+    (root.parent / "outside.txt").write_text(TRANSCRIPT)
+    (root / "link.txt").symlink_to(root.parent / "outside.txt")
+    with served.client(new_tenant()) as ada:
+        assert extract(ada, transcriptPath=str(root / "session.txt"))["data"]
+        refusals = set()
+        for path in (
+            root.parent / "outside.txt", root / "link.txt", root / ".." / "outside.txt", root, "/etc/passwd", "x\0y", ""
+        ):  # fmt: skip
+            response = ada.post("/api/memory/extract", json={"transcriptPath": str(path)})
+            assert (response.status_code, response.json()["field"]) == (400, "transcriptPath"), path
+            refusals.add(response.json()["detail"])
+        assert len(refusals) == 1
+    with served.client(new_tenant(), Role.READER) as reader:
+        assert reader.post("/api/memory/extract", json={"transcriptPath": str(root / "session.txt")}).status_code == 403
