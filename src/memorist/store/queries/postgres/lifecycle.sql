@@ -1,0 +1,33 @@
+-- Deadlines and the sweeper, where PostgreSQL says it in its own way. sqlite/ defines the same names.
+
+-- name: claim_due
+-- plan: anew
+-- Memories for which a move of the policy is due, nobody else's inside this transaction.
+SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND due_at <= :as_of
+ORDER BY due_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
+
+-- name: claim_expired
+-- plan: anew
+-- Active and archived memories whose TTL has passed, likewise.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND status IN ('active', 'archived') AND expires_at <= :as_of
+ORDER BY expires_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
+
+-- name: claim_retired
+-- plan: anew
+-- Facts that were retired by then and are to be anonymized, likewise.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
+    AND updated_at <= :before
+ORDER BY updated_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
+
+-- name: last_restored
+-- When some memories were restored last, those of them that ever were.
+SELECT memory_id, max(created_at) FROM memory_events
+WHERE tenant_id = :tenant AND event_type = 'restored' AND memory_id = ANY (CAST(:ids AS text[]))
+GROUP BY memory_id
+
+-- name: restate_index
+-- A memory's row of the index, when it enters another state.
+UPDATE memory_index SET change = {next_change}, standing = :standing, expires_at = :expires_at, retired_at = :retired_at
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id

@@ -1,0 +1,118 @@
+-- Deadlines, policies and the sweeper.
+
+-- name: move_memory
+-- Let a memory that nobody changed since it was read enter another state.
+UPDATE memories SET
+    status = :status, updated_at = :updated_at, archive_at = :archive_at, retention_expires_at = :retention_expires_at,
+    deleted_at = :deleted_at, hard_delete_at = :hard_delete_at, due_at = :due_at
+WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
+
+-- name: any_move_due
+-- Whether a move of the policy is due.
+SELECT 1 FROM memories WHERE tenant_id = :tenant AND due_at <= :as_of LIMIT 1
+
+-- name: any_expired
+-- Whether a TTL has passed of a memory that is still active or archived.
+SELECT 1 FROM memories
+WHERE tenant_id = :tenant AND status IN ('active', 'archived') AND expires_at <= :as_of LIMIT 1
+
+-- name: any_retired
+-- Whether a fact is still to be anonymized that was retired by then.
+SELECT 1 FROM memories
+WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
+    AND updated_at <= :before
+LIMIT 1
+
+-- name: count_due
+-- For each move of the policy and each kind how many memories are due, and a few of their ids. A TTL goes first.
+SELECT move, kind, id, total FROM (
+    SELECT move, kind, id, count(*) OVER (PARTITION BY move, kind) AS total,
+        row_number() OVER (PARTITION BY move, kind ORDER BY due_at, id) AS place
+    FROM (
+        SELECT kind, id, due_at, CASE
+            WHEN status = 'active' AND archive_at IS NOT NULL THEN 'archived'
+            WHEN status IN ('active', 'archived') THEN 'deleted'
+            WHEN status = 'soft_deleted' THEN 'hard_delete_pending'
+            ELSE 'purged'
+        END AS move
+        FROM memories
+        WHERE tenant_id = :tenant AND due_at <= :as_of
+            AND (status NOT IN ('active', 'archived') OR expires_at IS NULL OR expires_at > :as_of)
+    ) AS moves
+) AS due
+WHERE place <= :samples ORDER BY move, kind, place
+
+-- name: count_expired
+-- For each kind how many memories are past their TTL and not yet deleted, and a few of their ids.
+SELECT 'expired', kind, id, total FROM (
+    SELECT kind, id, count(*) OVER (PARTITION BY kind) AS total,
+        row_number() OVER (PARTITION BY kind ORDER BY expires_at, id) AS place
+    FROM memories WHERE tenant_id = :tenant AND status IN ('active', 'archived') AND expires_at <= :as_of
+) AS expired
+WHERE place <= :samples ORDER BY kind, place
+
+-- name: count_retired
+-- For each kind how many facts are to be anonymized, and a few of their ids.
+SELECT 'anonymized', kind, id, total FROM (
+    SELECT kind, id, count(*) OVER (PARTITION BY kind) AS total,
+        row_number() OVER (PARTITION BY kind ORDER BY updated_at, id) AS place
+    FROM memories
+    WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
+        AND updated_at <= :before
+) AS retired
+WHERE place <= :samples ORDER BY kind, place
+
+-- name: scan_aging
+-- Memories that have deadlines, or should have, in id order: their states and times alone.
+SELECT id, kind, status, retention, superseded_by, created_at, updated_at, archive_at, retention_expires_at, expires_at,
+    deleted_at, hard_delete_at, due_at
+FROM memories
+WHERE tenant_id = :tenant AND id > :after_id
+    AND (retention = 'policy' OR status IN ('soft_deleted', 'hard_delete_pending'))
+ORDER BY id LIMIT :limit
+
+-- name: set_deadlines
+-- Give a memory that nobody changed since it was read other deadlines.
+UPDATE memories SET
+    updated_at = :updated_at, archive_at = :archive_at, retention_expires_at = :retention_expires_at,
+    hard_delete_at = :hard_delete_at, due_at = :due_at
+WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
+
+-- name: redact_event
+-- Leave of an event what happened, and when.
+UPDATE memory_events SET payload = :payload, actor = NULL WHERE tenant_id = :tenant AND seq = :seq
+
+-- name: clear_index
+-- Take the words and the vectors out of a memory's row of the index, which then waits for none.
+UPDATE memory_index SET
+    terms = :terms, vectors = NULL, claimed_until = 0,
+    model = coalesce((SELECT t.index_model FROM tenants AS t WHERE t.id = :tenant), '')
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id
+
+-- name: get_policy
+-- The policy in force.
+SELECT revision, rules, source, actor, created_at FROM policies
+WHERE tenant_id = :tenant ORDER BY revision DESC LIMIT 1
+
+-- name: list_policies
+-- The policies of a tenant, newest first.
+SELECT revision, rules, source, actor, created_at FROM policies
+WHERE tenant_id = :tenant ORDER BY revision DESC LIMIT :limit
+
+-- name: insert_policy
+-- A new policy, unless another was set meanwhile.
+INSERT INTO policies (tenant_id, revision, rules, source, actor, created_at)
+VALUES (:tenant, :revision, :rules, :source, :actor, :created_at)
+ON CONFLICT DO NOTHING
+
+-- name: get_sweep
+-- How far a tenant's sweeper is.
+SELECT revision, recomputed_after, report, reported_at FROM sweeps WHERE tenant_id = :tenant
+
+-- name: put_sweep
+-- Note how far a tenant's sweeper is.
+INSERT INTO sweeps (tenant_id, revision, recomputed_after, report, reported_at)
+VALUES (:tenant, :revision, :recomputed_after, :report, :reported_at)
+ON CONFLICT (tenant_id) DO UPDATE SET
+    revision = excluded.revision, recomputed_after = excluded.recomputed_after, report = excluded.report,
+    reported_at = excluded.reported_at

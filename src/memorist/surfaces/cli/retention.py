@@ -1,0 +1,188 @@
+"""`memorist archive`, `restore`, `sweep` and `policy show|set`."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from memorist.core.policies import change_to_record, changed, revision_to_record
+from memorist.core.sweeper import Sweep
+from memorist.errors import Invalid, InvalidField
+from memorist.model import Kind, Memory, Mode, Policy, Principal
+from memorist.surfaces.cli.door import Door, opened
+from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, PLACE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.records import memory_record
+from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
+
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the memories.")]
+
+
+@with_flags(*PLACE, *IDENTITY)
+def archive(flags: Flags, memory_ids: Ids) -> None:
+    """Archive memories: out of recall and of lists, and still readable by their ids.
+
+    One by one; the first that cannot be archived ends the command, and those before it are printed.
+    """
+    moved = _each(flags, memory_ids, lambda door: door.core.retention.archive)
+    note(f"{len(moved)} archived.")
+
+
+@with_flags(*PLACE, *IDENTITY)
+def restore(flags: Flags, memory_ids: Ids) -> None:
+    """Restore memories that are archived, replaced by another, or deleted and still recoverable.
+
+    One by one; the first that cannot be restored ends the command, and those before it are printed.
+    """
+    moved = _each(flags, memory_ids, lambda door: door.core.retention.restore)
+    note(f"{len(moved)} restored.")
+
+
+def _each(
+    flags: Flags, memory_ids: list[str], verb: Callable[[Door], Callable[[Principal, str], Memory]]
+) -> list[Memory]:
+    moved: list[Memory] = []
+    try:
+        with opened(flags) as door:
+            principal = door.caller()
+            for memory_id in memory_ids:
+                # One by one, so that what was done before an error is known.
+                moved.append(verb(door)(principal, memory_id))  # noqa: PERF401
+    finally:
+        if flags.as_json:
+            print_json({"items": [memory_record(memory) for memory in moved]})
+        else:
+            for memory in moved:
+                print_line(memory.id)
+    return moved
+
+
+@with_flags(*PLACE, *CREDENTIAL)
+def sweep(
+    flags: Flags,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what an enforced sweep would do.")] = False,
+) -> None:
+    """Do what time asks for, once: what is past its TTL goes and, where the policy is enforced, what is due moves on.
+
+    For cron; a server does the same by itself. Where the policy observes, what is due is only counted. Without --tenant
+    and --key all tenants are swept. Any number of sweeps may run at the same time.
+    """
+    with opened(flags) as door:
+        if door.settings.api_key or flags.tenant is not None:
+            tenants = [door.everybody().tenant]
+        else:
+            tenants = [tenant.id for tenant in door.core.identity.list_tenants()]
+        run = door.core.sweeper.dry_run if dry_run else door.core.sweeper.sweep
+        sweeps = [run(tenant) for tenant in tenants]
+        if not dry_run:
+            door.core.erasure.resume()
+    if flags.as_json:
+        print_json({"sweeps": [one.to_record() for one in sweeps]})
+        return
+    rows = [row for one in sweeps for row in _rows(one)]
+    if rows:
+        print_table(["tenant", "move", "kind", "done", "due"], rows, whole=["tenant", "move"])
+    observing = [one.tenant for one in sweeps if one.mode is Mode.OBSERVE and one.due]
+    if not rows:
+        note("Nothing is due.")
+    elif observing and not dry_run:
+        note("What is due was left: the policy observes. `memorist policy set --mode enforce` has it done.")
+
+
+def _rows(one: Sweep) -> list[list[str]]:
+    found = sorted({(move, kind) for counts in (one.done, one.due) for move in counts for kind in counts[move]})
+    return [
+        [one.tenant, move, kind, *(str(counts.get(move, {}).get(kind, 0)) for counts in (one.done, one.due))]
+        for move, kind in found
+    ]
+
+
+@with_flags(*PLACE, *CREDENTIAL)
+def show(
+    flags: Flags,
+    history: Annotated[bool, typer.Option("--history", help="Also the last changes, newest first.")] = False,
+) -> None:
+    """Show a tenant's retention policy."""
+    with opened(flags) as door:
+        principal = door.everybody()
+        revision = door.core.policies.get(principal)
+        changes = [revision_to_record(one) for one in door.core.policies.history(principal)] if history else []
+    record = revision_to_record(revision)
+    if flags.as_json:
+        print_json({**record, "history": changes} if history else record)
+        return
+    print_table(["rule", "value"], [[name, _shown(value)] for name, value in record.items()], whole=["rule"])
+    if changes:
+        columns = ["revision", "changed_at", "changed_by", "mode"]
+        print_table(columns, [[_shown(one[column]) for column in columns] for one in changes], whole=["changed_at"])
+
+
+@with_flags(*PLACE, *CREDENTIAL)
+def set_(
+    flags: Flags,
+    mode: Annotated[Mode | None, typer.Option(help="observe only counts what is due; enforce does it.")] = None,
+    active_days: Annotated[float | None, typer.Option(metavar="DAYS", help="How long a memory is active.")] = None,
+    use_archive: Annotated[
+        bool | None, typer.Option("--archive/--no-archive", help="Whether it is archived before it is deleted.")
+    ] = None,
+    archive_days: Annotated[float | None, typer.Option(metavar="DAYS", help="How long it is archived.")] = None,
+    grace_days: Annotated[
+        float | None, typer.Option(metavar="DAYS", help="How long what is deleted can be restored.")
+    ] = None,
+    anonymize_after_days: Annotated[
+        float | None, typer.Option(metavar="DAYS", help="When facts that were replaced are anonymized.")
+    ] = None,
+    derived_facts: Annotated[
+        str | None, typer.Option(metavar="detach|erase", help="What an erasure does with facts learned from a source.")
+    ] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Set the days and the archive for this kind alone.")] = None,
+    clear_kind: Annotated[Kind | None, typer.Option(help="Let this kind follow the others again.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many rows the change would touch.")] = False,
+) -> None:
+    """Change a tenant's retention policy, and give every row its new deadlines.
+
+    Says how many rows that touches, by kind, and what is then due; with --dry-run nothing else happens.
+    """
+    windows = _given(active_days=active_days, archive=use_archive, archive_days=archive_days, grace_days=grace_days)
+    if kind is not None and not windows:
+        raise Invalid("Say what differs for the kind, such as --active-days.", field="kind")
+    if kind is not None and kind is clear_kind:
+        raise InvalidField("A kind cannot be set and cleared at once.", field="clear_kind")
+    changes = _given(mode=mode, anonymize_after_days=anonymize_after_days, derived_facts=derived_facts)
+    changes |= windows if kind is None else {}
+    kinds = ({kind: windows} if kind else {}) | ({clear_kind: None} if clear_kind else {})
+    changes |= {"kinds": kinds} if kinds else {}
+    if not changes:
+        raise Invalid("Name at least one rule to change. `memorist policy set --help` lists them.")
+    changed(Policy(), changes)  # Refused before a tenant is made for it.
+    with opened(flags) as door:
+        principal = door.everybody()
+        if not dry_run:
+            door.make_tenant(principal)
+        change = door.core.policies.change(principal, changes, dry_run=dry_run)
+        while change.pending and not door.core.policies.recompute(principal.tenant, batches=100):
+            pass
+    if flags.as_json:
+        print_json({**change_to_record(change), "pending": False})
+        return
+    touched = [[kind, str(count)] for kind, count in sorted(change.touched.items())]
+    if touched:
+        print_table(["kind", "rows with other deadlines"], touched, whole=["kind"])
+    due = [[move, kind, str(count)] for move, kinds in change.due.items() for kind, count in kinds.items()]
+    if due:
+        print_table(["due at once", "kind", "rows"], due, whole=["due at once"])
+    note("Nothing was changed." if dry_run else f"Changed: revision {change.revision}, {change.after.mode}.")
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{kind}: {windows}" for kind, windows in value.items()) or "none"
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+app = new_group()
+register(app, "show", show)
+register(app, "set", set_)

@@ -1,0 +1,175 @@
+"""The lifecycle API: memories that age, expire, are archived, deleted and restored, with the events of each step."""
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from memorist.core import validation
+from memorist.core.ledger import receipt_to_record
+from memorist.core.validation import MAX_QUERY, MAX_TOP_K
+from memorist.model import Draft, Event, Memory, Principal, Question, Retention
+from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.problems import speaking
+from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
+from memorist.times import to_iso
+
+router = APIRouter(prefix="/memory", tags=["lifecycle"])
+
+# What the core calls it, and what this API does.
+_WORDS = {"meta": "metadata", "ttl": "ttl_minutes"}
+_TIMES = (
+    "created_at", "updated_at", "archive_at", "retention_expires_at", "hard_delete_at", "expires_at", "deleted_at",
+)  # fmt: skip
+_MOST_MINUTES = validation.MAX_TTL / timedelta(minutes=1)
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class NewMemory(_Body):
+    content: str = Field(description="The text to remember.")
+    ttl_minutes: Annotated[float, Field(gt=0, le=_MOST_MINUTES, allow_inf_nan=False)] | None = Field(
+        None, description="How long it lives, in minutes; fractions are allowed. Absent: as long as the policy says."
+    )
+    metadata: dict[str, Any] | None = Field(None, description="Anything else to keep with it.")
+
+
+class MemoryQuery(_Body):
+    query: str = Field(description=f"What to look for, up to {MAX_QUERY:,} characters.")
+    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K)] = Field(5, description="How many rows to return at most.")
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="Leave out rows that score below this. Absent: as the server is set."
+    )
+
+
+class MemoryRow(BaseModel):
+    id: str
+    content: str
+    metadata: dict[str, Any] | None
+    retention_status: str
+    created_at: str
+    updated_at: str
+    archive_at: str | None
+    retention_expires_at: str | None
+    hard_delete_at: str | None
+    expires_at: str | None
+    deleted_at: str | None
+
+
+class AddedMemory(MemoryRow):
+    was_new: bool
+
+
+class FoundMemory(MemoryRow):
+    score: float
+
+
+class FoundMemories(BaseModel):
+    items: list[FoundMemory]
+    total: int
+
+
+class EventRow(BaseModel):
+    event_type: str
+    source: str
+    actor: str | None
+    payload: dict[str, Any]
+    created_at: str
+
+
+class EventList(BaseModel):
+    events: list[EventRow]
+
+
+@router.post("/add", status_code=201, response_model=AddedMemory, summary="Remember a text for a time")
+def add_memory(request: Request, new: NewMemory, idempotency_key: IdempotencyKey = None) -> Response:
+    """It ages as the tenant's policy says and, with `ttl_minutes`, ends to the second. A text that is there already is
+    not stored again (`was_new` is false); it then lives as long as the longer of the two asks.
+    """
+    ttl = None if new.ttl_minutes is None else timedelta(minutes=new.ttl_minutes)
+    draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl)
+    with speaking(_WORDS):
+        [result] = core_of(request).memories.remember(_caller(request), [draft], idempotency_key=idempotency_key)
+    headers = {"Location": f"{router.prefix}/{result.memory.id}", **replay_headers(result.replayed)}
+    return Json({**encode(result.memory), "was_new": result.was_new}, 201, headers)
+
+
+@router.post("/query", response_model=FoundMemories, summary="Find memories")
+def query_memories(request: Request, asked: MemoryQuery) -> Response:
+    """By words and by meaning, best first. Only active rows that are not past their `expires_at`, swept or not."""
+    question = Question(asked.query, asked.top_k, min_score=asked.min_score)
+    found = core_of(request).recall.recall(_caller(request), question)
+    items = [{**encode(hit.memory), "score": hit.score} for hit in found.hits]
+    return Json({"items": items, "total": len(items)})
+
+
+@router.get("/{memory_id}", response_model=MemoryRow, summary="Read a memory by its id")
+def read_memory(request: Request, memory_id: str) -> Response:
+    """An archived one too; one that is deleted or expired is not found."""
+    return Json(encode(core_of(request).memories.get(_caller(request), memory_id)))
+
+
+@router.post("/{memory_id}/archive", response_model=MemoryRow, summary="Archive a memory")
+def archive_memory(request: Request, memory_id: str) -> Response:
+    """Out of every search from now on, and still readable by its id. 409 where it is not active."""
+    return Json(encode(core_of(request).retention.archive(_caller(request), memory_id)))
+
+
+@router.post("/{memory_id}/restore", response_model=MemoryRow, summary="Restore a memory")
+def restore_memory(request: Request, memory_id: str) -> Response:
+    """For its owner or an admin: one that is archived, or deleted and not past its `hard_delete_at`; 409 otherwise, and
+    where an active memory has the same text by now. Its time starts anew.
+    """
+    return Json(encode(core_of(request).retention.restore(_caller(request), memory_id)))
+
+
+@router.get("/{memory_id}/events", response_model=EventList, summary="What happened to a memory")
+def list_events(request: Request, memory_id: str) -> Response:
+    """Oldest first, deleted or not, until it is purged."""
+    events = core_of(request).memories.events(_caller(request), memory_id)
+    return Json({"events": [_event(event) for event in events]})
+
+
+@router.delete("/user/purge", summary="Erase everything of yours")
+def purge_user(request: Request) -> Response:
+    """At once and for good, with every agent of the calling user, whatever the policy says. Answers with the receipt:
+    what was removed from where, and the verification that it is gone.
+    """
+    return Json(receipt_to_record(core_of(request).erasure.purge_user(_caller(request))))
+
+
+@router.delete("/{memory_id}", response_model=MemoryRow, summary="Delete a memory, recoverably")
+def delete_memory(request: Request, memory_id: str, idempotency_key: IdempotencyKey = None) -> Response:
+    """Gone from every search and list at once; `hard_delete_at` says until when it can be restored."""
+    return Json(encode(core_of(request).retention.delete(_caller(request), memory_id, idempotency_key=idempotency_key)))
+
+
+def encode(memory: Memory) -> dict[str, Any]:
+    """A memory in the words of this API."""
+    times = {name: getattr(memory, name) for name in _TIMES}
+    return {
+        "id": memory.id,
+        "content": memory.content,
+        "metadata": memory.meta,
+        "retention_status": memory.status,
+        **{name: None if moment is None else to_iso(moment) for name, moment in times.items()},
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "event_type": event.event_type,
+        "source": event.source,
+        "actor": event.actor,
+        "payload": event.payload,
+        "created_at": to_iso(event.created_at),
+    }
+
+
+def _caller(request: Request) -> Principal:
+    return caller(request, source="lifecycle")

@@ -1,0 +1,75 @@
+"""Retention policies, for admins: read, change (with a dry run first), and see what the sweeper does or would do."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from memorist.core.policies import change_to_record, revision_to_record
+from memorist.model import Principal
+from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.responses import Json
+
+router = APIRouter(prefix="/v1/admin", tags=["retention"])
+
+
+class PolicyRules(BaseModel):
+    mode: str
+    active_days: float
+    archive: bool
+    archive_days: float
+    grace_days: float
+    kinds: dict[str, dict[str, Any]]
+    anonymize_after_days: float
+    derived_facts: str
+
+
+class PolicyAnswer(PolicyRules):
+    revision: int
+    changed_at: str | None
+    changed_by: str | None
+    history: list[dict[str, Any]]
+
+
+class PolicyChanged(PolicyRules):
+    revision: int
+    dry_run: bool
+    touched: dict[str, int]
+    due: dict[str, dict[str, int]]
+    pending: bool
+
+
+@router.get("/policy", response_model=PolicyAnswer, summary="The retention policy")
+def read_policy(request: Request) -> Response:
+    """What is in force, and the last 20 changes. A new tenant observes."""
+    core, principal = core_of(request), _caller(request)
+    revision = core.policies.get(principal)
+    history = [revision_to_record(one) for one in core.policies.history(principal)]
+    return Json({**revision_to_record(revision), "history": history})
+
+
+@router.put("/policy", response_model=PolicyChanged, summary="Change the retention policy")
+def change_policy(
+    request: Request,
+    changes: Annotated[dict[str, Any], Body(description="The rules to change; those not named stay.")],
+    dry_run: Annotated[bool, Query(description="Only say what the change would touch.")] = False,
+) -> Response:
+    """`touched` counts the rows, by kind, whose deadlines move; `due` those that are then due, by move and kind.
+    `dry_run`, here or in the body, says so and changes nothing.
+    """
+    dry_run = changes.pop("dry_run", False) is True or dry_run
+    change = core_of(request).policies.change(_caller(request), changes, dry_run=dry_run)
+    return Json(change_to_record(change))
+
+
+@router.get("/retention/report", summary="What the sweeper does, or would do")
+def retention_report(request: Request) -> Response:
+    """The last sweep: what it did (`done`), and what is due and was left since the policy observes (`due`), by move and
+    kind, with the ids of a few.
+    """
+    return Json(core_of(request).sweeper.report(_caller(request)))
+
+
+def _caller(request: Request) -> Principal:
+    return caller(request, source="admin")

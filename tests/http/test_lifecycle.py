@@ -1,0 +1,269 @@
+"""The lifecycle door: every call of its document, over HTTP, on both databases."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx2
+import pytest
+
+from memorist.model import Role
+from memorist.times import from_iso
+from tests.http.conftest import Served
+
+MISSING = "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
+
+
+@pytest.fixture
+def user(by_keyword: Served, tenant: str) -> Iterator[httpx2.Client]:
+    with by_keyword.client(tenant) as client:
+        yield client
+
+
+@pytest.fixture
+def admin(by_keyword: Served, tenant: str) -> Iterator[httpx2.Client]:
+    """An admin that acts for nobody."""
+    with by_keyword.client(tenant, Role.ADMIN, None) as client:
+        yield client
+
+
+def add(client: httpx2.Client, content: str = "The kiln is hot.", **fields: Any) -> dict[str, Any]:
+    response = client.post("/memory/add", json={"content": content, **fields})
+    assert response.status_code == 201, response.text
+    row: dict[str, Any] = response.json()
+    return row
+
+
+def found(client: httpx2.Client, query: str = "kiln") -> list[str]:
+    response = client.post("/memory/query", json={"query": query, "top_k": 20, "min_score": 0})
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    assert answer["total"] == len(answer["items"])
+    return [item["id"] for item in answer["items"]]
+
+
+def moment(row: dict[str, Any], name: str) -> datetime:
+    return from_iso(row[name])
+
+
+def test_added_row_has_its_state_and_its_times(user: httpx2.Client) -> None:
+    row = add(user, metadata={"room": "workshop"})
+    assert (row["content"], row["metadata"]) == ("The kiln is hot.", {"room": "workshop"})
+    assert (row["retention_status"], row["was_new"]) == ("active", True)
+    assert moment(row, "archive_at") - moment(row, "created_at") == timedelta(days=90)
+    assert moment(row, "retention_expires_at") - moment(row, "archive_at") == timedelta(days=60)
+    assert row["expires_at"] is row["deleted_at"] is row["hard_delete_at"] is None
+    assert user.get(f"/memory/{row['id']}").json() == {key: row[key] for key in row if key != "was_new"}
+
+
+def test_same_text_is_stored_once_and_the_event_says_so(user: httpx2.Client) -> None:
+    first, again = add(user), add(user)
+    assert (again["id"], again["was_new"]) == (first["id"], False)
+    events = user.get(f"/memory/{first['id']}/events").json()["events"]
+    assert [event["event_type"] for event in events] == ["created", "deduplicated"]
+    assert {"event_type", "source", "payload", "created_at"} <= set(events[0])
+
+
+@pytest.mark.parametrize("minutes", [1, 0.5, 90.25])
+def test_ttl_is_counted_from_the_creation(user: httpx2.Client, minutes: float) -> None:
+    row = add(user, ttl_minutes=minutes)
+    assert moment(row, "expires_at") - moment(row, "created_at") == timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize("minutes", [0, -1, "5", True, 1e300, None.__class__])
+def test_ttl_that_is_none_is_refused(user: httpx2.Client, minutes: Any) -> None:
+    if minutes is type(None):
+        assert add(user, ttl_minutes=None)["expires_at"] is None
+        return
+    response = user.post("/memory/add", json={"content": "x", "ttl_minutes": minutes})
+    assert (response.status_code, response.json()["code"]) == (422, "invalid_field")
+    assert "ttl_minutes" in response.json()["field"]
+
+
+def test_expired_row_is_gone_though_nothing_was_swept(user: httpx2.Client) -> None:
+    row = add(user, ttl_minutes=1e-6)
+    assert found(user) == []
+    assert user.get(f"/memory/{row['id']}").status_code == 404
+    assert user.post(f"/memory/{row['id']}/archive").status_code == 404
+
+
+def test_query_finds_active_rows_with_their_scores(user: httpx2.Client) -> None:
+    row = add(user)
+    response = user.post("/memory/query", json={"query": "kiln"})
+    [item] = response.json()["items"]
+    assert (item["id"], item["retention_status"]) == (row["id"], "active")
+    assert 0 < item["score"] <= 1
+    assert user.post("/memory/query", json={"query": "kiln", "min_score": 1}).json() == {"items": [], "total": 0}
+
+
+def test_archived_row_is_readable_by_id_but_not_found(user: httpx2.Client) -> None:
+    row = add(user)
+    archived = user.post(f"/memory/{row['id']}/archive")
+    assert (archived.status_code, archived.json()["retention_status"]) == (200, "archived")
+    assert found(user) == []
+    assert user.get(f"/memory/{row['id']}").json()["retention_status"] == "archived"
+    assert user.post(f"/memory/{row['id']}/archive").status_code == 409
+    assert user.post(f"/memory/{row['id']}/restore").json()["retention_status"] == "active"
+    assert found(user) == [row["id"]]
+
+
+def test_delete_is_soft_and_can_be_taken_back(user: httpx2.Client) -> None:
+    row = add(user)
+    deleted = user.delete(f"/memory/{row['id']}")
+    assert (deleted.status_code, deleted.json()["retention_status"]) == (200, "soft_deleted")
+    assert moment(deleted.json(), "hard_delete_at") - moment(deleted.json(), "deleted_at") == timedelta(days=7)
+    assert found(user) == []
+    assert user.get(f"/memory/{row['id']}").status_code == 404
+    assert user.delete(f"/memory/{row['id']}").status_code == 404
+    back = user.post(f"/memory/{row['id']}/restore")
+    assert (back.status_code, back.json()["retention_status"]) == (200, "active")
+    assert back.json()["deleted_at"] is back.json()["hard_delete_at"] is None
+    assert found(user) == [row["id"]]
+    assert user.post(f"/memory/{row['id']}/restore").json()["code"] == "illegal_transition"
+    events = user.get(f"/memory/{row['id']}/events").json()["events"]
+    assert [event["event_type"] for event in events] == ["created", "deleted", "restored"]
+
+
+def test_archived_row_can_be_deleted(user: httpx2.Client) -> None:
+    row = add(user)
+    user.post(f"/memory/{row['id']}/archive")
+    assert user.delete(f"/memory/{row['id']}").json()["retention_status"] == "soft_deleted"
+
+
+def test_restored_text_that_somebody_wrote_again_is_a_conflict(user: httpx2.Client) -> None:
+    row = add(user)
+    user.delete(f"/memory/{row['id']}")
+    add(user)
+    response = user.post(f"/memory/{row['id']}/restore")
+    assert (response.status_code, response.json()["code"]) == (409, "duplicate_content")
+
+
+def test_owner_and_admin_restore_and_nobody_else(
+    by_keyword: Served, tenant: str, user: httpx2.Client, admin: httpx2.Client
+) -> None:
+    row = add(user)
+    user.delete(f"/memory/{row['id']}")
+    with by_keyword.client(tenant, user="bob") as bob, by_keyword.client(tenant, Role.READER, "ada") as reader:
+        assert bob.post(f"/memory/{row['id']}/restore").status_code == 404
+        assert reader.post(f"/memory/{row['id']}/restore").status_code == 403
+    assert admin.post(f"/memory/{row['id']}/restore").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", ""), ("GET", "/events"), ("POST", "/archive"), ("POST", "/restore"), ("DELETE", "")],
+)
+def test_unknown_and_foreign_rows_look_the_same(
+    by_keyword: Served, tenant: str, user: httpx2.Client, method: str, path: str
+) -> None:
+    theirs = add(user)["id"]
+    with by_keyword.client(tenant, user="bob") as bob:
+        answers = [bob.request(method, f"/memory/{memory_id}{path}") for memory_id in (theirs, MISSING)]
+    shown = [(answer.status_code, answer.json()["code"]) for answer in answers]
+    assert shown == [(404, "not_found")] * 2
+
+
+def test_retry_under_a_key_has_one_effect(user: httpx2.Client) -> None:
+    headers = {"Idempotency-Key": "once"}
+    answers = [user.post("/memory/add", json={"content": "Once."}, headers=headers) for _ in range(2)]
+    assert answers[0].json() == answers[1].json()
+    assert answers[1].headers["idempotency-replayed"] == "true"
+
+
+def test_unknown_fields_are_refused(user: httpx2.Client) -> None:
+    assert user.post("/memory/add", json={"content": "x", "ttl": 5}).json()["field"] == "ttl"
+    assert user.post("/memory/query", json={"query": "x", "limit": 5}).json()["field"] == "limit"
+
+
+def test_nothing_is_done_without_a_key(by_keyword: Served) -> None:
+    for method, path in [("POST", "/memory/add"), ("DELETE", "/memory/user/purge"), ("GET", "/v1/admin/policy")]:
+        body = {"content": "x"} if path == "/memory/add" else None
+        assert httpx2.request(method, by_keyword.url + path, json=body).status_code == 401
+
+
+def test_purge_erases_all_of_the_caller_and_answers_with_the_receipt(
+    by_keyword: Served, tenant: str, user: httpx2.Client
+) -> None:
+    mine = [add(user, f"kiln {number}")["id"] for number in range(3)]
+    with by_keyword.client(tenant, user="bob") as bob:
+        theirs = add(bob)["id"]
+        response = user.delete("/memory/user/purge")
+        assert response.status_code == 200, response.text
+        receipt = response.json()
+        assert receipt["id"].startswith("rcpt_")
+        assert receipt["counts"]["memories"] == 3
+        assert receipt["verification"]["ok"] is True
+        assert [user.get(f"/memory/{memory_id}").status_code for memory_id in mine] == [404] * 3
+        assert bob.get(f"/memory/{theirs}").status_code == 200
+
+
+# The policy, which only an admin sees and changes
+
+
+def test_new_tenant_observes(admin: httpx2.Client) -> None:
+    policy = admin.get("/v1/admin/policy").json()
+    assert (policy["mode"], policy["active_days"], policy["archive_days"], policy["grace_days"]) == (
+        "observe",
+        90,
+        60,
+        7,
+    )
+    assert (policy["archive"], policy["anonymize_after_days"], policy["revision"]) == (True, 30, 0)
+    assert policy["history"] == []
+
+
+def test_dry_run_says_what_a_change_touches_and_changes_nothing(admin: httpx2.Client, user: httpx2.Client) -> None:
+    row = add(user)
+    for call in (
+        {"params": {"dry_run": "true"}, "json": {"active_days": 0}},
+        {"json": {"active_days": 0, "dry_run": True}},
+    ):
+        told = admin.put("/v1/admin/policy", **call).json()
+        assert (told["dry_run"], told["touched"], told["revision"]) == (True, {"fact": 1}, 0)
+        assert told["due"] == {"archived": {"fact": 1}}
+    assert user.get(f"/memory/{row['id']}").json()["archive_at"] == row["archive_at"]
+    assert admin.get("/v1/admin/policy").json()["revision"] == 0
+
+
+def test_change_recomputes_the_deadlines_and_is_remembered(admin: httpx2.Client, user: httpx2.Client) -> None:
+    row = add(user)
+    changed = admin.put("/v1/admin/policy", json={"active_days": 10, "mode": "enforce"}).json()
+    assert (changed["touched"], changed["pending"], changed["revision"]) == ({"fact": 1}, False, 1)
+    shown = user.get(f"/memory/{row['id']}").json()
+    assert moment(shown, "archive_at") - moment(row, "created_at") == timedelta(days=10)
+    policy = admin.get("/v1/admin/policy").json()
+    assert (policy["mode"], policy["active_days"], policy["grace_days"]) == ("enforce", 10, 7)
+    assert [one["revision"] for one in policy["history"]] == [1]
+    assert policy["history"][0]["changed_by"] == "admin"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"active_days": -1}, "active_days"),
+        ({"grace_days": "7"}, "grace_days"),
+        ({"archive": 1}, "archive"),
+        ({"mode": "delete"}, "mode"),
+        ({"window": 3}, "window"),
+        ({"kinds": {"fact": {"active_days": True}}}, "kinds.fact.active_days"),
+        ({"kinds": {"note": {}}}, "kinds"),
+        ({"kinds": []}, "kinds"),
+    ],
+)
+def test_bad_policy_is_refused_with_its_field(admin: httpx2.Client, body: dict[str, Any], field: str) -> None:
+    response = admin.put("/v1/admin/policy", json=body)
+    assert (response.status_code, response.json()["field"]) == (422, field)
+
+
+def test_policies_are_for_admins(user: httpx2.Client) -> None:
+    assert user.get("/v1/admin/policy").status_code == 403
+    assert user.put("/v1/admin/policy", json={"mode": "enforce"}).status_code == 403
+    assert user.get("/v1/admin/retention/report").status_code == 403
+
+
+def test_report_tells_what_is_due(admin: httpx2.Client, user: httpx2.Client) -> None:
+    row = add(user)
+    admin.put("/v1/admin/policy", json={"active_days": 0})
+    report = admin.get("/v1/admin/retention/report").json()
+    assert (report["mode"], report["due"], report["done"]) == ("observe", {"archived": {"fact": 1}}, {})
+    assert report["samples"] == {"archived": [row["id"]]}
