@@ -1,0 +1,85 @@
+"""Copies of an SQLite database as files: checked before they are trusted, and put in place in one step."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+
+from memorist import errors
+
+_BESIDE = ("-wal", "-shm", "-journal")
+
+
+@contextmanager
+def placed(target: Path) -> Iterator[Path]:
+    """A new file beside the target, which takes its place when the block is done, and is gone where it fails.
+
+    Only its owner can read it. Raises StoreUnavailable.
+    """
+    # Not a name that anything else uses, so that two that are made at once do not meet.
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)
+        draft.touch(mode=0o600)
+        yield draft
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        _remove_beside(target)
+        draft.replace(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise errors.StoreUnavailable(f"{target} cannot be written: {error.strerror or error}.") from error
+    finally:
+        draft.unlink(missing_ok=True)
+        _remove_beside(draft)
+
+
+def copy_checked(backup: Path, copy: Path) -> None:
+    """Copy a backup that is sound. Raises StoreUnavailable where there is none, StoreCorrupt where it is not sound."""
+    try:
+        with closing(apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)) as source:
+            found = [str(row[0]) for row in source.execute("PRAGMA integrity_check")]
+            if found != ["ok"]:
+                raise errors.StoreCorrupt(f"{backup} is damaged: {'; '.join(found[:5])}.")
+            if not source.execute("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migrations'").fetchall():
+                raise errors.StoreCorrupt(f"{backup} is no Memorist database.")
+            with closing(apsw.Connection(str(copy))) as target, target.backup("main", source, "main") as running:
+                running.step(-1)
+    except apsw.CantOpenError as error:
+        raise errors.StoreUnavailable(f"{backup} cannot be read.") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise errors.StoreCorrupt(f"{backup} is no Memorist database, or is damaged.") from error
+    except apsw.Error as error:
+        raise errors.StoreError(f"{backup} cannot be copied. (SQLite says: {error})") from error
+
+
+def require_unused(path: Path) -> None:
+    """Raises StoreBusy where a process has the database open. A file that is no database is nobody's."""
+    try:
+        into_one_file(path)
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise errors.StoreBusy(f"A process uses {path}. Stop it first, such as the server.") from error
+    except apsw.Error:
+        return
+
+
+def into_one_file(path: Path) -> None:
+    """Take a database out of the write-ahead mode, which only who is alone with it can do. Raises apsw.Error."""
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+
+
+def _remove_beside(path: Path) -> None:
+    for ending in _BESIDE:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

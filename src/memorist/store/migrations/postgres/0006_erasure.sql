@@ -1,0 +1,40 @@
+-- Erasures: the receipt of each, and the ledger of what was erased, which imports and restored backups are held against.
+
+-- `status` is due, running, scrubbing or done. `request` is what was asked and is emptied before the files are scrubbed,
+-- since it may name a person; `subject` is the salted hash of whose data it was. No other column holds personal text.
+CREATE TABLE receipts (
+    tenant_id text NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    kind text NOT NULL,
+    status text NOT NULL,
+    request text NOT NULL,
+    asked_by text NOT NULL,
+    salt text NOT NULL,
+    subject text NOT NULL,
+    counts text NOT NULL,
+    verification text NOT NULL,
+    remains text NOT NULL,
+    started_at bigint NOT NULL,
+    due_at bigint NOT NULL,
+    finished_at bigint,
+    PRIMARY KEY (tenant_id, id)
+);
+-- @tenant_table receipts
+CREATE INDEX receipts_unfinished ON receipts (tenant_id, due_at) WHERE status <> 'done';
+
+-- A memory's id is kept as 32 hexadecimal digits, so that a search of the files for the id as it was shown finds only
+-- what should not be there; a document's or a user's is kept as the salted hash of its name.
+CREATE TABLE erasures (
+    tenant_id text NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    salt text NOT NULL,
+    receipt_id text COLLATE "C" NOT NULL,
+    erased_at bigint NOT NULL,
+    PRIMARY KEY (tenant_id, kind, id)
+);
+-- @tenant_table erasures
+CREATE INDEX erasures_of_receipt ON erasures (tenant_id, receipt_id, kind, id);
+
+-- What was derived from a memory that is erased.
+CREATE INDEX memories_of_source ON memories (tenant_id, source_ref) WHERE source_ref IS NOT NULL;

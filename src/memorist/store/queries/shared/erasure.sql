@@ -1,0 +1,234 @@
+-- Receipts, the ledger, and what erasure removes, counts and looks for; store/places.py says which statement is whose.
+
+-- fragment: receipt_columns
+id, kind, status, request, asked_by, salt, subject, counts, verification, remains, started_at, due_at, finished_at
+
+-- fragment: of_slice
+(CAST(:user_id AS text) IS NULL OR user_id = :user_id) AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+
+-- name: insert_receipt
+-- The intention to erase, before anything is.
+INSERT INTO receipts (tenant_id, {receipt_columns})
+VALUES (
+    :tenant, :id, :kind, :status, :request, :asked_by, :salt, :subject, :counts, :verification, :remains, :started_at,
+    :due_at, :finished_at
+)
+ON CONFLICT DO NOTHING
+
+-- name: save_receipt
+-- How far an erasure is.
+UPDATE receipts SET
+    status = :status, request = :request, counts = :counts, verification = :verification, remains = :remains,
+    finished_at = :finished_at
+WHERE tenant_id = :tenant AND id = :id
+
+-- name: get_receipt
+-- One receipt.
+SELECT {receipt_columns} FROM receipts WHERE tenant_id = :tenant AND id = :id
+
+-- name: list_receipts
+-- The receipts of a tenant, newest first.
+SELECT {receipt_columns} FROM receipts
+WHERE tenant_id = :tenant AND id < :before_id ORDER BY id DESC LIMIT :limit
+
+-- name: list_unfinished
+-- Erasures that were begun, or are due, and are not done, oldest first.
+SELECT {receipt_columns} FROM receipts
+WHERE tenant_id = :tenant AND status <> 'done' AND (status <> 'due' OR due_at <= :now) ORDER BY due_at, id
+
+-- name: insert_erased
+-- One line of the ledger.
+INSERT INTO erasures (tenant_id, kind, id, salt, receipt_id, erased_at)
+VALUES (:tenant, :kind, :id, :salt, :receipt_id, :erased_at)
+ON CONFLICT DO NOTHING
+
+-- name: list_erased
+-- Lines of the ledger that one erasure wrote, in the order of their ids.
+SELECT kind, id, salt, receipt_id, erased_at FROM erasures
+WHERE tenant_id = :tenant AND receipt_id = :receipt_id AND kind = :kind AND id > :after_id ORDER BY id LIMIT :limit
+
+-- name: list_erased_of_kind
+-- All lines of the ledger of one kind, for what is kept by a salted hash.
+SELECT kind, id, salt, receipt_id, erased_at FROM erasures WHERE tenant_id = :tenant AND kind = :kind ORDER BY id
+
+-- name: purge_doubts_of_owner
+-- Remove doubts about the facts of a slice of owners.
+DELETE FROM doubts WHERE tenant_id = :tenant AND {of_slice}
+
+-- name: purge_keys_of_owner
+-- Remove the API keys that are bound to a user.
+DELETE FROM api_keys WHERE tenant_id = :tenant AND user_id = :user_id AND user_id <> ''
+
+-- name: purge_keys
+-- Remove all API keys of a tenant.
+DELETE FROM api_keys WHERE tenant_id = :tenant
+
+-- name: purge_events
+-- Remove the whole audit trail of a tenant, also of memories that are gone.
+DELETE FROM memory_events WHERE tenant_id = :tenant
+
+-- name: purge_index
+-- Remove all of a tenant's rows of the index.
+DELETE FROM memory_index WHERE tenant_id = :tenant
+
+-- name: purge_tool_outputs
+-- Remove all whole payloads of a tenant.
+DELETE FROM tool_outputs WHERE tenant_id = :tenant
+
+-- name: purge_policies
+-- Remove the policies of a tenant.
+DELETE FROM policies WHERE tenant_id = :tenant
+
+-- name: purge_sweeps
+-- Remove what a tenant's sweeper noted.
+DELETE FROM sweeps WHERE tenant_id = :tenant
+
+-- name: forget_policy_actor
+-- Leave out who set a policy.
+UPDATE policies SET actor = NULL WHERE tenant_id = :tenant AND actor = :user_id
+
+-- name: revoke_all_keys
+-- End every key of a tenant that was not revoked before.
+UPDATE api_keys SET revoked_at = :at WHERE tenant_id = :tenant AND revoked_at IS NULL
+
+-- name: forget_actor
+-- Leave out who did what among events of memories that are somebody else's.
+UPDATE memory_events SET actor = NULL WHERE tenant_id = :tenant AND actor = :user_id
+
+-- name: count_of_user
+-- How many rows of each place are a user's, of those written until a moment.
+SELECT 'memories', count(*) FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'memory_index', count(*) FROM memory_index
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'memory_events', count(*) FROM memory_events
+WHERE tenant_id = :tenant AND created_at <= :until AND (actor = :user_id OR memory_id IN (
+    SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+))
+UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs
+WHERE tenant_id = :tenant AND memory_id IN (
+    SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+)
+UNION ALL SELECT 'documents', count(*) FROM documents
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'idempotency_keys', count(*) FROM idempotency_keys
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'jobs', count(*) FROM jobs
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'doubts', count(*) FROM doubts
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'turns', count(*) FROM turns
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'turn_events', count(*) FROM turn_events
+WHERE tenant_id = :tenant AND created_at <= :until AND turn_id IN (
+    SELECT id FROM turns WHERE tenant_id = :tenant AND user_id = :user_id
+)
+UNION ALL SELECT 'policies', count(*) FROM policies
+WHERE tenant_id = :tenant AND actor = :user_id AND created_at <= :until
+UNION ALL SELECT 'api_keys', count(*) FROM api_keys
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+
+-- name: list_users
+-- The users that anything belongs to or was done by.
+SELECT user_id FROM memories WHERE tenant_id = :tenant
+UNION SELECT user_id FROM memory_index WHERE tenant_id = :tenant
+UNION SELECT actor FROM memory_events WHERE tenant_id = :tenant AND actor IS NOT NULL
+UNION SELECT user_id FROM documents WHERE tenant_id = :tenant
+UNION SELECT user_id FROM idempotency_keys WHERE tenant_id = :tenant
+UNION SELECT user_id FROM jobs WHERE tenant_id = :tenant
+UNION SELECT user_id FROM doubts WHERE tenant_id = :tenant
+UNION SELECT user_id FROM turns WHERE tenant_id = :tenant
+UNION SELECT actor FROM policies WHERE tenant_id = :tenant AND actor IS NOT NULL
+UNION SELECT user_id FROM api_keys WHERE tenant_id = :tenant
+
+-- name: scan_naming
+-- Memories that name another one, in id order: what they name.
+SELECT id, kind, source_ref, superseded_by, meta FROM memories
+WHERE tenant_id = :tenant AND id > :after_id
+    AND (source_ref LIKE 'mem!_%' ESCAPE '!' OR superseded_by IS NOT NULL OR meta LIKE '%mem!_%' ESCAPE '!')
+ORDER BY id LIMIT :limit
+
+-- name: scan_naming_events
+-- Events whose payload names a memory, in their order.
+SELECT seq, payload FROM memory_events
+WHERE tenant_id = :tenant AND seq > :after_seq AND payload LIKE '%mem!_%' ESCAPE '!' ORDER BY seq LIMIT :limit
+
+-- name: scan_naming_turns
+-- Events of turns that name a memory, in their order.
+SELECT turn_id, seq, data FROM turn_events
+WHERE tenant_id = :tenant AND (turn_id, seq) > (:after_turn, :after_seq) AND data LIKE '%mem!_%' ESCAPE '!'
+ORDER BY turn_id, seq LIMIT :limit
+
+-- name: empty_turn_event
+-- Leave of an event of a turn that there was one.
+UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id = :turn_id AND seq = :seq
+
+-- name: rewrite_event
+-- Put another payload into an event.
+UPDATE memory_events SET payload = :payload WHERE tenant_id = :tenant AND seq = :seq
+
+-- name: find_text
+-- The places where a living row holds a piece of text.
+SELECT 'memories' WHERE EXISTS (
+    SELECT 1 FROM memories WHERE tenant_id = :tenant AND (
+        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR session_id LIKE :piece ESCAPE '!'
+        OR project LIKE :piece ESCAPE '!' OR category LIKE :piece ESCAPE '!' OR name LIKE :piece ESCAPE '!'
+        OR description LIKE :piece ESCAPE '!' OR content LIKE :piece ESCAPE '!' OR excerpt LIKE :piece ESCAPE '!'
+        OR meta LIKE :piece ESCAPE '!' OR source_ref LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'memory_index' WHERE EXISTS (
+    SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND (
+        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR thread LIKE :piece ESCAPE '!'
+        OR category LIKE :piece ESCAPE '!' OR project LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'memory_events' WHERE EXISTS (
+    SELECT 1 FROM memory_events WHERE tenant_id = :tenant AND (
+        actor LIKE :piece ESCAPE '!' OR source LIKE :piece ESCAPE '!' OR payload LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'tool_outputs' WHERE EXISTS (
+    SELECT 1 FROM tool_outputs WHERE tenant_id = :tenant AND content LIKE :piece ESCAPE '!'
+)
+UNION ALL SELECT 'documents' WHERE EXISTS (
+    SELECT 1 FROM documents WHERE tenant_id = :tenant AND (
+        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR id LIKE :piece ESCAPE '!'
+        OR title LIKE :piece ESCAPE '!' OR media_type LIKE :piece ESCAPE '!' OR content LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'idempotency_keys' WHERE EXISTS (
+    SELECT 1 FROM idempotency_keys WHERE tenant_id = :tenant AND (
+        route LIKE :piece ESCAPE '!' OR key LIKE :piece ESCAPE '!' OR user_id LIKE :piece ESCAPE '!'
+        OR response LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'jobs' WHERE EXISTS (
+    SELECT 1 FROM jobs WHERE tenant_id = :tenant AND (
+        key LIKE :piece ESCAPE '!' OR user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!'
+        OR acting LIKE :piece ESCAPE '!' OR payload LIKE :piece ESCAPE '!' OR error LIKE :piece ESCAPE '!'
+        OR result LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'doubts' WHERE EXISTS (
+    SELECT 1 FROM doubts WHERE tenant_id = :tenant AND (
+        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR reason LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'turns' WHERE EXISTS (
+    SELECT 1 FROM turns WHERE tenant_id = :tenant AND (
+        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR session_id LIKE :piece ESCAPE '!'
+        OR request LIKE :piece ESCAPE '!' OR answer LIKE :piece ESCAPE '!' OR error LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'turn_events' WHERE EXISTS (
+    SELECT 1 FROM turn_events WHERE tenant_id = :tenant AND data LIKE :piece ESCAPE '!'
+)
+UNION ALL SELECT 'policies' WHERE EXISTS (
+    SELECT 1 FROM policies WHERE tenant_id = :tenant AND (source LIKE :piece ESCAPE '!' OR actor LIKE :piece ESCAPE '!')
+)
+UNION ALL SELECT 'api_keys' WHERE EXISTS (
+    SELECT 1 FROM api_keys WHERE tenant_id = :tenant AND (
+        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR label LIKE :piece ESCAPE '!'
+    )
+)

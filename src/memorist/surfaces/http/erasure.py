@@ -1,0 +1,70 @@
+"""Receipts of erasures and, for admins, the erasure of a user and of the tenant."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from memorist.core.ledger import receipt_to_record
+from memorist.model import Principal
+from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.responses import Json
+
+router = APIRouter(prefix="/v1", tags=["erasure"])
+
+
+class ReceiptRow(BaseModel):
+    id: str
+    tenant: str
+    kind: str
+    status: str
+    asked_by: dict[str, Any]
+    subject: str
+    salt: str
+    started_at: str
+    due_at: str
+    finished_at: str | None
+    counts: dict[str, int]
+    verification: dict[str, Any] | None
+    remains: list[str]
+
+
+class ReceiptList(BaseModel):
+    data: list[ReceiptRow]
+
+
+@router.get("/receipts", response_model=ReceiptList, summary="Receipts of erasures")
+def list_receipts(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
+    before: Annotated[str | None, Query(description="The id of the last receipt of the page before.")] = None,
+) -> Response:
+    """Newest first: your own or, for admin keys, all of the tenant."""
+    receipts = core_of(request).erasure.receipts(_caller(request), limit=limit, before=before)
+    return Json({"data": [receipt_to_record(receipt) for receipt in receipts]})
+
+
+@router.get("/receipts/{receipt_id}", response_model=ReceiptRow, summary="One receipt")
+def read_receipt(request: Request, receipt_id: str) -> Response:
+    """What was asked and by whom, what was removed from where, what was found afterwards, and what is out of reach."""
+    return Json(receipt_to_record(core_of(request).erasure.get(_caller(request), receipt_id)))
+
+
+@router.delete("/admin/users/{user}", response_model=ReceiptRow, summary="Erase a user")
+def delete_user(request: Request, user: str) -> Response:
+    """Everything of the user, API keys too, at once and for good; for admin keys. Answers with the receipt."""
+    return Json(receipt_to_record(core_of(request).erasure.purge_user(_caller(request), user, keys=True)))
+
+
+@router.delete("/admin/tenant", response_model=ReceiptRow, summary="Erase the tenant")
+def delete_tenant(
+    request: Request,
+    at_once: Annotated[bool, Query(description="Now, instead of in 30 days.")] = False,
+) -> Response:
+    """Everything of the tenant, for admin keys. All keys end now, the calling one too; the operator has the receipt."""
+    return Json(receipt_to_record(core_of(request).erasure.delete_tenant(_caller(request), at_once=at_once)))
+
+
+def _caller(request: Request) -> Principal:
+    return caller(request, source="http")

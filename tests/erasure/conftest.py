@@ -1,0 +1,67 @@
+"""Callers of one fresh tenant, and a search through everything that a database holds."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from memorist.core.core import Core
+from memorist.model import Draft, Memory, Principal, Role
+from memorist.settings import Settings
+
+
+@pytest.fixture
+def ada(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "ada")
+
+
+@pytest.fixture
+def bob(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "bob")
+
+
+@pytest.fixture
+def admin(tenant: str) -> Principal:
+    """An admin that acts for nobody."""
+    return Principal(tenant, Role.ADMIN)
+
+
+@pytest.fixture
+def remember(core: Core) -> Callable[..., Memory]:
+    """Write one memory and return it."""
+
+    def call(principal: Principal, content: str = "a text", **fields: Any) -> Memory:
+        return core.memories.remember(principal, [Draft(content, **fields)])[0].memory
+
+    return call
+
+
+@pytest.fixture
+def held_by(settings: Settings, tenant: str) -> Callable[[Iterable[str]], set[str]]:
+    """Which of some texts the database holds: in the bytes of its files, or in any column of any table."""
+
+    def search(texts: Iterable[str]) -> set[str]:
+        path = settings.sqlite_path()
+        if path is not None:
+            content = b"\n".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
+        else:
+            content = b"\n".join(_every_row(settings.database_url(), tenant))
+        return {text for text in texts if text.encode() in content}
+
+    return search
+
+
+def _every_row(url: str, tenant: str) -> Iterator[bytes]:
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT set_config('memorist.tenant', %s, false)", [tenant])
+        tables = connection.execute(
+            "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+        ).fetchall()
+        assert len(tables) > 8
+        for (table,) in tables:
+            for (row,) in connection.execute(sql.SQL("SELECT t::text FROM {} AS t").format(sql.Identifier(table))):
+                # Inside a row's text quotes are doubled, as those of JSON are.
+                yield row.replace('""', '"').replace("\\\\", "\\").encode()

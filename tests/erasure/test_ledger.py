@@ -1,0 +1,255 @@
+"""The ledger: neither an import nor a restored backup brings back what was erased."""
+
+import json
+import random
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from memorist.bootstrap import create_backup, open_core, restore_backup
+from memorist.core.core import Core
+from memorist.core.ledger import ledger_lines
+from memorist.errors import Conflict, InvalidField, StoreBusy, StoreCorrupt, StoreUnavailable
+from memorist.model import Draft, ErasureStatus, Kind, Memory, Principal, Role
+from memorist.settings import Settings
+from memorist.testing import new_tenant
+from tests.erasure.plant import Planter, plant_key
+from tests.support.stores import bare
+
+Held = Callable[[Iterable[str]], set[str]]
+Remember = Callable[..., Memory]
+
+
+def imported(core: Core, principal: Principal, lines: Iterable[str]) -> dict[str, int]:
+    *_, report = core.transfer.import_(principal, lines)
+    return {"imported": report.imported, "erased": report.erased, "conflicting": report.conflicting}
+
+
+# Imports
+
+
+def test_import_does_not_bring_back_what_was_erased(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, remember: Remember
+) -> None:
+    one, two = remember(ada, "one of two"), remember(ada, "two of two")
+    remember(bob, "of bob")
+    core.ingestion.add_document(ada, title="cv", content="born, went to school", document_id="ada-cv", shared=False)
+    export = list(core.transfer.export(admin))
+    core.erasure.erase(ada, [one.id])
+    assert imported(core, admin, export) == {"imported": 0, "erased": 1, "conflicting": 0}
+    core.erasure.purge_user(ada)
+    # Two facts, the document and its only chunk.
+    assert imported(core, admin, export) == {"imported": 0, "erased": 4, "conflicting": 0}
+    assert core.memories.list(ada).items == ()
+    assert core.ingestion.list_documents(ada).items == ()
+    core.memories.reset(bob)
+    assert imported(core, admin, export) == {"imported": 1, "erased": 4, "conflicting": 0}
+    assert two.id not in "".join(core.transfer.export(admin))
+
+
+def test_ledger_is_of_one_tenant(core: Core, ada: Principal, admin: Principal, remember: Remember) -> None:
+    remember(ada, "in both tenants")
+    export = list(core.transfer.export(admin))
+    core.erasure.purge_user(ada)
+    other = Principal(core.identity.create_tenant(new_tenant())[0].id, Role.ADMIN)
+    assert imported(core, other, export) == {"imported": 1, "erased": 0, "conflicting": 0}
+    # What lives there is no proof against what was done here.
+    (receipt,) = core.erasure.receipts(ada)
+    assert core.erasure.verifier.verify(receipt).ok
+
+
+# A ledger as a file
+
+
+def test_ledger_is_applied_to_another_database(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, tmp_path: Path, rng: random.Random
+) -> None:
+    """Where the other one is a copy from before: by ids, by documents and by users."""
+    other = open_core(bare(str(tmp_path / "other" / "memorist.db")))
+    other.identity.create_tenant(ada.tenant)
+    planter = Planter(rng)
+    planter.everywhere(core, ada, 100)
+    Planter(rng).everywhere(core, bob, 60)
+    of_bob = core.memories.list(bob, kind=Kind.FACT).items[0]
+    imported(other, admin, core.transfer.export(admin))
+    Planter.everywhere(planter, other, ada, len(planter.markers) + 50)
+    plant_key(other, planter, ada.tenant, "ada")
+    core.erasure.erase(bob, [of_bob.id])
+    core.erasure.purge_user(admin, "ada", keys=True)
+    before = list(other.transfer.export(bob))
+
+    lines = list(ledger_lines(core.store, ada.tenant))
+    applied = other.erasure.apply(lines)
+
+    assert len(applied) == 2
+    content = b"".join(file.read_bytes() for file in (tmp_path / "other").iterdir())
+    assert [marker for marker in planter.markers if marker.encode() in content] == []
+    after = list(other.transfer.export(bob))
+    assert [line for line in before if line not in after] == [line for line in before if of_bob.id in line]
+    assert other.erasure.receipts(admin) == core.erasure.receipts(admin)
+    assert all(other.erasure.verifier.verify(receipt).ok for receipt in other.erasure.receipts(admin))
+    assert other.erasure.apply(lines) == []
+    other.close()
+
+
+def test_ledger_says_nothing_about_anybody(core: Core, ada: Principal, rng: random.Random) -> None:
+    planter = Planter(rng)
+    planter.everywhere(core, ada, 60)
+    core.erasure.purge_user(ada)
+    lines = list(ledger_lines(core.store, ada.tenant))
+    assert not any(marker in line for marker in planter.markers for line in lines)
+    assert not any('"ada"' in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "line", ["nonsense", "[]", '{"receipt": {}}', '{"tenant": "t", "receipt": {"id": "x"}}', '{"format": "other"}']
+)
+def test_what_is_no_ledger_is_refused(core: Core, line: str) -> None:
+    header = json.dumps({"format": "memorist-ledger", "version": 1})
+    with pytest.raises(InvalidField, match=r"Line [12] of the ledger"):
+        core.erasure.apply([line] if "format" in line else [header, line])
+
+
+# Backups
+
+
+@pytest.fixture
+def live(sqlite_url: str) -> Iterator[Core]:
+    core = open_core(bare(sqlite_url))
+    core.identity.create_tenant("t")
+    yield core
+    core.close()
+
+
+ADA, BOB = Principal("t", Role.USER, "ada"), Principal("t", Role.USER, "bob")
+
+
+def settings_of(url: str) -> Settings:
+    return bare(url)
+
+
+def test_restored_backup_has_everything_but_what_was_erased_since(
+    live: Core, sqlite_url: str, tmp_path: Path, rng: random.Random
+) -> None:
+    gone, kept = Planter(rng), Planter(rng)
+    gone.everywhere(live, ADA, 80)
+    kept.everywhere(live, BOB, 80)
+    backup = tmp_path / "backup.db"
+    create_backup(settings_of(sqlite_url), backup)
+    assert backup.stat().st_mode & 0o077 == 0
+    exported = list(live.transfer.export(BOB))
+    assert gone.markers[0].encode() in backup.read_bytes()
+    receipt = live.erasure.purge_user(ADA)
+    live.memories.reset(BOB)
+    live.close()
+
+    with pytest.raises(Conflict):
+        restore_backup(settings_of(sqlite_url), backup)
+    assert [one.id for one in restore_backup(settings_of(sqlite_url), backup, overwrite=True)] == [receipt.id]
+
+    folder = Path(sqlite_url).parent
+    content = b"".join(file.read_bytes() for file in folder.iterdir())
+    assert [file.name for file in folder.iterdir()] == ["memorist.db"]
+    assert [marker for marker in gone.markers if marker.encode() in content] == []
+    restored = open_core(bare(sqlite_url))
+    assert list(restored.transfer.export(BOB)) == exported
+    assert restored.memories.list(ADA).items == ()
+    assert restored.erasure.get(ADA, receipt.id).status is ErasureStatus.DONE
+    assert set(restored.store.check().values()) == {"ok"}
+    restored.close()
+
+
+def test_backup_while_others_write_is_one_state(live: Core, sqlite_url: str, tmp_path: Path) -> None:
+    """Each write is of two memories: a copy has both of a pair, or neither, and all that was acknowledged before."""
+    stop = threading.Event()
+    acknowledged: list[int] = []
+
+    def write(worker: int) -> None:
+        number = worker
+        while not stop.is_set():
+            live.memories.remember(ADA, [Draft(f"left {number}"), Draft(f"right {number}")])
+            acknowledged.append(number)
+            number += 2
+
+    workers = [threading.Thread(target=write, args=(worker,)) for worker in range(2)]
+    for worker in workers:
+        worker.start()
+    try:
+        for number in range(5):
+            before = list(acknowledged)
+            create_backup(settings_of(sqlite_url), tmp_path / f"{number}.db")
+            copy = open_core(bare(str(tmp_path / f"{number}.db")))
+            texts = {json.loads(line)["memory"]["content"] for line in list(copy.transfer.export(ADA))[1:]}
+            assert {text.replace("left", "right") for text in texts if "left" in text} == {
+                text for text in texts if "right" in text
+            }
+            assert {f"left {number}" for number in before} <= texts
+            assert set(copy.store.check().values()) == {"ok"}
+            copy.close()
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join()
+
+
+def test_database_in_use_is_not_replaced(live: Core, sqlite_url: str, tmp_path: Path) -> None:
+    memory = live.memories.remember(ADA, [Draft("still here")])[0].memory
+    backup = tmp_path / "backup.db"
+    create_backup(settings_of(sqlite_url), backup)
+    with pytest.raises(StoreBusy, match="Stop it first"):
+        restore_backup(settings_of(sqlite_url), backup, overwrite=True)
+    assert live.memories.get(ADA, memory.id).content == "still here"
+
+
+def test_damaged_backup_changes_nothing(live: Core, sqlite_url: str, tmp_path: Path) -> None:
+    live.memories.remember(ADA, [Draft(f"a text of some length, number {n}") for n in range(500)])
+    backup = tmp_path / "backup.db"
+    create_backup(settings_of(sqlite_url), backup)
+    before = list(live.transfer.export(ADA))
+    live.close()
+    content = bytearray(backup.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 4096] = b"\xff" * 4096
+    backup.write_bytes(bytes(content))
+    other = tmp_path / "other.db"
+    apsw.Connection(str(other)).execute("CREATE TABLE x (y)").fetchall()
+    (tmp_path / "diary").write_text("dear diary")
+    for path, error in (
+        (backup, StoreCorrupt),
+        (other, StoreCorrupt),
+        (tmp_path / "diary", StoreCorrupt),
+        (tmp_path / "nowhere", StoreUnavailable),
+    ):
+        with pytest.raises(error):
+            restore_backup(settings_of(sqlite_url), path, overwrite=True)
+    again = open_core(bare(sqlite_url))
+    assert list(again.transfer.export(ADA)) == before
+    again.close()
+    assert sorted(file.name for file in Path(sqlite_url).parent.iterdir()) == ["memorist.db"]
+
+
+def test_lost_database_is_restored_with_a_ledger(live: Core, sqlite_url: str, tmp_path: Path) -> None:
+    memory = live.memories.remember(ADA, [Draft("erased after the backup")])[0].memory
+    create_backup(settings_of(sqlite_url), tmp_path / "backup.db")
+    live.erasure.erase(ADA, [memory.id])
+    lines = list(ledger_lines(live.store))
+    live.close()
+    for file in Path(sqlite_url).parent.iterdir():
+        file.unlink()
+    assert len(restore_backup(settings_of(sqlite_url), tmp_path / "backup.db", ledger=lines)) == 1
+    assert b"erased after the backup" not in Path(sqlite_url).read_bytes()
+    # One that cannot be asked any more is replaced only where a ledger is named.
+    Path(sqlite_url).write_bytes(b"not a database at all" * 500)
+    with pytest.raises(StoreCorrupt, match="--ledger"):
+        restore_backup(settings_of(sqlite_url), tmp_path / "backup.db", overwrite=True)
+    assert len(restore_backup(settings_of(sqlite_url), tmp_path / "backup.db", ledger=lines, overwrite=True)) == 1
+
+
+def test_postgres_is_backed_up_with_its_own_tools(postgres_url: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="pg_dump"):
+        create_backup(settings_of(postgres_url), tmp_path / "backup.db")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(StoreUnavailable, match="memorist import"):
+        restore_backup(settings_of(postgres_url), tmp_path / "backup.db")

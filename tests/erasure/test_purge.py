@@ -1,0 +1,150 @@
+"""Purging a user: nothing is left in any place, nobody else loses anything, and the receipt says what happened."""
+
+import random
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+import pytest
+
+from memorist.core.core import Core
+from memorist.errors import Forbidden, InvalidField, NotFound
+from memorist.model import Draft, ErasureKind, ErasureStatus, Memory, Owner, Principal, Role
+from memorist.testing import StepClock
+from tests.erasure.plant import Planter, plant_key
+
+Held = Callable[[Iterable[str]], set[str]]
+
+
+def everything_of(core: Core, principal: Principal) -> list[str]:
+    return list(core.transfer.export(principal))
+
+
+def test_of_a_thousand_markers_none_is_left(
+    core: Core, ada: Principal, bob: Principal, admin: Principal, rng: random.Random, held_by: Held
+) -> None:
+    gone, kept = Planter(rng), Planter(rng)
+    kept.everywhere(core, bob, 200)
+    gone.everywhere(core, ada, 1000)
+    plant_key(core, gone, ada.tenant, "ada")
+    plant_key(core, kept, ada.tenant, "bob")
+    before = everything_of(core, bob)
+    planted = held_by(gone.markers)
+    assert len(gone.markers) >= 1000
+    # In a file a few stand across two pages.
+    assert len(planted) > 0.97 * len(gone.markers)
+    kept_before = held_by(kept.markers)
+
+    receipt = core.erasure.purge_user(admin, "ada", keys=True)
+
+    assert held_by(gone.markers) == set()
+    assert receipt.status is ErasureStatus.DONE
+    assert receipt.verification is not None
+    assert receipt.verification.ok, receipt.verification
+    assert receipt.verification.samples > 300
+    assert everything_of(core, bob) == before
+    assert len(held_by(kept.markers)) >= 0.97 * len(kept_before)
+    assert core.store.check(thorough=False)[f"tenant {ada.tenant}"] == "ok"
+
+
+def test_receipt_counts_what_went_from_where(
+    core: Core, ada: Principal, bob: Principal, remember: Callable[..., Memory]
+) -> None:
+    for number in range(7):
+        memory = remember(ada, f"fact {number}")
+        if number < 3:
+            core.memories.forget(ada, memory.id)
+    remember(bob)
+    core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content="long " * 2000)
+    core.ingestion.add_document(ada, title="notes", content="a short one", shared=False)
+    core.memories.remember(ada, [Draft("with a key")], idempotency_key="k")
+    assert core.erasure.preview(ada)["memories"] == 10
+
+    receipt = core.erasure.purge_user(ada)
+
+    counts = {place: count for place, count in receipt.counts.items() if count}
+    assert counts == {
+        "memories": 10,
+        "memory_index": 10,
+        "memory_events": 13,
+        "tool_outputs": 1,
+        "documents": 1,
+        "idempotency_keys": 1,
+    }
+    assert receipt.kind is ErasureKind.USER
+    assert receipt.asked_by == {"role": "user", "key": None, "source": "library", "self": True}
+    assert core.erasure.preview(bob)["memories"] == 1
+    assert core.erasure.preview(ada) == dict.fromkeys(core.erasure.preview(ada), 0)
+
+
+def test_receipt_and_ledger_name_nobody(core: Core, tenant: str, rng: random.Random, held_by: Held) -> None:
+    """The user's own name is a marker."""
+    name = Planter(rng).word()
+    person = Principal(tenant, Role.USER, name)
+    core.memories.remember(person, [Draft("something")], idempotency_key="k")
+    assert held_by([name]) == {name}
+    receipt = core.erasure.purge_user(person)
+    assert held_by([name]) == set()
+    assert name not in repr(receipt)
+    assert core.erasure.get(person, receipt.id).id == receipt.id
+
+
+def test_user_who_comes_back_begins_anew(core: Core, ada: Principal, remember: Callable[..., Memory]) -> None:
+    remember(ada, "before")
+    receipt = core.erasure.purge_user(ada)
+    fresh = remember(ada, "after")
+    assert [memory.content for memory in core.memories.list(ada).items] == ["after"]
+    assert core.erasure.verifier.verify(receipt).ok
+    assert core.memories.get(ada, fresh.id).content == "after"
+
+
+def test_who_may_purge_whom(core: Core, ada: Principal, bob: Principal, admin: Principal, tenant: str) -> None:
+    reader = Principal(tenant, Role.READER, "ada")
+    service = Principal(tenant, Role.SERVICE)
+    for principal, user, error in (
+        (ada, "bob", Forbidden),
+        (reader, None, Forbidden),
+        (service, None, InvalidField),
+        (admin, None, InvalidField),
+    ):
+        with pytest.raises(error):
+            core.erasure.purge_user(principal, user)
+    with pytest.raises(Forbidden):
+        core.erasure.purge_user(ada, keys=True)
+    receipt = core.erasure.purge_user(service, "ada")
+    assert core.erasure.get(ada, receipt.id) == core.erasure.get(admin, receipt.id) == receipt
+    with pytest.raises(NotFound):
+        core.erasure.get(bob, receipt.id)
+    assert core.erasure.receipts(bob) == []
+    assert core.erasure.receipts(ada) == core.erasure.receipts(admin) == [receipt]
+
+
+def test_other_users_texts_that_are_the_same_are_no_alarm(core: Core, ada: Principal, bob: Principal) -> None:
+    text = "the very same sentence, which two people said"
+    for principal in (ada, bob):
+        core.memories.remember(principal, [Draft(text)])
+    verification = core.erasure.purge_user(ada).verification
+    assert verification is not None
+    assert verification.ok
+    assert [memory.content for memory in core.memories.list(bob).items] == [text]
+
+
+def test_reads_that_were_not_written_yet_are_dropped(
+    core: Core, ada: Principal, remember: Callable[..., Memory], clock: StepClock
+) -> None:
+    memory = remember(ada)
+    core.memories.get(ada, memory.id)
+    core.erasure.purge_user(ada)
+    assert core.accesses.overlay(memory) == memory
+    clock.advance(timedelta(seconds=2))
+    core.accesses.flush()
+
+
+def test_shared_memories_and_those_of_agents_stay(core: Core, ada: Principal, admin: Principal) -> None:
+    shared = core.memories.remember(admin, [Draft("for everybody", owner=Owner())])[0].memory
+    agent = Principal(ada.tenant, Role.SERVICE, "ada", "coder")
+    of_agent = core.memories.remember(agent, [Draft("for the agent", owner=Owner(agent="coder"))])[0].memory
+    core.erasure.purge_user(ada)
+    assert core.memories.get(admin, shared.id).content == "for everybody"
+    assert core.memories.get(admin, of_agent.id).content == "for the agent"
+    # Who wrote it is told no more.
+    assert {event.actor for event in core.memories.events(admin, of_agent.id)} == {None}
