@@ -1,0 +1,12 @@
+-- A user's memories as the companion API shows them.
+
+-- name: list_category_of_user
+-- plan: anew
+-- The active facts of a user in one category, newest first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND category = :category AND category <> '' AND kind = 'fact'
+    AND status = 'active' AND created_at > :since
+    AND (expires_at IS NULL OR expires_at > :now) AND anonymized_at IS NULL
+    AND (created_at, id) < (:after_time, :after_id)
+    {any_agent}
+ORDER BY created_at DESC, id DESC LIMIT :limit

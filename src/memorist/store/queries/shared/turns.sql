@@ -1,0 +1,88 @@
+-- Turns and their events.
+
+-- fragment: turn_columns
+id, user_id, agent_id, session_id, status, request, answer, error, input_tokens, output_tokens, cost_usd, runner,
+lease_until, attended_until, created_at, completed_at
+
+-- name: insert_turn
+-- Write down what was asked before anybody works on it.
+INSERT INTO turns (
+    tenant_id, id, user_id, agent_id, session_id, status, request, input_tokens, output_tokens, cost_usd, runner,
+    lease_until, attended_until, created_at
+) VALUES (
+    :tenant, :id, :user_id, :agent_id, :session_id, 'running', :request, 0, 0, 0, :runner, :lease_until,
+    :attended_until, :created_at
+)
+
+-- name: get_turn
+-- One turn.
+SELECT {turn_columns} FROM turns WHERE tenant_id = :tenant AND id = :id
+
+-- name: list_turns
+-- Turns of a slice of owners, newest first.
+SELECT {turn_columns} FROM turns
+WHERE tenant_id = :tenant AND id < :before_id
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+ORDER BY id DESC LIMIT :limit
+
+-- name: append_turn_event
+-- Add an event to a turn's stream.
+INSERT INTO turn_events (tenant_id, turn_id, seq, event, data, created_at)
+VALUES (:tenant, :turn_id, :seq, :event, :data, :created_at)
+
+-- name: list_turn_events
+-- The events of a turn after one of them.
+SELECT seq, event, data, created_at FROM turn_events
+WHERE tenant_id = :tenant AND turn_id = :turn_id AND seq > :after ORDER BY seq LIMIT :limit
+
+-- name: last_turn_event
+-- How many events a turn has.
+SELECT coalesce(max(seq), 0) FROM turn_events WHERE tenant_id = :tenant AND turn_id = :turn_id
+
+-- name: hold_turn
+-- Go on working on a turn, where nobody else has taken it.
+UPDATE turns SET lease_until = :lease_until
+WHERE tenant_id = :tenant AND id = :id AND status = 'running' AND runner = :runner
+
+-- name: attend_turn
+-- Say that somebody listens.
+UPDATE turns SET attended_until = :attended_until
+WHERE tenant_id = :tenant AND id = :id AND status = 'running' AND attended_until < :attended_until
+
+-- name: list_lost_turns
+-- Turns that nobody works on any more.
+SELECT {turn_columns} FROM turns
+WHERE tenant_id = :tenant AND status = 'running' AND lease_until <= :now LIMIT :limit
+
+-- name: take_turn
+-- Take over a turn that nobody works on any more.
+UPDATE turns SET runner = :runner, lease_until = :lease_until
+WHERE tenant_id = :tenant AND id = :id AND status = 'running' AND lease_until <= :now
+
+-- name: finish_turn
+-- Note how a turn ended; what was asked is no longer needed.
+UPDATE turns SET
+    status = :status, request = '', answer = :answer, error = :error, input_tokens = :input_tokens,
+    output_tokens = :output_tokens, cost_usd = :cost_usd, completed_at = :completed_at
+WHERE tenant_id = :tenant AND id = :id AND status = 'running' AND runner = :runner
+
+-- name: spent_on_turns
+-- What a tenant's turns have cost since a moment.
+SELECT coalesce(sum(cost_usd), 0.0) FROM turns WHERE tenant_id = :tenant AND created_at >= :since
+
+-- name: purge_turn_events_of_owner
+-- Remove the events of the turns of a slice of owners.
+DELETE FROM turn_events WHERE tenant_id = :tenant AND turn_id IN (
+    SELECT id FROM turns
+    WHERE tenant_id = :tenant
+        AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+        AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+)
+
+-- name: purge_turns_of_owner
+-- Remove the turns of a slice of owners.
+DELETE FROM turns
+WHERE tenant_id = :tenant
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)

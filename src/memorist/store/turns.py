@@ -1,0 +1,120 @@
+"""Turns and their events as rows."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from memorist.model import Owner, OwnerFilter, Turn, TurnEvent, TurnStatus, Usage
+from memorist.store.tenant_statements import TenantStatements
+from memorist.times import from_micros, to_micros
+
+# After every id in byte order.
+_NEWEST = "~"
+
+
+class TurnStatements(TenantStatements):
+    """The turns of one tenant, inside a transaction."""
+
+    __slots__ = ()
+
+    def insert_turn(self, turn: Turn) -> None:
+        self._run(
+            "insert_turn",
+            id=turn.id,
+            user_id=turn.owner.user or "",
+            agent_id=turn.owner.agent or "",
+            session_id=turn.session,
+            request=turn.request,
+            runner=turn.runner,
+            lease_until=_micros(turn.lease_until),
+            attended_until=_micros(turn.attended_until),
+            created_at=to_micros(turn.created_at),
+        )
+
+    def get_turn(self, turn_id: str) -> Turn | None:
+        rows = self._rows("get_turn", id=turn_id)
+        return _turn(rows[0]) if rows else None
+
+    def list_turns(self, owner: OwnerFilter, before_id: str | None, limit: int) -> list[Turn]:
+        rows = self._rows(
+            "list_turns",
+            before_id=before_id or _NEWEST,
+            user_id=None if owner.any_user else owner.user or "",
+            agent_id=None if owner.any_agent else owner.agent or "",
+            limit=limit,
+        )
+        return [_turn(row) for row in rows]
+
+    def append_turn_event(self, turn_id: str, event: TurnEvent) -> None:
+        self._run(
+            "append_turn_event",
+            turn_id=turn_id,
+            seq=event.seq,
+            event=event.event,
+            data=json.dumps(event.data, ensure_ascii=False),
+            created_at=to_micros(event.created_at),
+        )
+
+    def list_turn_events(self, turn_id: str, after: int, limit: int) -> list[TurnEvent]:
+        rows = self._rows("list_turn_events", turn_id=turn_id, after=after, limit=limit)
+        return [TurnEvent(row[0], row[1], json.loads(row[2]), from_micros(row[3])) for row in rows]
+
+    def last_turn_event(self, turn_id: str) -> int:
+        last: int = self._rows("last_turn_event", turn_id=turn_id)[0][0]
+        return last
+
+    def hold_turn(self, turn_id: str, runner: str, until: datetime) -> bool:
+        return self._run("hold_turn", id=turn_id, runner=runner, lease_until=to_micros(until)) == 1
+
+    def attend_turn(self, turn_id: str, until: datetime) -> None:
+        self._run("attend_turn", id=turn_id, attended_until=to_micros(until))
+
+    def list_lost_turns(self, now: datetime, limit: int) -> list[Turn]:
+        return [_turn(row) for row in self._rows("list_lost_turns", now=to_micros(now), limit=limit)]
+
+    def take_turn(self, turn_id: str, runner: str, now: datetime, until: datetime) -> bool:
+        times = {"now": to_micros(now), "lease_until": to_micros(until)}
+        return self._run("take_turn", id=turn_id, runner=runner, **times) == 1
+
+    def finish_turn(self, turn: Turn) -> bool:
+        changed = self._run(
+            "finish_turn",
+            id=turn.id,
+            runner=turn.runner,
+            status=turn.status,
+            answer=turn.answer,
+            error=None if turn.error is None else json.dumps(turn.error, ensure_ascii=False),
+            input_tokens=turn.usage.input_tokens,
+            output_tokens=turn.usage.output_tokens,
+            cost_usd=turn.usage.cost_usd,
+            completed_at=_micros(turn.completed_at),
+        )
+        return changed == 1
+
+    def spent_on_turns(self, since: datetime) -> float:
+        spent: float = self._rows("spent_on_turns", since=to_micros(since))[0][0]
+        return spent
+
+
+def _turn(row: tuple[Any, ...]) -> Turn:
+    error: Mapping[str, str] | None = None if row[7] is None else json.loads(row[7])
+    return Turn(
+        id=row[0],
+        owner=Owner(row[1] or None, row[2] or None),
+        session=row[3],
+        status=TurnStatus(row[4]),
+        request=row[5],
+        answer=row[6],
+        error=error,
+        usage=Usage(row[8], row[9], row[10]),
+        runner=row[11],
+        lease_until=from_micros(row[12]),
+        attended_until=from_micros(row[13]),
+        created_at=from_micros(row[14]),
+        completed_at=None if row[15] is None else from_micros(row[15]),
+    )
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)

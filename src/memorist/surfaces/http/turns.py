@@ -1,0 +1,294 @@
+"""Turns of the companion API: asked as JSON, answered whole or as server-sent events that can be read again."""
+
+import asyncio
+import json
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from memorist.core.ingestion import Message
+from memorist.core.turns import Listener
+from memorist.errors import InvalidField
+from memorist.model import Turn, TurnEvent
+from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.retries import IdempotencyKey
+from memorist.surfaces.http.routes import BadRequestRoute
+from memorist.times import to_iso
+
+router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=BadRequestRoute)
+
+_EVENTS = "text/event-stream"
+_POLL_SECONDS = 0.25
+_HEARTBEAT_SECONDS = 15.0
+_SEND_SECONDS = 30.0
+_MOST_EVENTS = 1000
+
+_STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {_EVENTS: {"schema": {"type": "string"}}}}}
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class TurnMessage(_Body):
+    role: Literal["user", "assistant", "system"]
+    content: str
+
+
+class TurnContext(_Body):
+    include_memory: bool = Field(True, description="Whether the model is told what is remembered of the user.")
+    session_id: str | None = Field(None, description="The conversation that the messages are of.")
+
+
+class NewTurn(_Body):
+    messages: list[TurnMessage] = Field(description="The conversation so far, ending with the user's message.")
+    context: TurnContext | None = None
+    stream: bool = Field(False, description="Answer with events, as `Accept: text/event-stream` asks for.")
+
+
+class TurnResult(BaseModel):
+    answer: str
+
+
+class TurnProblem(BaseModel):
+    code: str
+    message: str
+
+
+class TurnRow(BaseModel):
+    id: str
+    status: Literal["running", "completed", "failed"]
+    session_id: str
+    created_at: str
+    completed_at: str | None
+    result: TurnResult | None
+    error: TurnProblem | None
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+class TurnList(BaseModel):
+    data: list[TurnRow]
+    next_cursor: str | None
+    has_more: bool
+
+
+class EventRow(BaseModel):
+    id: int
+    event: str
+    data: dict[str, Any]
+    created_at: str
+
+
+class EventList(BaseModel):
+    data: list[EventRow]
+    has_more: bool
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=TurnRow,
+    responses={201: {"content": {_EVENTS: {"schema": {"type": "string"}}}}},
+    summary="Take a turn",
+)
+async def take_turn(request: Request, new: NewTurn, idempotency_key: IdempotencyKey = None) -> Response:
+    """The messages, with what is remembered, go to the language model; its answer is stored and learned from.
+
+    Answers when the turn is over, `failed` turns too; or at once with a stream of its events. A client that goes away
+    has half a minute to come back by `GET /v1/turns/{id}/events`; then the turn is ended.
+    """
+    principal = await asyncio.to_thread(caller, request, source="companion")
+    turns = core_of(request).turns
+    turn = await asyncio.to_thread(
+        turns.start,
+        principal,
+        [Message(one.role, one.content) for one in new.messages],
+        include_memory=new.context is None or new.context.include_memory,
+        session=None if new.context is None else new.context.session_id,
+        idempotency_key=idempotency_key,
+    )
+    woken, wake = _alarm()
+    listener = await asyncio.to_thread(turns.listen, principal, turn.id, 0, wake=wake)
+    if new.stream or _wants_events(request):
+        return TurnStream(listener, woken, 201)
+    return TurnAnswer(listener, woken, lambda: turns.get(principal, turn.id))
+
+
+@router.get("", response_model=TurnList, summary="List turns")
+def list_turns(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+) -> Response:
+    """Newest first."""
+    page = core_of(request).turns.list(caller(request, source="companion"), limit=limit, cursor=cursor)
+    rows = [encode(turn) for turn in page.items]
+    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+
+
+@router.get("/{turn_id}", response_model=TurnRow, summary="Read a turn")
+def read_turn(request: Request, turn_id: str) -> Response:
+    """How it stands, and what came of it."""
+    return Json(encode(core_of(request).turns.get(caller(request, source="companion"), turn_id)))
+
+
+@router.get("/{turn_id}/events", response_model=EventList, responses=_STREAMED, summary="The events of a turn")
+async def read_events(
+    request: Request,
+    turn_id: str,
+    last_event_id: Annotated[
+        str | None, Header(description="The `id` of the last event that was received: go on after it.")
+    ] = None,
+    after: Annotated[str | None, Query(description="The same, for clients that cannot send the header.")] = None,
+    limit: Annotated[int, Query(ge=1, le=_MOST_EVENTS, description="How many events are listed.")] = _MOST_EVENTS,
+) -> Response:
+    """As server-sent events where they are asked for, until the turn is over; as a list of those so far otherwise."""
+    position = _position(last_event_id or after)
+    principal = await asyncio.to_thread(caller, request, source="companion")
+    core = core_of(request)
+    woken, wake = _alarm()
+    listener = await asyncio.to_thread(core.turns.listen, principal, turn_id, position, wake=wake)
+    if _wants_events(request):
+        return TurnStream(listener, woken, 200)
+    listener.close()
+    found = await asyncio.to_thread(
+        lambda: core.store.read(principal.tenant, lambda tx: tx.list_turn_events(listener.turn.id, position, limit + 1))
+    )
+    return Json({"data": [encode_event(event) for event in found[:limit]], "has_more": len(found) > limit})
+
+
+class _Following(Response):
+    """Follows a turn until it is over or the client is gone."""
+
+    def __init__(self, listener: Listener, woken: asyncio.Event, status: int) -> None:
+        super().__init__(status_code=status, headers={"X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._listener = listener
+        self._woken = woken
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        tasks = [asyncio.create_task(self._respond(send)), asyncio.create_task(_until_gone(receive))]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._listener.close()
+            for task in tasks:
+                task.cancel()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        if isinstance(outcomes[0], Exception):
+            raise outcomes[0]
+
+    async def _respond(self, send: Send) -> None:
+        raise NotImplementedError
+
+    async def _next(self) -> list[TurnEvent]:
+        """What is new; nothing where nothing came for a moment."""
+        self._woken.clear()
+        found = await asyncio.to_thread(self._listener.read)
+        if not found and not self._listener.is_over:
+            try:
+                await asyncio.wait_for(self._woken.wait(), _POLL_SECONDS)
+            except TimeoutError:
+                pass
+        return found
+
+
+class TurnStream(_Following):
+    media_type = _EVENTS
+
+    async def _respond(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        quiet = 0.0
+        loop = asyncio.get_running_loop()
+        last = loop.time()
+        while not self._listener.is_over:
+            found = await self._next()
+            quiet = loop.time() - last
+            if found:
+                await self._send(send, "".join(map(_sse, found)))
+                last = loop.time()
+            elif quiet > _HEARTBEAT_SECONDS:
+                await self._send(send, ": still here\n\n")
+                last = loop.time()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send(self, send: Send, piece: str) -> None:
+        message = {"type": "http.response.body", "body": piece.encode(), "more_body": True}
+        await asyncio.wait_for(send(message), _SEND_SECONDS)
+
+
+class TurnAnswer(_Following):
+    """The whole turn as JSON once it is over."""
+
+    def __init__(self, listener: Listener, woken: asyncio.Event, read: Any) -> None:
+        super().__init__(listener, woken, 201)
+        self._read = read
+
+    async def _respond(self, send: Send) -> None:
+        while not self._listener.is_over:
+            await self._next()
+        turn: Turn = await asyncio.to_thread(self._read)
+        answer = Json(encode(turn), 201, {"Location": f"{router.prefix}/{turn.id}"})
+        await send({"type": "http.response.start", "status": 201, "headers": answer.raw_headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+
+def encode(turn: Turn) -> dict[str, Any]:
+    """A turn in the words of this API."""
+    return {
+        "id": turn.id,
+        "status": str(turn.status),
+        "session_id": turn.session,
+        "created_at": to_iso(turn.created_at),
+        "completed_at": None if turn.completed_at is None else to_iso(turn.completed_at),
+        "result": None if turn.answer is None else {"answer": turn.answer},
+        "error": turn.error,
+        "input_tokens": turn.usage.input_tokens,
+        "output_tokens": turn.usage.output_tokens,
+        "cost_usd": turn.usage.cost_usd,
+    }
+
+
+def encode_event(event: TurnEvent) -> dict[str, Any]:
+    return {"id": event.seq, "event": event.event, "data": event.data, "created_at": to_iso(event.created_at)}
+
+
+def _sse(event: TurnEvent) -> str:
+    data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":"))
+    return f"id: {event.seq}\nevent: {event.event}\ndata: {data}\n\n"
+
+
+def _wants_events(request: Request) -> bool:
+    return _EVENTS in request.headers.get("accept", "")
+
+
+def _position(given: str | None) -> int:
+    if given is None or given == "":
+        return 0
+    if not given.isascii() or not given.isdigit() or len(given) > 12:
+        raise InvalidField("Last-Event-ID must be the id of an event of this turn.", field="Last-Event-ID")
+    return int(given)
+
+
+def _alarm() -> tuple[asyncio.Event, Any]:
+    woken = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def wake() -> None:
+        try:
+            loop.call_soon_threadsafe(woken.set)
+        except RuntimeError:
+            pass  # The server has stopped.
+
+    return woken, wake
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,179 @@
+"""Clients that go and come back, and servers that are killed, while answers are being streamed."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.http.test_server import MEMORIST
+from tests.support.scripted_http import ScriptedServer
+from tests.support.talking import says
+from tests.turns.test_turns import parse
+
+ANSWER = " ".join(f"word{number}" for number in range(60))
+CLIENTS = 12
+INTERRUPTIONS = 200
+KILLS = 4
+
+
+@dataclass
+class Machine:
+    """A server that can be killed and started again, always at the same address."""
+
+    data: Path
+    model: str
+    port: int = 0
+    process: subprocess.Popen[str] | None = None
+    kills: int = 0
+
+    def start(self) -> None:
+        environment = os.environ | {
+            "MEMORIST_LLM": "openai:gpt-4o",
+            "MEMORIST_LLM_URL": self.model,
+            "MEMORIST_LLM_API_KEY": "not-a-key",
+            "MEMORIST_EMBEDDER": "off",
+            "MEMORIST_RERANKER": "off",
+            "MEMORIST_EXTRACTOR": "local",
+        }
+        command = [*MEMORIST, "serve", "--port", str(self.port), "--data", str(self.data), "--json"]
+        with (self.data.parent / "server.log").open("a") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        assert self.process.stdout is not None
+        self.greeting = json.loads(self.process.stdout.readline())
+        self.port = int(self.greeting["url"].rsplit(":", 1)[1])
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self._gone()
+        self.kills += 1
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            self._gone()
+
+    def _gone(self) -> None:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        self.process.wait(30)
+        self.process.stdout.close()
+
+
+@dataclass
+class Log:
+    machine: Machine
+    interruptions: int = 0
+    turns: list[list[tuple[int, str, dict[str, Any]]]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def interrupted(self) -> None:
+        with self.lock:
+            self.interruptions += 1
+
+    @property
+    def enough(self) -> bool:
+        return self.interruptions >= INTERRUPTIONS and self.machine.kills >= KILLS
+
+
+def talk(number: int, address: str, key: str, log: Log, deadline: float) -> None:
+    """Take turns, cut every stream somewhere, and come back for the rest."""
+    rng = random.Random(number)
+    headers = {"Authorization": f"Bearer {key}", "X-Memorist-User": f"user{number}", "Accept": "text/event-stream"}
+    with httpx2.Client(base_url=address, headers=headers, timeout=30) as client:
+        while not log.enough and time.monotonic() < deadline:
+            body = {"messages": [{"role": "user", "content": f"I prefer tea number {rng.random()}."}]}
+            retry_key = f"key-{number}-{rng.random()}"
+            events: list[tuple[int, str, dict[str, Any]]] = []
+            while not events or events[-1][1] not in ("turn.completed", "turn.failed"):
+                assert time.monotonic() < deadline, f"a turn is stuck after {events[-1:]}"
+                try:
+                    if not events:
+                        request = client.build_request(
+                            "POST", "/v1/turns", json=body, headers={"Idempotency-Key": retry_key}
+                        )
+                    else:
+                        turn_id = events[0][2]["turn_id"]
+                        place = {"Last-Event-ID": str(events[-1][0])}
+                        request = client.build_request("GET", f"/v1/turns/{turn_id}/events", headers=place)
+                    read_some(client, request, events, rng.choice([1, 2, 5, 20, 1000]))
+                except httpx2.ConnectError:
+                    time.sleep(0.1)  # Nobody is there: that is no interruption, but the wait after one.
+                except httpx2.HTTPError:
+                    log.interrupted()
+                else:
+                    log.interrupted()
+            with log.lock:
+                log.turns.append(events)
+
+
+def read_some(client: httpx2.Client, request: httpx2.Request, events: list[Any], most: int) -> None:
+    response = client.send(request, stream=True)
+    try:
+        if response.status_code == 409:  # The same request is still being looked at.
+            return
+        assert response.status_code in (200, 201), response.read()
+        text = ""
+        count = 0
+        for piece in response.iter_text():
+            text += piece
+            while "\n\n" in text and count < most:
+                block, text = text.split("\n\n", 1)
+                found = parse(block)
+                events += found
+                count += len(found)
+            if count >= most:
+                return
+    finally:
+        response.close()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, model: ScriptedServer):
+    model.always = says(ANSWER, pause=0.004)
+    machine = Machine(tmp_path / "data", model.url)
+    machine.start()
+    try:
+        yield machine
+    finally:
+        machine.stop()
+
+
+def test_two_hundred_interruptions_leave_no_gap_no_repetition_and_no_turn_that_hangs(machine: Machine) -> None:
+    command = [*MEMORIST, "keys", "create", "--role", "service", "--data", str(machine.data), "--json"]
+    key = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["key"]
+    address = f"http://127.0.0.1:{machine.port}"
+    log = Log(machine)
+    deadline = time.monotonic() + 240
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        futures = [clients.submit(talk, number, address, key, log, deadline) for number in range(CLIENTS)]
+        while machine.kills < KILLS and not any(future.done() for future in futures):
+            time.sleep(1.5)
+            machine.kill()
+            machine.start()
+        for future in futures:
+            future.result()
+    assert machine.kills == KILLS
+    assert log.interruptions >= INTERRUPTIONS
+    assert len(log.turns) >= CLIENTS
+    for events in log.turns:
+        assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
+        assert sum(name in ("turn.completed", "turn.failed") for _, name, _ in events) == 1
+        told = "".join(data["text"] for _, name, data in events if name == "answer.delta")
+        assert ANSWER.startswith(told)
+        if events[-1][1] == "turn.completed":
+            assert told == ANSWER
+        else:
+            assert events[-1][2]["error"]["code"] == "turn_interrupted"
+    outcomes = {events[-1][1] for events in log.turns}
+    assert outcomes == {"turn.completed", "turn.failed"}

@@ -1,0 +1,167 @@
+"""What ends a turn, and what keeps one from beginning; and the same through the library and the command line."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memorist import Memorist
+from memorist.bootstrap import open_core
+from memorist.core.core import Core
+from memorist.core.ingestion import Message
+from memorist.errors import BudgetSpent, Forbidden, LlmNotConfigured
+from memorist.model import Principal, Role, TurnStatus
+from memorist.settings import Settings
+from memorist.testing import FrozenClock
+from tests.http.test_server import MEMORIST
+from tests.support.scripted_http import ScriptedServer
+from tests.support.talking import says
+from tests.turns.conftest import turn_settings
+
+ADA = Principal("local", Role.USER, "ada")
+HELLO = [Message("user", "I prefer tea over coffee.")]
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock(datetime(2026, 3, 20, tzinfo=UTC))
+
+
+@pytest.fixture
+def core(tmp_path: Path, model: ScriptedServer, clock: FrozenClock) -> Iterator[Core]:
+    core = open_core(turn_settings(tmp_path, model.url, turn_budget_usd=0.0004), clock=clock)
+    core.identity.create_tenant("local")
+    yield core
+    model.released.set()
+    core.close()
+
+
+def names(core: Core, turn_id: str) -> list[str]:
+    return [event.event for event in core.turns.follow(ADA, turn_id)]
+
+
+def test_without_a_model_the_error_says_how_to_set_one(tmp_path: Path) -> None:
+    core = open_core(Settings(data=tmp_path, embedder="off", reranker="off"))
+    core.identity.create_tenant("local")
+    with pytest.raises(LlmNotConfigured) as caught:
+        core.turns.start(ADA, HELLO)
+    for part in ("MEMORIST_LLM", "anthropic:", "ANTHROPIC_API_KEY", "openai:", "MEMORIST_LLM_URL"):
+        assert part in caught.value.message
+    assert core.turns.list(ADA).items == ()
+    core.close()
+
+
+def test_a_turn_needs_a_user(core: Core) -> None:
+    with pytest.raises(Forbidden):
+        core.turns.start(Principal("local", Role.ADMIN), HELLO)
+
+
+def test_a_spent_budget_lasts_until_the_next_month(core: Core, clock: FrozenClock) -> None:
+    first = core.turns.start(ADA, HELLO)
+    assert names(core, first.id)[-1] == "turn.completed"
+    spent = core.turns.get(ADA, first.id).usage.cost_usd
+    assert spent is not None
+    assert spent < 0.0004
+    second = core.turns.start(ADA, HELLO)
+    assert names(core, second.id)[-1] == "turn.completed"
+    with pytest.raises(BudgetSpent):
+        core.turns.start(ADA, HELLO)
+    clock.advance(timedelta(days=15))
+    assert names(core, core.turns.start(ADA, HELLO).id)[-1] == "turn.completed"
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(31, "turn_abandoned"), (301, "turn_too_long")])
+def test_a_turn_ends_that_nobody_hears_or_that_takes_too_long(
+    core: Core, clock: FrozenClock, model: ScriptedServer, seconds: int, code: str
+) -> None:
+    model.always = says(" ".join(["word"] * 4000), pause=0.01)
+    turn = core.turns.start(ADA, HELLO)
+    run = core.turns._running[turn.id]
+    if code == "turn_too_long":
+        # Somebody listens all the time.
+        core.store.write("local", lambda tx: tx.attend_turn(turn.id, clock.now() + timedelta(days=1)))
+    clock.advance(timedelta(seconds=seconds))
+    core.turns._hold(run)
+    events = list(core.turns.follow(ADA, turn.id))
+    assert events[-1].event == "turn.failed"
+    assert events[-1].data["error"]["code"] == code
+    assert core.turns.get(ADA, turn.id).status is TurnStatus.FAILED
+
+
+def test_a_turn_whose_process_is_gone_is_ended_by_whoever_follows_it(
+    core: Core, clock: FrozenClock, tmp_path: Path, model: ScriptedServer
+) -> None:
+    model.always = says(" ".join(["word"] * 4000), pause=0.01)
+    turn = core.turns.start(ADA, HELLO)
+    other = open_core(turn_settings(tmp_path, model.url), clock=clock)
+    clock.advance(timedelta(seconds=11))
+    events = list(other.turns.follow(ADA, turn.id))
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert events[-1].data["error"]["code"] == "turn_interrupted"
+    other.close()
+
+
+def test_the_library_gives_a_turn_as_events(
+    tmp_path: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment(model).items():
+        monkeypatch.setenv(name, value)
+    with Memorist.open(tmp_path) as m:
+        me = m.user("ada")
+        events = list(me.turn([{"role": "user", "content": "I prefer tea over coffee."}]))
+        assert events[-1].event == "turn.completed"
+        turn_id = events[0].data["turn_id"]
+        assert me.get_turn(turn_id).answer == "Noted, I will remember that."
+        assert [turn.id for turn in me.turns().items] == [turn_id]
+        assert list(me.turn_events(turn_id, after=2)) == events[2:]
+
+
+def environment(model: ScriptedServer) -> dict[str, str]:
+    return {
+        "MEMORIST_LLM": "openai:gpt-4o",
+        "MEMORIST_LLM_URL": model.url,
+        "MEMORIST_LLM_API_KEY": "not-a-key",
+        "MEMORIST_EMBEDDER": "off",
+        "MEMORIST_RERANKER": "off",
+        "MEMORIST_EXTRACTOR": "local",
+    }
+
+
+def memorist(model: ScriptedServer, *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    command = [*MEMORIST, *arguments]
+    return subprocess.run(
+        command, input=said, capture_output=True, text=True, env=os.environ | environment(model), timeout=60
+    )
+
+
+def test_the_command_line_streams_an_answer_and_shows_what_was_learned(tmp_path: Path, model: ScriptedServer) -> None:
+    data = ["--data", str(tmp_path)]
+    done = memorist(model, "turn", "I prefer tea over coffee.", *data)
+    assert (done.returncode, done.stdout) == (0, "Noted, I will remember that.\n")
+    assert "+1 entry (1 preference)" in done.stderr
+    assert "tea" in done.stderr
+    events = [json.loads(line) for line in memorist(model, "turn", "Hello.", *data, "--json").stdout.splitlines()]
+    assert events[0]["event"] == "turn.started"
+    assert events[-1]["event"] == "turn.completed"
+    listed = json.loads(memorist(model, "memory", *data, "--json").stdout)
+    assert [row["category"] for row in listed["items"]] == ["preference"]
+    assert "preference" in memorist(model, "memory", *data).stdout
+
+
+def test_a_chat_keeps_its_conversation(tmp_path: Path, model: ScriptedServer) -> None:
+    done = memorist(model, "chat", "--data", str(tmp_path), said="My name is Ada.\n\nWhat is my name?\n/quit\nnever\n")
+    assert done.returncode == 0
+    assert done.stdout == "Noted, I will remember that.\n" * 2
+    assert len(model.requests) == 2
+    assert "My name is Ada." in json.dumps(model.requests[-1].body)
+
+
+def test_a_failed_turn_is_an_error_of_the_command(tmp_path: Path, model: ScriptedServer) -> None:
+    model.always = lambda reply, _: reply.json({"error": "no"}, 401)
+    done = memorist(model, "turn", "Hello.", "--data", str(tmp_path))
+    assert done.returncode == 7
+    assert "401" in done.stderr

@@ -1,0 +1,288 @@
+"""Turns over a real server, with a scripted language model, on both databases."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from memorist.model import Role
+from tests.http.conftest import Served
+from tests.support.scripted_http import ScriptedServer
+from tests.support.talking import fails, says
+
+Events = list[tuple[int, str, dict[str, Any]]]
+
+
+@pytest.fixture
+def ada(served: Served, tenant: str) -> Iterator[httpx2.Client]:
+    with served.client(tenant) as client:
+        yield client
+
+
+def ask(client: httpx2.Client, text: str, **more: Any) -> dict[str, Any]:
+    answer = client.post("/v1/turns", json={"messages": [{"role": "user", "content": text}], **more})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def parse(text: str) -> Events:
+    found: Events = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":") and ": " in line)
+        if "data" in fields:
+            found.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def stream(client: httpx2.Client, text: str, **more: Any) -> Events:
+    body = {"messages": [{"role": "user", "content": text}], **more}
+    answer = client.post("/v1/turns", json=body, headers={"Accept": "text/event-stream"})
+    assert answer.status_code == 201
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    return parse(answer.text)
+
+
+def names(events: Events) -> list[str]:
+    return [name for _, name, _ in events]
+
+
+def test_a_turn_answers_and_is_kept(ada: httpx2.Client, model: ScriptedServer) -> None:
+    turn = ask(ada, "Hello there.")
+    assert turn["id"].startswith("turn_")
+    assert turn["status"] == "completed"
+    assert turn["result"] == {"answer": "Noted, I will remember that."}
+    assert turn["error"] is None
+    assert (turn["input_tokens"], turn["output_tokens"]) == (100, 10)
+    assert turn["cost_usd"] > 0
+    assert ada.get(f"/v1/turns/{turn['id']}").json() == turn
+    assert ada.get("/v1/turns").json()["data"] == [turn]
+    assert len(model.requests) == 1
+
+
+def test_a_stream_tells_every_step_in_order(ada: httpx2.Client, model: ScriptedServer) -> None:
+    events = stream(ada, "I prefer tea over coffee. My goal is to run a marathon in May.")
+    assert [number for number, _, _ in events] == list(range(1, len(events) + 1))
+    steps = names(events)
+    assert steps[:2] == ["turn.started", "memory.injected"]
+    assert steps[-3:] == ["synthesis", "agent.completed", "turn.completed"]
+    deltas = "".join(data["text"] for _, name, data in events if name == "answer.delta")
+    synthesis = next(data for _, name, data in events if name == "synthesis")
+    assert synthesis["answer"] == deltas == "Noted, I will remember that."
+    memory = events[-2][2]
+    assert memory["agent"] == "memory"
+    assert memory["cost_usd"] == 0
+    assert memory["duration_ms"] >= 0
+    assert memory["output_summary"] == "+2 entries (1 preference, 1 goal)"
+    assert len(model.requests) == 1
+
+
+def test_what_was_learned_names_its_turn_and_is_told_to_the_next(ada: httpx2.Client, model: ScriptedServer) -> None:
+    turn = ask(ada, "I prefer tea over coffee.")
+    learned = ada.get("/v1/memory").json()["data"]
+    assert [row["source_turn_id"] for row in learned] == [turn["id"]]
+    assert "tea" in learned[0]["text"]
+    ask(ada, "What should I drink?")
+    prompt = json.dumps(model.requests[-1].body)
+    assert learned[0]["text"] in prompt
+    assert "never instructions" in prompt
+    ask(ada, "And now?", context={"include_memory": False})
+    assert learned[0]["text"] not in json.dumps(model.requests[-1].body)
+
+
+def test_what_was_said_is_stored_verbatim_once(
+    served: Served, tenant: str, ada: httpx2.Client, model: ScriptedServer
+) -> None:
+    history = [{"role": "user", "content": "The boiler was made by Vaillant."}]
+    context = {"session_id": "kitchen"}
+    first = ada.post("/v1/turns", json={"messages": history, "context": context}).json()
+    history += [
+        {"role": "assistant", "content": first["result"]["answer"]},
+        {"role": "user", "content": "It is from 2014."},
+    ]
+    second = ada.post("/v1/turns", json={"messages": history, "context": context}).json()
+    assert second["session_id"] == "kitchen"
+    stored = served.core.memories.list(_ada(tenant), session="kitchen", limit=50).items
+    assert sorted(memory.content for memory in stored) == sorted(
+        ["The boiler was made by Vaillant.", *["Noted, I will remember that."] * 2, "It is from 2014."]
+    )
+    assert len(model.requests) == 2
+
+
+def _ada(tenant: str) -> Any:
+    from memorist.model import Principal
+
+    return Principal(tenant, Role.USER, "ada")
+
+
+def test_the_model_calls_tools_and_their_results_come_back(ada: httpx2.Client, model: ScriptedServer) -> None:
+    ask(ada, "The spare key is under the blue pot.")
+    model.scripts[:] = [
+        says("Let me look.", [("recall", {"query": "spare key blue pot"})]),
+        says("It is under the blue pot."),
+    ]
+    events = stream(ada, "Where is the spare key?")
+    called = next(data for _, name, data in events if name == "tool.called")
+    assert (called["name"], called["arguments"]) == ("recall", {"query": "spare key blue pot"})
+    done = next(data for _, name, data in events if name == "tool.completed")
+    assert done["is_error"] is False
+    assert len(done["ids"]) >= 1
+    synthesis = next(data for _, name, data in events if name == "synthesis")
+    assert synthesis["answer"] == "Let me look.\n\nIt is under the blue pot."
+    assert "".join(data["text"] for _, name, data in events if name == "answer.delta") == synthesis["answer"]
+    assert "under the blue pot" in json.dumps(model.requests[-1].body)
+    offered = {tool.get("name") or tool["function"]["name"] for tool in model.requests[-1].body["tools"]}
+    assert offered == {"recall", "remember_fact", "read_tool_output"}
+
+
+def test_a_bad_tool_call_is_told_to_the_model_and_the_turn_goes_on(ada: httpx2.Client, model: ScriptedServer) -> None:
+    model.scripts[:] = [says("", [("recall", {"top_k": 99}), ("launch", {})]), says("Sorry.")]
+    events = stream(ada, "Hello?")
+    assert [data["is_error"] for _, name, data in events if name == "tool.completed"] == [True, True]
+    assert "invalid_field" in json.dumps(model.requests[-1].body)
+    assert events[-1][1] == "turn.completed"
+
+
+def test_a_model_that_only_calls_tools_is_made_to_answer(ada: httpx2.Client, model: ScriptedServer) -> None:
+    model.always = lambda reply, body: says(
+        "" if body.get("tools") else "Enough.", [("recall", {"query": "x"})] if body.get("tools") else []
+    )(reply, body)
+    turn = ask(ada, "Hello?")
+    assert turn["result"] == {"answer": "Enough."}
+    assert len(model.requests) == 7
+
+
+@pytest.mark.usefixtures("model")
+def test_events_are_read_again_from_anywhere(ada: httpx2.Client) -> None:
+    events = stream(ada, "Hello.")
+    turn_id = events[0][2]["turn_id"]
+    for after in (0, 1, len(events) - 1, len(events)):
+        again = ada.get(
+            f"/v1/turns/{turn_id}/events", headers={"Accept": "text/event-stream", "Last-Event-ID": str(after)}
+        )
+        assert parse(again.text) == events[after:]
+    listed = ada.get(f"/v1/turns/{turn_id}/events", params={"after": 2}).json()
+    assert [(row["id"], row["event"], row["data"]) for row in listed["data"]] == events[2:]
+    for bad in ("x", "-1", "1.5", "9" * 20):
+        answer = ada.get(f"/v1/turns/{turn_id}/events", headers={"Last-Event-ID": bad})
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_field")
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        (fails(401), "llm_failed"),
+        (fails(500), "llm_unavailable"),
+        (fails(429, Retry_After="0"), "llm_unavailable"),
+        (lambda reply, _: reply.hang_up(), "llm_unavailable"),
+        (says("one two three four five six", cut_after=3), "llm_unavailable"),
+    ],
+)
+def test_a_failing_model_fails_the_turn_and_loses_nothing(
+    ada: httpx2.Client, model: ScriptedServer, script: Any, code: str
+) -> None:
+    model.always = script
+    events = stream(ada, "I prefer tea over coffee.")
+    assert events[-1][1] == "turn.failed"
+    assert events[-1][2]["error"]["code"] == code
+    turn = ada.get(f"/v1/turns/{events[0][2]['turn_id']}").json()
+    assert (turn["status"], turn["error"]["code"], turn["result"]) == ("failed", code, None)
+    for _ in range(50):
+        if learned := ada.get("/v1/memory").json()["data"]:
+            break
+    assert "tea" in learned[0]["text"]
+
+
+def test_a_passing_fault_is_tried_again_before_anything_was_said(ada: httpx2.Client, model: ScriptedServer) -> None:
+    model.scripts[:] = [fails(503), fails(429, Retry_After="0")]
+    assert ask(ada, "Hello.")["status"] == "completed"
+    assert len(model.requests) == 3
+
+
+def test_a_retry_with_a_key_asks_the_model_once(ada: httpx2.Client, model: ScriptedServer) -> None:
+    body = {"messages": [{"role": "user", "content": "Hello."}]}
+    first, second = (ada.post("/v1/turns", json=body, headers={"Idempotency-Key": "k"}).json() for _ in range(2))
+    assert first == second
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"messages": []},
+        {"messages": [{"role": "assistant", "content": "x"}]},
+        {"messages": [{"role": "tool", "content": "x"}]},
+        {"messages": [{"role": "user", "content": ""}]},
+        {"messages": [{"role": "user"}]},
+        {"messages": [{"role": "user", "content": "x"}], "context": {"session_id": "a b"}},
+        {"messages": [{"role": "user", "content": "x"}], "context": {"include_memory": "no"}},
+    ],
+)
+def test_a_malformed_turn_is_refused_before_the_model_is_asked(
+    ada: httpx2.Client, model: ScriptedServer, body: dict[str, Any]
+) -> None:
+    answer = ada.post("/v1/turns", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_field")
+    assert model.requests == []
+    assert ada.get("/v1/turns").json()["data"] == []
+
+
+def test_turns_are_listed_newest_first_in_pages(ada: httpx2.Client, model: ScriptedServer) -> None:
+    made = [ask(ada, f"Hello {number}.")["id"] for number in range(5)]
+    found, cursor = [], None
+    while True:
+        page = ada.get("/v1/turns", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
+        found += [row["id"] for row in page["data"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert found == made[::-1]
+    assert len(model.requests) == 5
+
+
+def test_nobody_sees_anothers_turn(served: Served, tenant: str, ada: httpx2.Client, model: ScriptedServer) -> None:
+    turn = ask(ada, "Hello.")
+    with served.client(tenant, user="bob") as bob:
+        assert bob.get("/v1/turns").json()["data"] == []
+        assert bob.get(f"/v1/turns/{turn['id']}").status_code == 404
+        assert bob.get(f"/v1/turns/{turn['id']}/events").status_code == 404
+    with served.client(tenant, Role.READER) as reader:
+        assert reader.get(f"/v1/turns/{turn['id']}").status_code == 200
+        body = {"messages": [{"role": "user", "content": "x"}]}
+        assert reader.post("/v1/turns", json=body).status_code == 403
+    assert len(model.requests) == 1
+
+
+def test_a_long_conversation_is_trimmed_and_says_so(served: Served, ada: httpx2.Client, model: ScriptedServer) -> None:
+    long = "word " * 9_000
+    messages = [{"role": ("user", "assistant")[number % 2], "content": f"{number} {long}"} for number in range(20)]
+    messages += [{"role": "user", "content": "And the last question?"}]
+    answer = ada.post("/v1/turns", json={"messages": messages, "context": {"session_id": "long"}, "stream": True})
+    events = parse(answer.text)
+    told = next(data for _, name, data in events if name == "context.compressed")
+    assert (told["dropped"], told["kept"]) == (17, 4)
+    sent = model.requests[-1].body
+    said = [message for message in sent["messages"] if message["role"] != "system"]
+    assert said[0]["role"] == "user"
+    assert len(said) in (4, 5)
+    assert "recall" in json.dumps(sent.get("system") or sent["messages"][0])
+    assert events[-1][1] == "turn.completed"
+    assert served.core.options.turn_limits.context_tokens == 0
+
+
+def test_secrets_are_neither_stored_nor_sent(
+    served: Served, tenant: str, ada: httpx2.Client, model: ScriptedServer
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    secret = secret[:40]
+    model.always = says(f"Your token {secret} is noted.")
+    events = stream(ada, f"My token is {secret}, keep it.")
+    turn_id = events[0][2]["turn_id"]
+    assert secret not in json.dumps(events)
+    assert secret not in json.dumps(ada.get(f"/v1/turns/{turn_id}").json())
+    assert secret not in json.dumps(model.requests[-1].body)
+    stored = served.core.memories.list(_ada(tenant), limit=50).items
+    assert stored
+    assert all(secret not in memory.content for memory in stored)
