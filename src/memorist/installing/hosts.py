@@ -1,0 +1,254 @@
+"""What each host's settings need: the MCP server's entry everywhere, and for Claude Code its hooks."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from memorist.installing import jsonc, toml_text
+
+NAME = "memorist"
+HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
+_HOOK_TIMEOUT_S = 10
+_OUR_HOOK = re.compile(r"memorist['\"]? hook claude-code \w+")
+
+Paths = set[tuple[str, ...]]
+
+
+class Host(StrEnum):
+    CLAUDE_CODE = "claude-code"
+    CURSOR = "cursor"
+    CODEX = "codex"
+    VSCODE = "vscode"
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How a host starts Memorist: the program, and the flags that say where the memories are and whose."""
+
+    program: Sequence[str]
+    flags: Sequence[str] = ()
+
+    def server(self) -> dict[str, Any]:
+        command, *first = self.program
+        return {"command": command, "args": [*first, "mcp", *self.flags]}
+
+    def hook(self, event: str) -> str:
+        return shlex.join([*self.program, "hook", str(Host.CLAUDE_CODE), event, *self.flags])
+
+
+class Refused(ValueError):
+    """The file cannot be changed without risking what stands in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a host: how an entry is added to its text, taken out again, and shown to be added by hand.
+
+    Adding returns which containers it made; taking out is told which it may remove once they are empty. `others` is
+    what the file says without our entry and what that leaves empty, however often we change it.
+    """
+
+    path: Path
+    add: Callable[[str], tuple[str, Paths]]
+    take_out: Callable[[str, Paths], str]
+    others: Callable[[str], Any]
+    by_hand: str
+    empty: str = "{}\n"
+
+
+def parts_of(host: Host, launcher: Launcher, project: Path | None, environment: Mapping[str, str]) -> list[Part]:
+    """The files that a host reads for its user or, where one is named, for a project."""
+    home = Path(environment.get("HOME") or "~").expanduser()
+    server = launcher.server()
+    if host is Host.CODEX:
+        folder = Path(environment.get("CODEX_HOME") or home / ".codex") if project is None else project / ".codex"
+        return [_toml_server(folder / "config.toml", server)]
+    if host is Host.CURSOR:
+        return [_json_server((project or home) / ".cursor/mcp.json", "mcpServers", server)]
+    if host is Host.VSCODE:
+        folder = _vscode_folder(home, environment) if project is None else project / ".vscode"
+        return [_json_server(folder / "mcp.json", "servers", {"type": "stdio", **server})]
+    server = {"type": "stdio", **server}
+    if project is not None:
+        return [
+            _json_server(project / ".mcp.json", "mcpServers", server),
+            _json_hooks(project / ".claude/settings.json", launcher),
+        ]
+    own = environment.get("CLAUDE_CONFIG_DIR")
+    return [
+        _json_server(Path(own or home) / ".claude.json", "mcpServers", server),
+        _json_hooks((Path(own) if own else home / ".claude") / "settings.json", launcher),
+    ]
+
+
+def _vscode_folder(home: Path, environment: Mapping[str, str]) -> Path:
+    if sys.platform == "darwin":
+        return home / "Library/Application Support/Code/User"
+    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "Code/User"
+
+
+# JSON
+
+
+def _json_server(path: Path, group: str, server: dict[str, Any]) -> Part:
+    def add(text: str) -> tuple[str, Paths]:
+        made = _missing(text, (group, NAME))
+        entry = jsonc.find(jsonc.parse(text), (group, NAME))
+        if entry is None or not isinstance(entry.value, dict):
+            return _put(text, (group, NAME), server), made
+        for key, value in server.items():  # Whatever else somebody wrote into the entry stays.
+            if entry.value.get(key) != value:
+                text = _put(text, (group, NAME, key), value)
+        return text, made
+
+    def take_out(text: str, made: Paths) -> str:
+        if jsonc.find(jsonc.parse(text), (group, NAME)) is None:
+            return text
+        return _without_empty(jsonc.remove(text, (group, NAME)), made)
+
+    def others(text: str) -> Any:
+        return _without_server(jsonc.parse(text).value, group)
+
+    return Part(path, add, take_out, others, _shown({group: {NAME: server}}))
+
+
+def _json_hooks(path: Path, launcher: Launcher) -> Part:
+    def entry(event: str) -> dict[str, Any]:
+        hook = {"type": "command", "command": launcher.hook(event), "timeout": _HOOK_TIMEOUT_S}
+        return {"hooks": [hook]}
+
+    def add(text: str) -> tuple[str, Paths]:
+        made: Paths = set()
+        for event in HOOK_EVENTS:
+            ours = _our_hooks(text, event)
+            if ours:
+                for place in ours:
+                    node = jsonc.find(jsonc.parse(text), (*place, "command"))
+                    if node is not None and node.value != launcher.hook(event):
+                        text = _put(text, (*place, "command"), launcher.hook(event))
+                continue
+            made |= _missing(text, ("hooks", event, ""))
+            if jsonc.find(jsonc.parse(text), ("hooks", event)) is None:
+                text = _put(text, ("hooks", event), [entry(event)])
+            else:
+                text = jsonc.append(text, ("hooks", event), entry(event))
+        return text, made
+
+    def take_out(text: str, made: Paths) -> str:
+        events = jsonc.find(jsonc.parse(text), ("hooks",))
+        for event in list(events.value) if events is not None and isinstance(events.value, dict) else ():
+            for place in reversed(_our_hooks(text, event)):
+                group = jsonc.find(jsonc.parse(text), place[:-1])
+                assert group is not None
+                # Our group goes as a whole; from one that others share, only our hook.
+                text = jsonc.remove(text, place[:-2] if len(group.items) == 1 else place)
+        return _without_empty(text, made)
+
+    by_hand = _shown({"hooks": {event: [entry(event)] for event in HOOK_EVENTS}})
+    return Part(path, add, take_out, lambda text: _without_hooks(jsonc.parse(text).value), by_hand)
+
+
+def _our_hooks(text: str, event: str) -> list[tuple[str | int, ...]]:
+    """Where the hooks of an event stand that run us."""
+    groups = jsonc.find(jsonc.parse(text), ("hooks", event))
+    found: list[tuple[str | int, ...]] = []
+    for number, group in enumerate(groups.value if groups is not None and isinstance(groups.value, list) else ()):
+        hooks = group.get("hooks") if isinstance(group, dict) else None
+        for place, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+            if _is_ours(hook):
+                found.append(("hooks", event, number, "hooks", place))
+    return found
+
+
+def _put(text: str, path: Sequence[str | int], value: Any) -> str:
+    """Put a value into an object or, on its way, into a list."""
+    try:
+        return jsonc.put(text, path, value)
+    except TypeError as error:
+        raise Refused(str(error)) from error
+
+
+def _missing(text: str, path: tuple[str, ...]) -> Paths:
+    root = jsonc.parse(text)
+    return {path[:depth] for depth in range(1, len(path)) if jsonc.find(root, path[:depth]) is None}
+
+
+def _without_empty(text: str, made: Paths) -> str:
+    for path in sorted(made, key=len, reverse=True):
+        node = jsonc.find(jsonc.parse(text), path)
+        # A comment in it is somebody's, and keeps it.
+        if node is not None and node.value in ({}, []) and not text[node.start + 1 : node.end - 1].strip():
+            text = jsonc.remove(text, path)
+    return text
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+# TOML
+
+
+def _toml_server(path: Path, server: dict[str, Any]) -> Part:
+    group = "mcp_servers"
+
+    def add(text: str) -> tuple[str, Paths]:
+        entry = toml_text.parse(text).get(group, {}).get(NAME)
+        if entry is None:
+            return toml_text.put_table(text, group, NAME, server), set()
+        if any(entry.get(key) != value for key, value in server.items()):
+            raise Refused(f"it has another [{group}.{NAME}] already; `memorist uninstall codex` takes it out")
+        return text, set()
+
+    def take_out(text: str, _: Paths) -> str:
+        return toml_text.remove_table(text, group, NAME)
+
+    def others(text: str) -> Any:
+        return _without_server(toml_text.parse(text), group)
+
+    by_hand = toml_text.put_table("", group, NAME, server).rstrip("\n")
+    return Part(path, add, take_out, others, by_hand, empty="")
+
+
+# What is not ours, to check that it stays
+
+
+def _without_server(value: Any, group: str) -> Any:
+    servers = value.get(group) if isinstance(value, dict) else None
+    if not isinstance(servers, dict):
+        return value
+    left = {name: server for name, server in servers.items() if name != NAME}
+    return {key: left if key == group else other for key, other in value.items() if key != group or left}
+
+
+def _without_hooks(value: Any) -> Any:
+    events = value.get("hooks") if isinstance(value, dict) else None
+    if not isinstance(events, dict):
+        return value
+    left = {event: _without_our_hooks(groups) for event, groups in events.items()}
+    left = {event: groups for event, groups in left.items() if groups != []}
+    return {key: left if key == "hooks" else other for key, other in value.items() if key != "hooks" or left}
+
+
+def _without_our_hooks(groups: Any) -> Any:
+    if not isinstance(groups, list):
+        return groups
+    left = []
+    for group in groups:
+        hooks = group.get("hooks") if isinstance(group, dict) else None
+        if not isinstance(hooks, list) or not any(_is_ours(hook) for hook in hooks):
+            left.append(group)
+        elif not all(_is_ours(hook) for hook in hooks):
+            left.append({**group, "hooks": [hook for hook in hooks if not _is_ours(hook)]})
+    return left
+
+
+def _is_ours(hook: Any) -> bool:
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and _OUR_HOOK.search(command) is not None

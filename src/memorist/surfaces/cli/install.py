@@ -1,0 +1,109 @@
+"""`memorist install` and `memorist uninstall`."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memorist.addresses import without_password
+from memorist.errors import Invalid
+from memorist.installing.hosts import Host, Launcher
+from memorist.installing.plan import Change, Installer
+from memorist.settings import Settings
+from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.terminal import note, print_json
+
+_SHARED = [option for option in (*PLACE, *IDENTITY) if option.name != "key"]
+
+HostName = Annotated[Host, typer.Argument(metavar="HOST", help="Which assistant.")]
+Project = Annotated[
+    Path | None,
+    typer.Option(
+        "--project", metavar="DIR", help="Settings of the project in this folder, instead of your own for all projects."
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+
+
+@with_flags(*_SHARED)
+def install(flags: Flags, host: HostName, project: Project = None, dry_run: DryRun = False) -> None:
+    """Give a coding assistant its memory: the MCP server and, for Claude Code, hooks.
+
+    Whatever else stands in its settings stays as it is, to the character; a file that is changed is copied first, with
+    the ending .memorist-backup. A file that cannot be changed safely is left alone, and what to add is printed. With
+    --data, --database, --tenant, --user and --agent the entries say where the memories are and whose; keys and
+    passwords are written nowhere.
+    """
+    installer = _installer(flags)
+    program = _program() if project is None else ["memorist"]  # A project is shared, also with other machines.
+    changes = installer.install(host, Launcher(program, _kept(flags)), _absolute(project), dry_run=dry_run)
+    _report(changes, flags, dry_run=dry_run, done="Restart it to use its memory.")
+
+
+@with_flags(*_SHARED)
+def uninstall(flags: Flags, host: HostName, project: Project = None, dry_run: DryRun = False) -> None:
+    """Take from a coding assistant's settings what `memorist install` added. Memories stay."""
+    changes = _installer(flags).uninstall(host, _absolute(project), dry_run=dry_run)
+    _report(changes, flags, dry_run=dry_run, done="Memories are kept.")
+
+
+def _installer(flags: Flags) -> Installer:
+    from memorist.surfaces.cli.door import settings_of
+
+    settings: Settings = settings_of(flags)
+    return Installer(settings.data / "installed.json", os.environ)
+
+
+def _program() -> list[str]:
+    """This very program, by its whole path: an assistant that is started from a desktop has another search path."""
+    own = Path(sys.argv[0])
+    if own.name == "memorist":
+        found = shutil.which(str(own)) if own.parent == Path() else str(own)
+        if found:
+            return [os.path.abspath(found)]
+    return [sys.executable, "-m", "memorist"]
+
+
+def _kept(flags: Flags) -> list[str]:
+    """The flags that the entries repeat. Raises Invalid where one holds a password."""
+    if flags.database is not None and without_password(flags.database) != flags.database:
+        raise Invalid(
+            "The settings of an assistant are no place for a password. Put the address into MEMORIST_DATABASE or into "
+            "Memorist's own settings file, and leave out --database.",
+            field="database",
+        )
+    values = {
+        "--data": None if flags.data is None else os.path.abspath(os.path.expanduser(flags.data)),
+        "--database": flags.database,
+        "--tenant": flags.tenant,
+        "--user": flags.user,
+        "--agent": flags.agent,
+    }
+    return [part for name, value in values.items() if value is not None for part in (name, value)]
+
+
+def _absolute(project: Path | None) -> Path | None:
+    return None if project is None else Path(os.path.abspath(project.expanduser()))
+
+
+def _report(changes: list[Change], flags: Flags, *, dry_run: bool, done: str) -> None:
+    if flags.as_json:
+        print_json(
+            {
+                "dry_run": dry_run,
+                "files": [{"path": str(one.path), "changed": one.is_needed, "diff": one.diff()} for one in changes],
+            }
+        )
+        return
+    for change in changes:
+        if not change.is_needed:
+            print(f"{change.path}: nothing to change")
+        elif dry_run:
+            print(change.diff(), end="")
+        else:
+            print(f"{change.path}: {'removed' if change.after is None else 'changed'}")
+    if not dry_run and any(change.is_needed for change in changes):
+        note(done)

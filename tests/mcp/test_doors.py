@@ -1,0 +1,91 @@
+"""Every tool, the resource and the prompt, over every transport, with both revisions, on both databases."""
+
+import json
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from memorist import tools
+from memorist.core.ingestion import Message
+from memorist.model import Kind, Principal, Role
+from memorist.surfaces.mcp import PROTOCOL, SECTION_NAME, SECTION_URI
+from tests.mcp.conftest import PREVIOUS, Door, call, refused, run
+
+NOTE = {"name": "feedback_tests", "type": "feedback", "description": "Real databases", "body": "Never mock."}
+
+
+def test_every_tool_does_its_work(door: Door) -> None:
+    ada = Principal(door.tenant, Role.USER, "ada")
+    core = door.served.core
+    door.served.key(door.tenant, Role.USER, "ada")  # Makes the tenant.
+    output = core.ingestion.add_tool_output(ada, "s1", tool_call_id="c1", tool_name="sql", content="x" * 9000)
+    core.ingestion.add_messages(ada, "s1", [Message("user", "The deploy is on Friday.")])
+
+    async def work() -> None:
+        async with door.connect() as client:
+            assert client.session.protocol_version == door.revision
+            if door.revision == PREVIOUS:  # The other one has no handshake that would carry it.
+                assert client.instructions == PROTOCOL
+            listed = (await client.list_tools()).tools
+            shown = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
+            assert shown == tools.schemas("mcp")
+
+            fact = await call(client, "remember_fact", content="Ada's editor is Helix.", idempotency_key="k1")
+            assert await call(client, "remember_fact", content="Ada's editor is Helix.", idempotency_key="k1") == fact
+            found = await call(client, "recall", query="editor")
+            assert [item["id"] for item in found["items"]] == [fact["id"]]
+            assert (await call(client, "recall", query="deploy Friday"))["items"][0]["source_kind"] == "chat_message"
+            whole = await call(client, "read_tool_output", tool_output_key=output.key)
+            assert whole["content"] == "x" * 9000
+
+            assert (await call(client, "memory_write", **NOTE))["was_new"] is True
+            assert (await call(client, "memory_write", **NOTE))["was_new"] is False
+            rows = (await call(client, "memory_list"))["memories"]
+            assert [(row["name"], row["description"]) for row in rows] == [("feedback_tests", "Real databases")]
+            assert (await call(client, "memory_read", name="feedback_tests"))["body"] == "Never mock."
+
+            section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
+            assert "- feedback_tests (feedback): Real databases" in section
+            assert [str(one.uri) for one in (await client.list_resources()).resources] == [SECTION_URI]
+            assert [one.name for one in (await client.list_prompts()).prompts] == [SECTION_NAME]
+            prompt = (await client.get_prompt(SECTION_NAME)).messages[0]
+            assert prompt.content.text == f"{section}\n\n{PROTOCOL}"  # type: ignore[union-attr]
+
+            assert (await call(client, "memory_delete", name="feedback_tests"))["deleted"] is True
+            assert (await call(client, "memory_list"))["total"] == 0
+
+            error = await refused(client, "memory_read", name="feedback_tests")
+            assert error["code"] == "not_found"
+            assert "memory_list" in error["message"]
+            assert (await refused(client, "recall"))["field"] == "query"
+            assert (await refused(client, "recall", query="x", tenant="other"))["field"] == "tenant"
+            assert "recall" in (await refused(client, "forget_all"))["message"]
+            with pytest.raises(MCPError, match=SECTION_URI):
+                await client.read_resource("memory://else")
+            with pytest.raises(MCPError, match=SECTION_NAME):
+                await client.get_prompt("else")
+            assert json.dumps(await call(client, "recall", query="tea ☕ \U0001f375"))
+
+    run(work)
+    assert [one.content for one in core.memories.list(ada, kind=Kind.FACT).items] == ["Ada's editor is Helix."]
+
+
+def test_reader_key_writes_through_no_tool(some_door: Door) -> None:
+    ada = Principal(some_door.tenant, Role.USER, "ada")
+    some_door.served.key(some_door.tenant, Role.USER, "ada")
+    tools.run(some_door.served.core, ada, "memory_write", NOTE)
+    arguments = {
+        "remember_fact": {"content": "x"},
+        "memory_write": NOTE | {"body": "Changed."},
+        "memory_delete": {"name": NOTE["name"]},
+    }
+    assert set(arguments) == {tool.name for tool in tools.tools() if tool.writes}
+
+    async def work() -> None:
+        async with some_door.connect(Role.READER) as client:
+            for name, given in arguments.items():
+                assert (await refused(client, name, **given))["code"] == "forbidden"
+            assert (await call(client, "memory_read", name=NOTE["name"]))["body"] == NOTE["body"]
+            assert (await call(client, "recall", query="nothing"))["total"] == 0
+
+    run(work)

@@ -1,0 +1,113 @@
+"""`memorist mcp` as a process: a clean stdout, an orderly end, and a server that is not there."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist.bootstrap import open_core
+from memorist.model import Principal, Role
+from tests.mcp.conftest import call, over_stdio, refused, run, stdio
+from tests.mcp.test_http import initialize, tool_call
+from tests.support.stores import bare
+
+
+def start(folder: Path, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+    parameters = stdio("--data", str(folder), *arguments, **environment)
+    return subprocess.Popen(
+        [parameters.command, *parameters.args],
+        env=parameters.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ask(process: "subprocess.Popen[str]", message: dict[str, Any]) -> dict[str, Any]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+    answer: dict[str, Any] = json.loads(process.stdout.readline())
+    return answer
+
+
+def test_stdout_is_the_protocol_alone_and_ends_with_stdin(tmp_path: Path) -> None:
+    with start(tmp_path, MEMORIST_LOG_LEVEL="debug") as process:
+        assert ask(process, initialize("2025-06-18"))["result"]["protocolVersion"] == "2025-06-18"
+        assert process.stdin is not None
+        process.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n\nnonsense\n')
+        lines = [ask(process, {"jsonrpc": "2.0", "id": 7, "method": "ping"})]
+        assert process.stdout is not None
+        while lines[-1].get("id") != 7:
+            lines.append(json.loads(process.stdout.readline()))
+        stored = ask(process, tool_call("remember_fact", content="Ada likes tea."))
+        assert stored["result"]["structuredContent"]["was_new"] is True
+        rest, _ = process.communicate(timeout=30)
+        assert (rest, process.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_signal_ends_it_and_what_was_acknowledged_stays(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+    with start(tmp_path) as process:
+        ask(process, initialize("2025-06-18"))
+        assert ask(process, tool_call("remember_fact", content="Ada likes tea."))["result"]["isError"] is False
+        process.send_signal(sent)
+        assert process.wait(timeout=30) == code
+    core = open_core(bare(str(tmp_path / "memorist.db")))
+    try:
+        found = core.memories.list(Principal("local", Role.USER, "local"))
+        assert [memory.content for memory in found.items] == ["Ada likes tea."]
+    finally:
+        core.close()
+
+
+def test_identity_comes_from_the_flags(tmp_path: Path) -> None:
+    async def work() -> None:
+        who = ("--tenant", "acme", "--user", "ada", "--agent", "coder", "--session", "s1")
+        async with over_stdio(stdio("--data", str(tmp_path), *who)) as client:
+            await call(client, "remember_fact", content="For the agent.", scope="agent")
+            await call(client, "memory_write", name="a_b", type="user", description="x", body="y")
+
+    run(work)
+    core = open_core(bare(str(tmp_path / "memorist.db")))
+    try:
+        found = core.memories.list(Principal("acme", Role.ADMIN)).items
+        assert {(one.owner.user, one.owner.agent, one.session) for one in found} == {
+            (None, "coder", None),
+            ("ada", "coder", None),
+        }
+    finally:
+        core.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "code", "told"),
+    [
+        (["--user", "a b"], {}, 2, "user"),
+        (["--key", "nonsense"], {}, 4, "unauthenticated"),
+        (["--json"], {}, 2, "--json"),
+        ([], {"MEMORIST_PORT": "x"}, 2, "MEMORIST_PORT"),
+    ],
+)
+def test_what_cannot_be_served_is_told_on_stderr(
+    tmp_path: Path, arguments: list[str], environment: dict[str, str], code: int, told: str
+) -> None:
+    with start(tmp_path, *arguments, **environment) as process:
+        out, err = process.communicate(timeout=30)
+    assert (out, process.returncode) == ("", code)
+    assert told in err
+
+
+def test_server_that_is_not_there_is_an_error_that_says_what_to_do() -> None:
+    async def work() -> None:
+        async with over_stdio(stdio(MEMORIST_URL="http://127.0.0.1:9"), "2025-11-25") as client:
+            error = await refused(client, "recall", query="tea")
+            assert error["code"] == "store_unavailable"
+            assert "MEMORIST_URL" in error["message"]
+
+    run(work)
