@@ -1,0 +1,330 @@
+"""LangGraph's long-term memory: a `BaseStore` that keeps its items as documents of one user.
+
+store = MemoristStore(Memorist.open("./memories").user("ada"))
+graph = builder.compile(store=store)
+
+An item is a document whose id is made of its namespace and key, so that reading one is a single lookup; its value is
+the text, so that recall finds it, in a search of the store as everywhere else.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    get_text_at_path,
+    tokenize_path,
+    validate_op_namespace,
+)
+
+from memorist.adapters.memories import Memories
+from memorist.core import validation
+from memorist.errors import InvalidJson, NotFound
+from memorist.model import Kind
+
+Namespace = tuple[str, ...]
+
+_FOLDER = "langgraph/"
+# How much of what recall finds is looked at for one search.
+_SEARCHED_TOKENS = 50_000
+# A read within this part of a time to live does not write the new expiry down: it would be a write for every read.
+_FRESH = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An item in the list: where it is, without what it holds."""
+
+    namespace: Namespace
+    key: str
+    updated_at: datetime
+
+    @property
+    def id(self) -> str:
+        return _document_id(self.namespace, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """An item with what the store itself notes about it."""
+
+    item: Item
+    ttl: float | None
+    expires_at: datetime | None
+    index: bool | list[str]
+
+
+class MemoristStore(BaseStore):
+    """A LangGraph store over a handle of the library or a `Client`. Safe to share between threads.
+
+    Everything is searched by words and by meaning, without an `index` of its own: `index=False` keeps an item out of
+    searches with a query, and a list of fields says which come first. `ttl` sets the defaults of the time to live.
+    """
+
+    supports_ttl = True
+    __slots__ = ("_memories", "_now", "ttl_config")
+
+    def __init__(
+        self,
+        memories: Memories,
+        *,
+        ttl: TTLConfig | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._memories = memories
+        self._now = now
+        self.ttl_config = ttl
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Reads see the store as it was before the writes; of several writes of one item the last holds."""
+        asked = list(ops)
+        for op in asked:
+            validate_op_namespace(op)
+        results = [None if isinstance(op, PutOp) else self._read(op) for op in asked]
+        for put in {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}.values():
+            self._put(put)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def sweep(self) -> int:
+        """Remove the items whose time is over, and return how many. They are found by nobody before that either."""
+        expired = [stored.item for stored in self._all(()) if self._is_expired(stored)]
+        for item in expired:
+            self._forget(item.namespace, item.key)
+        return len(expired)
+
+    def _read(self, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            stored = self._get(_document_id(op.namespace, op.key))
+            if stored is not None and op.refresh_ttl:
+                self._refresh(stored)
+            return None if stored is None else stored.item
+        if isinstance(op, SearchOp):
+            return list(self._search(op))
+        if isinstance(op, ListNamespacesOp):
+            return self._namespaces(op)
+        raise ValueError(f"There is no operation {type(op).__name__}.")
+
+    # Items
+
+    def _get(self, document_id: str) -> _Stored | None:
+        try:
+            document = self._memories.get_document(document_id)
+        except NotFound:
+            return None
+        stored = _decoded(document.content, document.title, document.created_at, document.updated_at)
+        if self._is_expired(stored):
+            self._forget(stored.item.namespace, stored.item.key)
+            return None
+        return stored
+
+    def _put(self, op: PutOp) -> None:
+        if op.value is None:
+            self._forget(op.namespace, op.key)
+            return
+        index = op.index if op.index is False else (op.index or True)
+        self._write(op.namespace, op.key, dict(op.value), op.ttl, index)
+
+    def _write(
+        self, namespace: Namespace, key: str, value: dict[str, Any], ttl: float | None, index: bool | list[str]
+    ) -> None:
+        note: dict[str, Any] = {}
+        if ttl is not None:
+            note = {"ttl": ttl, "expires_at": (self._now() + timedelta(minutes=ttl)).isoformat()}
+        if index is not True:
+            note["index"] = index
+        first = (
+            []
+            if isinstance(index, bool)
+            else [t for path in index for t in get_text_at_path(value, tokenize_path(path))]
+        )
+        text = json.dumps(
+            {"fields": first, "value": value, **note} if first else {"value": value, **note}, ensure_ascii=False
+        )
+        self._memories.add_document(
+            _title(namespace, key), text, document_id=_document_id(namespace, key), shared=False
+        )  # fmt: skip
+
+    def _forget(self, namespace: Namespace, key: str) -> None:
+        try:
+            self._memories.forget_document(_document_id(namespace, key))
+        except NotFound:
+            pass  # Somebody else did.
+
+    def _refresh(self, stored: _Stored) -> None:
+        """Start an item's time anew, since it was read."""
+        if stored.ttl is None or stored.expires_at is None:
+            return
+        span = timedelta(minutes=stored.ttl)
+        if self._now() + span - stored.expires_at >= span * _FRESH:
+            item = stored.item
+            self._write(item.namespace, item.key, item.value, stored.ttl, stored.index)
+
+    def _is_expired(self, stored: _Stored) -> bool:
+        return stored.expires_at is not None and stored.expires_at <= self._now()
+
+    # Searching
+
+    def _search(self, op: SearchOp) -> Iterator[SearchItem]:
+        scores = self._scores(op.query) if op.query else {}
+        places = [place for place in self._places() if _is_below(place.namespace, op.namespace_prefix)]
+        places.sort(key=lambda place: (-scores.get(place.id, -1.0), -place.updated_at.timestamp(), place.id))
+        found = 0
+        unscored = []
+        for place in places:
+            if found >= op.offset + op.limit:
+                return
+            stored = self._get(place.id)
+            if stored is None or not _matches(stored.item.value, op.filter or {}):
+                continue
+            if op.query and stored.index is False and place.id in scores:
+                unscored.append(stored)
+                continue
+            found += 1
+            if found > op.offset:
+                yield self._found(stored, scores.get(place.id), op.refresh_ttl)
+        # What is not to be searched comes last, where there is room.
+        for stored in unscored[max(0, op.offset - found) :][: op.offset + op.limit - found]:
+            yield self._found(stored, None, op.refresh_ttl)
+
+    def _found(self, stored: _Stored, score: float | None, refresh: bool) -> SearchItem:
+        if refresh:
+            self._refresh(stored)
+        item = stored.item
+        return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
+
+    def _scores(self, query: str) -> dict[str, float]:
+        """How well each item answers, by the best of its parts."""
+        recalled = self._memories.recall(
+            query, source_kinds=[Kind.DOCUMENT_CHUNK], budget_tokens=_SEARCHED_TOKENS, min_score=0.0
+        )
+        scores: dict[str, float] = {}
+        for hit in recalled.hits:
+            source = hit.memory.source_ref or ""
+            if source.startswith(_FOLDER):
+                scores[source] = max(hit.score, scores.get(source, 0.0))
+        return scores
+
+    def _all(self, prefix: Namespace) -> Iterator[_Stored]:
+        for place in list(self._places()):
+            if _is_below(place.namespace, prefix):
+                document = self._memories.get_document(place.id)
+                yield _decoded(document.content, document.title, document.created_at, document.updated_at)
+
+    def _places(self) -> Iterator[_Place]:
+        cursor = None
+        while True:
+            page = self._memories.list_documents(limit=validation.MAX_DOCUMENT_PAGE, cursor=cursor)
+            for document in page.items:
+                if document.id.startswith(_FOLDER):
+                    *namespace, key = json.loads(document.title)
+                    yield _Place(tuple(namespace), key, document.updated_at)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        conditions = op.match_conditions or ()
+        found = {
+            place.namespace[: op.max_depth]
+            for place in self._places()
+            if all(_fits(condition, place.namespace) for condition in conditions)
+        }
+        return sorted(found)[op.offset : op.offset + op.limit]
+
+
+def _document_id(namespace: Namespace, key: str) -> str:
+    return _FOLDER + hashlib.sha256(json.dumps([*namespace, key]).encode()).hexdigest()
+
+
+def _title(namespace: Namespace, key: str) -> str:
+    """The place in full, in the one line that a title is. Raises ValueError where it is too long."""
+    readable, plain = (json.dumps([*namespace, key], ensure_ascii=ascii) for ascii in (False, True))
+    title = readable if len(readable.splitlines()) == 1 else plain
+    if len(title) > validation.MAX_LINE:
+        raise ValueError(f"A namespace and its key take at most about {validation.MAX_LINE} characters together.")
+    return title
+
+
+def _decoded(content: str, title: str, created_at: datetime, updated_at: datetime) -> _Stored:
+    try:
+        record = json.loads(content)
+        *namespace, key = json.loads(title)
+        value = record["value"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise InvalidJson(f"The item {title} cannot be read: it was changed outside of the store.") from error
+    item = Item(value=value, key=key, namespace=tuple(namespace), created_at=created_at, updated_at=updated_at)
+    expires_at = record.get("expires_at")
+    return _Stored(
+        item,
+        record.get("ttl"),
+        None if expires_at is None else datetime.fromisoformat(expires_at),
+        record.get("index", True),
+    )
+
+
+def _is_below(namespace: Namespace, prefix: Namespace) -> bool:
+    return namespace[: len(prefix)] == tuple(prefix)
+
+
+def _fits(condition: MatchCondition, namespace: Namespace) -> bool:
+    pattern = condition.path
+    if len(namespace) < len(pattern):
+        return False
+    part = namespace[: len(pattern)] if condition.match_type == "prefix" else namespace[len(namespace) - len(pattern) :]
+    return all(wanted in ("*", label) for wanted, label in zip(pattern, part, strict=True))
+
+
+def _matches(value: Any, wanted: dict[str, Any]) -> bool:
+    return all(_agrees(value.get(field), one) for field, one in wanted.items())
+
+
+def _agrees(value: Any, wanted: Any) -> bool:
+    """Whether a value is the one that a filter asks for: equal, as its operators say, or part by part."""
+    if isinstance(wanted, dict):
+        if any(name.startswith("$") for name in wanted):
+            return all(_compares(value, operator, operand) for operator, operand in wanted.items())
+        return isinstance(value, dict) and _matches(value, wanted)
+    if isinstance(wanted, list | tuple):
+        is_as_long = isinstance(value, list | tuple) and len(value) == len(wanted)
+        return is_as_long and all(_agrees(one, other) for one, other in zip(value, wanted, strict=True))
+    return bool(value == wanted)
+
+
+def _compares(value: Any, operator: str, operand: Any) -> bool:
+    if operator == "$eq":
+        return bool(value == operand)
+    if operator == "$ne":
+        return bool(value != operand)
+    compare = _ORDERS.get(operator)
+    if compare is None:
+        raise ValueError(f"There is no operator {operator}.")
+    try:
+        return compare(float(value), float(operand))
+    except (TypeError, ValueError):
+        return False  # What has no order is neither more nor less.
+
+
+_ORDERS: dict[str, Callable[[float, float], bool]] = {
+    "$gt": lambda one, other: one > other,
+    "$gte": lambda one, other: one >= other,
+    "$lt": lambda one, other: one < other,
+    "$lte": lambda one, other: one <= other,
+}

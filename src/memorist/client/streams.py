@@ -1,0 +1,110 @@
+"""Following server-sent events over broken connections, without I/O."""
+
+import json
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+
+from memorist.client.exchange import Outcome, Retries, error_of, is_passing
+
+_DEFAULT_SECONDS = 2.0
+# The server says something at least every 15 seconds.
+_SILENCE_SECONDS = 60.0
+
+
+class Following:
+    """Where a stream stands: the last id, how long the server wants to be left alone, and how often it failed.
+
+    It is over with an event that is named in `ends`, or when nothing was said for `wait` seconds.
+    """
+
+    def __init__(
+        self,
+        retries: Retries,
+        path: str,
+        *,
+        after: str | None = None,
+        ends: Collection[str] = (),
+        wait: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._retries = retries
+        self._path = path
+        self._last_id = after
+        self._ends = ends
+        self._wait = wait
+        self._clock = clock
+        self._said_at = clock()
+        self._seconds = _DEFAULT_SECONDS
+        self._failures = 0
+        self._heard = False
+        self.is_over = False
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What to ask for next, to go on after the last event."""
+        self._heard = False
+        headers = {} if self._last_id is None else {"Last-Event-ID": self._last_id}
+        timeout = _SILENCE_SECONDS if self._wait is None else min(_SILENCE_SECONDS, self._wait)
+        return {"url": self._path, "headers": headers, "timeout": timeout}
+
+    def hear(self, event: httpx2.ServerSentEvent) -> bool:
+        """Note what an event says about the stream. True where it says something to the reader too."""
+        self._failures = 0
+        self._heard = True
+        if event.id:
+            self._last_id = event.id
+        if event.retry is not None:
+            self._seconds = event.retry / 1000
+        if event.data:
+            self._said_at = self._clock()
+        self.is_over = event.event in self._ends or self._is_quiet()
+        return bool(event.data)
+
+    def pause(self, outcome: Outcome | None) -> float:
+        """Seconds until the next try; None is a stream that came to its end. Raises what cannot be tried again."""
+        if isinstance(outcome, httpx2.Response) and not is_passing(outcome):
+            raise error_of(outcome)
+        if outcome is None:
+            # One that has an end, and nothing more to tell, was over before. Others end when a server stops.
+            self.is_over = bool(self._ends) and not self._heard
+            return self._retries.random(self._seconds / 2, self._seconds)
+        if isinstance(outcome, httpx2.ReadTimeout) and self._is_quiet():
+            self.is_over = True
+            return 0.0
+        pause = self._retries.pause(self._failures, outcome)
+        if pause is None:
+            raise error_of(outcome)
+        self._failures += 1
+        return pause
+
+    def _is_quiet(self) -> bool:
+        return self._wait is not None and self._clock() - self._said_at >= self._wait
+
+
+class FollowingTurn(Following):
+    """A turn that is yet to be taken: asked for under one key until it has an id, and then followed by that."""
+
+    def __init__(self, retries: Retries, body: Mapping[str, Any], *, started: str, ends: Collection[str]) -> None:
+        super().__init__(retries, "/v1/turns", ends=ends)
+        self._body = {**body, "stream": True}
+        self._key = str(uuid4())
+        self._started = started
+        self._has_id = False
+
+    @property
+    def request(self) -> dict[str, Any]:
+        asked = super().request
+        if not self._has_id:
+            asked |= {"method": "POST", "json": self._body}
+            asked["headers"] = {"Idempotency-Key": self._key}
+        return asked
+
+    def hear(self, event: httpx2.ServerSentEvent) -> bool:
+        if event.event == self._started:
+            self._path = f"/v1/turns/{json.loads(event.data)['turn_id']}/events"
+            self._has_id = True
+        return super().hear(event)

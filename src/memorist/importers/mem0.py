@@ -1,0 +1,84 @@
+"""A mem0 export: what `get_all` or a memory export gives, as JSON (a list, or `results` in an object) or JSON lines."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from memorist.errors import Invalid
+from memorist.importers.files import opened
+from memorist.importers.items import (
+    Found,
+    Skipped,
+    Taken,
+    as_texts,
+    category_of,
+    first_sign,
+    json_items,
+    json_lines,
+    json_whole,
+    time_of,
+)
+from memorist.model import Draft, Trust
+
+_LISTS = ("results", "memories", "data")
+_TEXTS = ("memory", "text", "data", "content")
+_KEPT = ("user_id", "agent_id", "run_id", "app_id", "actor_id", "role", "categories", "metadata", "hash")
+
+
+def parse(path: Path) -> Iterator[Found]:
+    """One fact for each memory. Raises Invalid where the file is none of mem0's."""
+    with opened(path) as source:
+        for number, row in _rows(source, path.name):
+            yield _found(row, f"memory {number}")
+
+
+def _rows(source: TextIO, name: str) -> Iterator[tuple[int, Any]]:
+    sign = first_sign(source, name)
+    if sign == "[":
+        yield from json_items(source, name)
+        return
+    if sign != "{":
+        raise Invalid(f"{name} is no mem0 export: it begins with {sign!r}.", field="path")
+    first = source.readline()
+    if '"' in first and _is_row(first):
+        source.seek(0)
+        yield from json_lines(source, name)
+        return
+    source.seek(0)
+    whole = json_whole(source, name)
+    listed = next((whole[key] for key in _LISTS if isinstance(whole.get(key), list)), None)
+    if listed is None:
+        raise Invalid(f"{name} is no mem0 export: it has none of {', '.join(_LISTS)}.", field="path")
+    yield from enumerate(listed, start=1)
+
+
+def _is_row(line: str) -> bool:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(row, dict) and not any(isinstance(row.get(key), list) for key in _LISTS)
+
+
+def _found(row: Any, place: str) -> Found:
+    if not isinstance(row, dict):
+        return Skipped(place, "It is no object.")
+    text = next((row[key] for key in _TEXTS if isinstance(row.get(key), str) and row[key].strip()), None)
+    if text is None:
+        return Skipped(place, "It has no text.")
+    metadata: Any = row.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    names = row.get("categories") or metadata.get("category") or metadata.get("type")
+    return Taken(
+        Draft(
+            text.strip(),
+            category=category_of(names),
+            meta={"source": "mem0", **as_texts({name: row.get(name) for name in _KEPT})},
+            source_ref=f"mem0:{row['id']}"[:500] if row.get("id") else None,
+            # It was drawn from conversations by a model.
+            trust=Trust.AGENT,
+            event_time=time_of(row.get("created_at")),
+        ),
+        place,
+    )

@@ -1,0 +1,150 @@
+"""Storing what a parser finds: checked as a whole before anything is written, and without doubles."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from memorist.core import validation
+from memorist.core.core import Core
+from memorist.errors import InvalidField, NotFound
+from memorist.importers.items import Found, Skipped, Taken
+from memorist.model import Draft, Kind, Principal
+from memorist.secrets import redact
+
+# One transaction each.
+_AT_ONCE = 100
+_PAGE = 100
+
+
+@dataclass(slots=True)
+class Report:
+    """What an import did, or would do: how many of each category, and what was left out and why."""
+
+    imported: int = 0
+    already_there: int = 0
+    categories: Counter[str] = field(default_factory=Counter)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def seen(self) -> int:
+        return self.imported + self.already_there + len(self.skipped)
+
+
+def check(found: Iterable[Found]) -> Iterator[Report]:
+    """Read all of an export and store nothing: what would be imported, counted as it goes. Raises Invalid."""
+    report = Report()
+    for one in found:
+        checked = _checked(one)
+        if isinstance(checked, Skipped):
+            report.skipped.append(checked)
+        else:
+            report.imported += 1
+            report.categories[_label(checked.draft)] += 1
+        yield report
+
+
+def store(core: Core, principal: Principal, found: Iterable[Found]) -> Iterator[Report]:
+    """Store what a parser finds for one user, in batches, telling after each how far it is.
+
+    What is there already is left alone, so that it can be repeated. Raises Invalid, Forbidden or StoreError; what was
+    told before stays.
+    """
+    report = Report()
+    known = _Known(core, principal)
+    batch: list[Draft] = []
+    for one in found:
+        checked = _checked(one)
+        if isinstance(checked, Skipped):
+            report.skipped.append(checked)
+            continue
+        standing = known.standing(checked)
+        if isinstance(standing, Skipped):
+            report.skipped.append(standing)
+        elif standing:
+            report.already_there += 1
+        else:
+            batch.append(checked.draft)
+        if len(batch) == _AT_ONCE:
+            _write(core, principal, batch, report)
+            batch = []
+            yield report
+    if batch:
+        _write(core, principal, batch, report)
+    yield report
+
+
+def _write(core: Core, principal: Principal, batch: list[Draft], report: Report) -> None:
+    for result, draft in zip(core.memories.remember(principal, batch), batch, strict=True):
+        if result.was_new:
+            report.imported += 1
+            report.categories[_label(draft)] += 1
+        else:
+            report.already_there += 1
+
+
+def _checked(one: Found) -> Found:
+    """What can be stored; what cannot is skipped, with the reason."""
+    if isinstance(one, Skipped):
+        return one
+    try:
+        validation.draft(one.draft)
+        if one.draft.meta is not None:
+            validation.meta(one.draft.meta)
+    except InvalidField as error:
+        return Skipped(one.place, error.message)
+    return one
+
+
+def _label(draft: Draft) -> str:
+    return draft.category or draft.kind.value
+
+
+class _Known:
+    """What is there already and is told apart by more than its text: messages by their source, files by their name."""
+
+    def __init__(self, core: Core, principal: Principal) -> None:
+        self._core = core
+        self._principal = principal
+        self._session: str | None = None
+        self._sources: set[str | None] = set()
+        self._names: dict[str, str] = {}
+
+    def standing(self, taken: Taken) -> bool | Skipped:
+        """Whether it is there already; Skipped where something else has its name."""
+        draft = taken.draft
+        if draft.name is not None:
+            return self._named(draft, taken.place)
+        if draft.kind is Kind.CHAT_MESSAGE and draft.session is not None:
+            self._read(draft.session)
+            is_there = draft.source_ref in self._sources
+            self._sources.add(draft.source_ref)
+            return is_there and draft.source_ref is not None
+        return False
+
+    def _named(self, draft: Draft, place: str) -> bool | Skipped:
+        assert draft.name is not None
+        text = self._names.get(draft.name)
+        if text is None:
+            try:
+                text = self._core.memories.get_named(self._principal, draft.name).content
+            except NotFound:
+                self._names[draft.name] = draft.content
+                return False
+        # What is stored may lack a secret that stands in the file.
+        if text in (draft.content, redact(draft.content).text):
+            return True
+        return Skipped(place, f"A memory named {draft.name} with another text is here already.")
+
+    def _read(self, session: str) -> None:
+        """The messages of one conversation stand together in an export, so that one at a time is enough to know."""
+        if session == self._session:
+            return
+        self._session, self._sources, cursor = session, set(), None
+        while True:
+            page = self._core.memories.list(
+                self._principal, session=session, kind=Kind.CHAT_MESSAGE, limit=_PAGE, cursor=cursor
+            )
+            self._sources |= {memory.source_ref for memory in page.items}
+            cursor = page.next_cursor
+            if cursor is None:
+                return

@@ -1,0 +1,245 @@
+"""Every verb against a real server, on both databases."""
+
+import asyncio
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memorist import errors
+from memorist.client import AsyncClient, Client
+from memorist.core.ingestion import Message
+from memorist.model import Change, Kind, Order, Retention, Role, Scope, Status
+from tests.http.conftest import Served
+
+
+def test_named_memory_is_written_read_changed_and_forgotten(ada: Client) -> None:
+    written = ada.remember(
+        "Deploy on Fridays.", name="deploy_day", category="project", description="When", importance=3
+    )
+    assert written.was_new
+    memory = ada.get(written.memory.id)
+    assert (memory.content, memory.name, memory.category, memory.importance) == (
+        "Deploy on Fridays.", "deploy_day", "project", 3,
+    )  # fmt: skip
+    assert memory.user == "ada"
+    changed = ada.edit(memory.id, {"content": "Deploy on Mondays."}, expected_version=memory.version)
+    assert changed.content == "Deploy on Mondays."
+    with pytest.raises(errors.StaleVersion):
+        ada.edit(memory.id, {"content": "Never."}, expected_version=memory.version)
+    with pytest.raises(errors.NameTaken):
+        ada.remember("Again.", name="deploy_day", category="project")
+    assert [event.event_type for event in ada.events(memory.id)] == ["created", "updated"]
+    section = ada.section()
+    assert section.count == 1
+    assert "When" in section.text
+    ada.forget(memory.id)
+    with pytest.raises(errors.NotFound):
+        ada.get(memory.id)
+    assert ada.restore(memory.id).status is Status.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({}, {"kind": Kind.FACT}),
+        ({"category": "goal", "confidence": 0.5}, {"category": "goal", "confidence": 0.5}),
+        ({"category": "decision", "project": "/srv/app"}, {"category": "decision", "project": "/srv/app"}),
+        ({"category": "preference", "excerpt": "I like tea"}, {"excerpt": "I like tea"}),
+        ({"retention": Retention.POLICY, "meta": {"a": 1}}, {"meta": {"a": 1}, "status": Status.ACTIVE}),
+    ],
+    ids=["fact", "companion", "chunk", "chunk by its excerpt", "aging"],
+)
+def test_memory_goes_to_the_api_that_takes_its_fields(ada: Client, fields: Any, shown: Any) -> None:
+    memory = ada.remember("She likes tea in the morning.", **fields).memory
+    assert {name: getattr(memory, name) for name in shown} == shown
+    assert ada.get(memory.id).content == "She likes tea in the morning."
+
+
+def test_memory_with_a_time_to_live_says_when_it_ends(ada: Client) -> None:
+    memory = ada.remember("A code for today.", retention=Retention.POLICY, ttl=timedelta(hours=2)).memory
+    assert memory.expires_at is not None
+    assert memory.created_at is not None
+    assert memory.expires_at - memory.created_at == timedelta(hours=2)
+
+
+def test_fields_that_no_api_takes_together_are_refused_before_anything_is_sent(ada: Client) -> None:
+    with pytest.raises(errors.InvalidField, match="source_ref"):
+        ada.remember("A text.", source_ref="elsewhere")
+
+
+def test_fact_is_recalled_and_stored_once(ada: Client) -> None:
+    first = ada.remember_fact("The office is in Lisbon.")
+    again = ada.remember_fact("The office is in Lisbon.")
+    assert (first.was_new, again.was_new) == (True, False)
+    assert first.memory.id == again.memory.id
+    found = ada.recall("Where is the office?", scope=Scope.USER, explain=True, why_not=first.memory.id)
+    assert found.hits[0].memory.id == first.memory.id
+    assert found.hits[0].excerpt == "The office is in Lisbon."
+    assert found.hits[0].explanation
+    assert found.why_not
+    assert ada.history(first.memory.id)[0].memory.content == "The office is in Lisbon."
+    assert ada.in_doubt().items == ()
+
+
+def test_repeated_write_under_one_key_is_replayed(ada: Client) -> None:
+    message = [Message("user", "Hello.")]
+    first = ada.add_messages("chat/1", message, idempotency_key="k1")
+    again = ada.add_messages("chat/1", message, idempotency_key="k1")
+    assert [one.memory.id for one in first] == [one.memory.id for one in again]
+    assert (first[0].replayed, again[0].replayed) == (False, True)
+
+
+def test_tool_output_comes_back_whole(ada: Client) -> None:
+    payload = "line\n" * 5000
+    stored = ada.add_tool_output("chat 1".replace(" ", "-"), tool_call_id="c1", tool_name="ls", content=payload)
+    assert stored.truncated
+    assert ada.read_tool_output(stored.key) == payload
+    with pytest.raises(errors.InvalidId):
+        ada.read_tool_output("nonsense")
+
+
+def test_documents_of_any_name(ada: Client) -> None:
+    for name in ("a/b", "ü?&#%", "c"):
+        assert ada.add_document("Notes", "Cats purr. 猫", document_id=name).was_new
+    assert ada.get_document("ü?&#%").content == "Cats purr. 猫"
+    assert ada.add_document("Bytes", b"From bytes.", document_id="c").changed
+    assert [one.id for one in ada.iterate_documents()] == sorted(["a/b", "ü?&#%", "c"])
+    assert len(ada.list_documents(limit=2).items) == 2
+    ada.forget_document("a/b")
+    with pytest.raises(errors.NotFound):
+        ada.get_document("a/b")
+
+
+def test_iterating_walks_all_pages(ada: Client) -> None:
+    for number in range(7):
+        ada.remember(f"Body {number}.", name=f"memory_{number}", category="user", importance=number)
+    page = ada.list(named=True, order=Order.IMPORTANCE, limit=2)
+    assert [memory.name for memory in page.items] == ["memory_6", "memory_5"]
+    assert page.next_cursor
+    names = [memory.name for memory in ada.iterate(named=True, order=Order.IMPORTANCE, limit=3)]
+    assert names == [f"memory_{number}" for number in range(6, -1, -1)]
+    ada.remember("To run a marathon.", category="goal")
+    assert [memory.content for memory in ada.iterate(category="goal")] == ["To run a marathon."]
+    for refused in ({"named": True, "session": "s"}, {"category": "decision"}, {"kind": Kind.FACT}):
+        with pytest.raises(errors.InvalidField):
+            ada.list(**refused)
+
+
+def test_tools_are_listed_and_run(ada: Client) -> None:
+    names = [tool["name"] for tool in ada.tools("mcp")]
+    assert {"recall", "remember_fact", "read_tool_output"} <= set(names)
+    assert ada.run_tool("remember_fact", {"content": "Tea is served at four."})["was_new"] is True
+    assert ada.run_tool("recall", {"query": "tea"})["total"] == 1
+    with pytest.raises(errors.InvalidField):
+        ada.run_tool("recall", {"quer": "tea"})
+
+
+def test_purge_answers_with_the_receipt(ada: Client) -> None:
+    ada.remember_fact("Something private.")
+    receipt = ada.purge()
+    assert receipt.counts
+    assert ada.receipt(receipt.id).id == receipt.id
+    assert receipt.id in [one.id for one in ada.receipts()]
+    with pytest.raises(errors.InvalidField):
+        ada.purge(keys=True)
+
+
+def test_service_key_acts_for_whom_it_names(by_keyword: Served, tenant: str) -> None:
+    key = by_keyword.key(tenant, Role.SERVICE, None)
+    with Client(by_keyword.url, api_key=key, user="bob", agent="coder", session="s1") as bob:
+        memory = bob.remember("Bob's.", name="mine", category="user").memory
+        assert (memory.user, memory.agent) == ("bob", "coder")
+    with (
+        Client(by_keyword.url, api_key=key, user="eve") as eve,
+        pytest.raises(errors.NotFound),
+    ):
+        eve.get(memory.id)
+
+
+def test_reader_cannot_write(by_keyword: Served, tenant: str) -> None:
+    with (
+        Client(by_keyword.url, api_key=by_keyword.key(tenant, Role.READER, "ada")) as reader,
+        pytest.raises(errors.Forbidden),
+    ):
+        reader.remember_fact("No.")
+
+
+def test_wrong_key_is_refused(by_keyword: Served) -> None:
+    with Client(by_keyword.url, api_key="mst_live_wrong") as nobody, pytest.raises(errors.Unauthenticated):
+        nobody.section()
+
+
+def test_address_and_key_come_from_the_environment(
+    by_keyword: Served, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIST_URL", by_keyword.url + "/")
+    monkeypatch.setenv("MEMORIST_API_KEY", by_keyword.key(tenant, Role.USER, "ada"))
+    with Client() as client:
+        assert client.section().count == 0
+
+
+def test_client_without_a_key_or_with_a_strange_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMORIST_API_KEY", raising=False)
+    with pytest.raises(errors.Unauthenticated):
+        Client("http://127.0.0.1:1")
+    with pytest.raises(errors.InvalidSetting):
+        Client("127.0.0.1:8377", api_key="k")
+    with pytest.raises(errors.InvalidField):
+        Client("http://127.0.0.1:1", api_key="k", user="two words")
+
+
+def test_awaited_client_does_the_same(by_keyword: Served, tenant: str) -> None:
+    async def main() -> None:
+        async with AsyncClient(by_keyword.url, api_key=by_keyword.key(tenant, Role.USER, "ada")) as client:
+            await asyncio.gather(
+                *(client.remember(f"Body {n}.", name=f"memory_{n}", category="user") for n in range(5))
+            )
+            assert len([memory async for memory in client.iterate(named=True, limit=2)]) == 5
+            await client.add_document("Notes", "Cats purr.", document_id="d")
+            assert [document.id async for document in client.iterate_documents()] == ["d"]
+            with pytest.raises(errors.NotFound):
+                await client.get_document("e")
+
+    asyncio.run(main())
+
+
+def test_changes_are_told_as_they_happen(ada: Client) -> None:
+    found: list[Change] = []
+    ready = threading.Event()
+    done = threading.Event()
+
+    def follow() -> None:
+        for change in ada.changes():
+            found.append(change)
+            ready.set()
+            if change.action == "deleted":
+                break
+        done.set()
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    # The stream begins when the server has it, which only an event tells.
+    made = []
+    while not ready.wait(0.2):
+        made.append(ada.remember_fact(f"Fact number {len(made)}.").memory.id)
+    ada.forget(made[-1])
+    assert done.wait(20)
+    assert found[-1].memory_id == made[-1]
+    assert found[-1].action == "deleted"
+    assert list(ada.changes(after=found[-2].position, wait=0.5)) == [found[-1]]
+
+
+def test_transcript_is_stored_and_read(ada: Client) -> None:
+    found = ada.extract("User: I decided to use PostgreSQL for the billing service.\nAssistant: Noted.", project="/srv")
+    assert found.waiting == 0
+    assert any("PostgreSQL" in hit.excerpt for hit in ada.recall("PostgreSQL for billing").hits)
+
+
+def test_turns_need_a_language_model(ada: Client) -> None:
+    assert ada.turns().items == ()
+    with pytest.raises(errors.LlmNotConfigured):
+        next(iter(ada.turn([Message("user", "Hello")])))
+    with pytest.raises(errors.NotFound):
+        ada.get_turn("turn_01J9Z3K4M5N6P7Q8R9S0T1V2W3")

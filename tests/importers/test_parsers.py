@@ -1,0 +1,213 @@
+"""What each parser makes of an export, and what it says of one that it cannot read."""
+
+import io
+import json
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from memorist.core import validation
+from memorist.errors import Invalid
+from memorist.importers import PARSERS, Source, chatgpt, claude, mcp_memory, mem0
+from memorist.importers.items import Skipped, Taken, category_of, json_items
+from memorist.model import Draft, Kind, Trust
+from tests.importers import exports
+
+
+def drafts(parse: Callable[[Path], Any], path: Path) -> list[Draft]:
+    return [one.draft for one in parse(path) if isinstance(one, Taken)]
+
+
+def skipped(parse: Callable[[Path], Any], path: Path) -> dict[str, str]:
+    return {one.place: one.reason for one in parse(path) if isinstance(one, Skipped)}
+
+
+@pytest.mark.parametrize("shape", ["results", "list", "lines"])
+def test_mem0(tmp_path: Path, shape: str) -> None:
+    path = exports.mem0(tmp_path / "export.json", shape)
+    found = drafts(mem0.parse, path)
+    assert [(draft.content, draft.category) for draft in found] == [
+        ("Ada prefers green tea.", "preference"),
+        ("Ada wants to run a marathon.", "goal"),
+        ("Ada works at Acme.", "history"),
+        ("Sleep helps her insight.", "history"),
+    ]
+    assert found[0].event_time == datetime(2026, 2, 1, 18, tzinfo=UTC)
+    assert found[0].source_ref == "mem0:m-1"
+    assert found[0].trust is Trust.AGENT
+    assert found[0].meta is not None
+    assert found[0].meta["metadata"] == {"topic": "tea"}
+    assert skipped(mem0.parse, path) == {"memory 5": "It has no text."}
+
+
+def test_knowledge_graph(tmp_path: Path) -> None:
+    path = exports.graph(tmp_path / "memory.jsonl")
+    assert [(draft.content, draft.category) for draft in drafts(mcp_memory.parse, path)] == [
+        ("Ada: Speaks Spanish", "history"),
+        ("Ada: Likes tea", "history"),
+        ("Green tea: Is what Ada drinks", "preference"),
+        ("Acme is a company.", "history"),
+        ("Ada works at Acme.", "history"),
+    ]
+    assert skipped(mcp_memory.parse, path) == {
+        "line 1, observation 3": "It is no text.",
+        "line 5": "The relation lacks one of from, relationType and to.",
+        "line 6": "It is neither an entity nor a relation.",
+    }
+
+
+def test_claude_folder(tmp_path: Path) -> None:
+    path = exports.claude_folder(tmp_path / "memory")
+    found = {draft.name: draft for draft in drafts(claude.parse, path)}
+    shown = {name: (draft.category, draft.description, draft.content) for name, draft in found.items()}
+    assert shown == {
+        "no_mocks": ("feedback", "Real databases only", "Never mock."),
+        "who_is_ada": ("user", "Ada is an engineer.", "Ada is an engineer."),
+        "loose": ("history", "Deploys", "# Deploys\n\nOn Fridays only."),
+        "odd": ("history", "Odd.", "Odd."),
+    }
+    assert skipped(claude.parse, path) == {
+        "MEMORY.md": "It only lists the other files.",
+        "empty.md": "It has no text.",
+    }
+
+
+def test_claude_index_with_words_of_its_own_and_a_single_file(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text("# Memory\n\n- [A](a.md)\n\nAsk before deploying.\n", "utf-8")
+    (draft,) = drafts(claude.parse, file)
+    assert draft.name == "memory"
+    assert "Ask before deploying." in draft.content
+    assert "a.md" not in draft.content
+
+
+@pytest.mark.parametrize("shape", ["folder", "zip", "file"])
+def test_chatgpt(tmp_path: Path, shape: str) -> None:
+    path = exports.chatgpt(
+        tmp_path / {"folder": "export", "zip": "export.zip", "file": "conversations.json"}[shape], shape
+    )
+    found = drafts(chatgpt.parse, path)
+    first = [draft for draft in found if draft.session == "chatgpt-c-1"]
+    assert [(draft.content, (draft.meta or {})["role"], draft.trust) for draft in first] == [
+        ("I live in Turin.", "user", Trust.USER),
+        ("Noted.", "assistant", Trust.AGENT),
+        ("And where is Ada?", "user", Trust.USER),
+    ]
+    assert {draft.kind for draft in first} == {Kind.CHAT_MESSAGE}
+    assert first[0].source_ref == "chatgpt:msg-u1"
+    facts = Counter((draft.content, draft.category) for draft in found if draft.kind is Kind.FACT)
+    cat = {} if shape == "file" else {("Ada has a cat.", "history"): 1}
+    assert facts == {("Lives in Turin.", "history"): 2, **cat}
+    reasons = Counter(skipped(chatgpt.parse, path).values())
+    assert reasons["It has no id, or no tree of messages."] == 1
+    assert reasons["1 messages are on branches that were left."] == 2
+
+
+def test_conversation_without_a_last_message_or_with_a_circle_is_read(tmp_path: Path) -> None:
+    lost = exports.conversation()
+    del lost["current_node"]
+    circle = exports.conversation("c-2")
+    circle["mapping"]["root"]["parent"] = "u3"
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([lost, circle]))
+    # Of the first, the branch with the message that was written last; of the second, the one that was read.
+    assert len(drafts(chatgpt.parse, path)) == 2 + 4
+
+
+@pytest.mark.parametrize("source", list(Source))
+@pytest.mark.parametrize(
+    "content", [b"", b"nonsense", b'[{"memory": "x"', b"\xff\xfe\x00", b'{"a": 1}\n{"b"', b"[1] 2"]
+)
+def test_file_that_is_no_export_is_refused_or_skipped(tmp_path: Path, source: Source, content: bytes) -> None:
+    path = tmp_path / "export.json"
+    path.write_bytes(content)
+    try:
+        found = list(PARSERS[source](path))
+    except Invalid as error:
+        refused: Invalid | None = error
+    else:
+        refused = None
+        # Claude's folder takes any text; a graph's line may be another thing.
+        assert source is Source.CLAUDE or all(isinstance(one, Skipped) for one in found)
+    assert refused is None or (refused.message and refused.field == "path")
+
+
+@pytest.mark.parametrize("source", list(Source))
+def test_path_that_is_not_there_is_refused(tmp_path: Path, source: Source) -> None:
+    with pytest.raises(Invalid):
+        list(PARSERS[source](tmp_path / "none"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Invalid):
+        list(PARSERS[source](tmp_path / "empty"))
+
+
+@pytest.mark.parametrize("name", ["insight", "Insights", None, 7, [], ["insight", "x"], {"a": 1}, "tested_hypothesis"])
+def test_what_cannot_be_categorised_is_history(name: object) -> None:
+    assert category_of(name) == "history"
+
+
+@hypothesis.given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=8,
+    )
+)
+@hypothesis.settings(max_examples=60)
+def test_no_value_breaks_a_parser_or_becomes_an_insight(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
+    path = tmp_path_factory.mktemp("any") / "conversations.json"
+    entity = {"type": "entity", "name": value, "entityType": value, "observations": value}
+    tree = {"id": "x", "mapping": {"a": value, "b": {"message": {"author": value, "content": value}, "parent": value}}}
+    rows = [value, {"memory": value, "categories": value, "metadata": value, "id": value}, entity, tree]
+    path.write_text(json.dumps(rows))
+    found = [*mem0.parse(path), *chatgpt.parse(path)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    found += list(mcp_memory.parse(path))
+    assert all(one.draft.category != "insight" for one in found if isinstance(one, Taken))
+
+
+@hypothesis.given(st.lists(st.recursive(st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=5)))
+def test_list_read_piece_by_piece_is_the_list(values: list[Any]) -> None:
+    text = json.dumps(values, indent=1)
+
+    class Slow(io.StringIO):
+        def read(self, _: int | None = None) -> str:
+            return super().read(3)
+
+    assert [value for _, value in json_items(Slow(text), "x")] == values
+
+
+def test_large_export_is_never_whole_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    one = exports.conversation()
+    one["mapping"]["u1"]["message"]["content"]["parts"] = ["word " * 20_000]
+    text = json.dumps(one)
+    with path.open("w") as file:
+        file.write("[" + ",".join([text] * 300) + "]")
+    tracemalloc.start()
+    count = sum(1 for _ in chatgpt.parse(path))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count > 300
+    assert most < path.stat().st_size / 2
+
+
+def test_drafts_can_be_stored(tmp_path: Path) -> None:
+    made = {
+        Source.MEM0: exports.mem0(tmp_path / "a.json"),
+        Source.MCP_MEMORY: exports.graph(tmp_path / "b.jsonl"),
+        Source.CLAUDE: exports.claude_folder(tmp_path / "c"),
+        Source.CHATGPT: exports.chatgpt(tmp_path / "d"),
+    }
+    for source, path in made.items():
+        found = drafts(PARSERS[source], path)
+        assert found
+        for draft in found:
+            validation.draft(draft)

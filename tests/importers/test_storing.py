@@ -1,0 +1,106 @@
+"""Importing into both databases: once, again, and what is in the way."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist.core.core import Core
+from memorist.importers import PARSERS, Source
+from memorist.importers.items import Skipped, Taken
+from memorist.importers.storing import Report, check, store
+from memorist.model import Draft, Kind, Principal, Role
+from tests.importers import exports
+
+EXPORTS: dict[Source, tuple[Callable[[Path], Path], int, int]] = {
+    # What makes it, how many are imported, and how many are doubles within it.
+    Source.MEM0: (lambda folder: exports.mem0(folder / "export.json"), 4, 0),
+    Source.MCP_MEMORY: (lambda folder: exports.graph(folder / "memory.jsonl"), 5, 0),
+    Source.CLAUDE: (lambda folder: exports.claude_folder(folder / "memory"), 4, 0),
+    Source.CHATGPT: (lambda folder: exports.chatgpt(folder / "export"), 8, 1),
+}
+
+
+@pytest.fixture
+def ada(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "ada")
+
+
+def imported(core: Core, principal: Principal, found: Any) -> Report:
+    report = Report()
+    for report in store(core, principal, found):  # noqa: B007
+        pass
+    return report
+
+
+@pytest.mark.parametrize("source", list(Source))
+def test_importing_twice_adds_nothing(core: Core, ada: Principal, tmp_path: Path, source: Source) -> None:
+    make, new, doubles = EXPORTS[source]
+    path = make(tmp_path)
+    first = imported(core, ada, PARSERS[source](path))
+    assert (first.imported, first.already_there) == (new, doubles)
+    assert sum(first.categories.values()) == new
+    assert len(core.memories.list(ada, limit=100).items) == new
+    again = imported(core, ada, PARSERS[source](path))
+    assert (again.imported, again.already_there) == (0, new + doubles)
+    assert again.skipped == first.skipped
+    assert len(core.memories.list(ada, limit=100).items) == new
+
+
+def test_checking_stores_nothing(core: Core, ada: Principal, tmp_path: Path) -> None:
+    for source, (make, _, _) in EXPORTS.items():
+        report = list(check(PARSERS[source](make(tmp_path))))[-1]
+        assert report.imported
+    assert core.memories.list(ada).items == ()
+
+
+def test_conversation_that_went_on_is_imported_from_there(core: Core, ada: Principal, tmp_path: Path) -> None:
+    import json
+
+    path = tmp_path / "conversations.json"
+    talk = exports.conversation()
+    path.write_text(json.dumps([talk]))
+    assert imported(core, ada, PARSERS[Source.CHATGPT](path)).imported == 4
+    talk["mapping"]["u4"] = exports._node("u4", "u3", "user", "Goodbye.")
+    talk["current_node"] = "u4"
+    path.write_text(json.dumps([talk]))
+    assert imported(core, ada, PARSERS[Source.CHATGPT](path)).imported == 1
+
+
+def test_name_that_another_text_has_is_told_and_left(core: Core, ada: Principal, tmp_path: Path) -> None:
+    core.memories.remember(ada, [Draft("Mine.", name="no_mocks", category="feedback")])
+    report = imported(core, ada, PARSERS[Source.CLAUDE](exports.claude_folder(tmp_path / "memory")))
+    assert report.imported == 3
+    assert [one.place for one in report.skipped if "no_mocks" in one.reason] == ["feedback_no_mocks.md"]
+    assert core.memories.get_named(ada, "no_mocks").content == "Mine."
+
+
+def test_secrets_are_taken_out_and_known_the_second_time(core: Core, ada: Principal, tmp_path: Path) -> None:
+    file = tmp_path / "key.md"
+    file.write_text("Use ghp_abcdefghijklmnopqrstuvwxyz0123456789 for the mirror.\n")
+    assert imported(core, ada, PARSERS[Source.CLAUDE](file)).imported == 1
+    assert "ghp_" not in core.memories.get_named(ada, "key").content
+    assert imported(core, ada, PARSERS[Source.CLAUDE](file)).already_there == 1
+
+
+def test_what_cannot_be_stored_is_skipped_with_the_reason(core: Core, ada: Principal) -> None:
+    found = [
+        Taken(Draft("x" * 1_000_001), "memory 1"),
+        Taken(Draft("\x00"), "memory 2"),
+        Taken(Draft("fine", meta={"large": "x" * 70_000}), "memory 3"),
+        Skipped("memory 4", "It has no text."),
+        Taken(Draft("fine"), "memory 5"),
+    ]
+    report = imported(core, ada, found)
+    assert report.imported == 1
+    assert [one.place for one in report.skipped] == ["memory 1", "memory 2", "memory 3", "memory 4"]
+
+
+def test_batches_are_told_one_by_one(core: Core, ada: Principal) -> None:
+    found = (Taken(Draft(f"Fact {number}.", kind=Kind.FACT), str(number)) for number in range(250))
+    assert [report.imported for report in map(_copy, store(core, ada, found))] == [100, 200, 250]
+
+
+def _copy(report: Report) -> Report:
+    return Report(report.imported)
