@@ -14,7 +14,7 @@ hard_delete_at, anonymized_at, access_count, last_accessed_at
 :hard_delete_at, :anonymized_at, :access_count, :last_accessed_at
 
 -- fragment: list_filters
-    AND (expires_at IS NULL OR expires_at > :now)
+    AND (expires_at IS NULL OR expires_at > :now) AND anonymized_at IS NULL
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
     AND (CAST(:category AS text) IS NULL OR category = :category)
     AND (CAST(:project AS text) IS NULL OR project = :project)
@@ -29,7 +29,7 @@ SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = :id
 
 -- name: insert_memory
 -- Write a memory, unless its id, its name or its text exists already for that owner.
-INSERT INTO memories ({memory_columns}) VALUES ({memory_values}) ON CONFLICT DO NOTHING
+INSERT INTO memories ({memory_columns}, due_at) VALUES ({memory_values}, :due_at) ON CONFLICT DO NOTHING
 
 -- name: replace_memory
 -- Change a memory that nobody changed since it was read.
@@ -41,7 +41,7 @@ UPDATE memories SET
     status = :status, retention = :retention, superseded_by = :superseded_by, event_time = :event_time,
     valid_from = :valid_from, valid_to = :valid_to, archive_at = :archive_at,
     retention_expires_at = :retention_expires_at, expires_at = :expires_at, deleted_at = :deleted_at,
-    hard_delete_at = :hard_delete_at, anonymized_at = :anonymized_at
+    hard_delete_at = :hard_delete_at, anonymized_at = :anonymized_at, due_at = :due_at
 WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
 
 -- name: find_named
@@ -154,11 +154,6 @@ UPDATE memories SET
     access_count = access_count + :reads,
     last_accessed_at = CASE WHEN last_accessed_at > :at THEN last_accessed_at ELSE :at END
 WHERE tenant_id = :tenant AND id = :id
-
--- name: append_event
--- One line of the audit trail.
-INSERT INTO memory_events (tenant_id, memory_id, event_type, source, actor, payload, created_at)
-VALUES (:tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at)
 
 -- name: find_idempotency
 -- What was answered to a request of that key.
@@ -390,7 +385,7 @@ WHERE i.tenant_id = :tenant
 SELECT count(DISTINCT memory_id) FROM memory_events WHERE tenant_id = :tenant AND event_type = 'created'
 
 -- name: count_orphan_events
--- Events whose memory is gone.
+-- Events whose memory is gone; those of no memory tell of an erasure.
 SELECT count(*) FROM memory_events AS e
-WHERE e.tenant_id = :tenant
+WHERE e.tenant_id = :tenant AND e.memory_id <> ''
     AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = e.tenant_id AND m.id = e.memory_id)

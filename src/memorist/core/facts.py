@@ -1,0 +1,440 @@
+"""Facts that stay true: each new one is judged against those nearest to it, and what it contradicts is retired.
+
+The fact is durable before anybody judges it, and judging is a job, so that it is not lost. Nothing is deleted: what is
+retired is archived with what took its place and until when it held, and `restore` brings it back. Which of two facts
+is the newer one is decided by when they hold, not by when they were judged, so that no chain turns back on itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from typing import Any, Protocol
+
+from memorist import lifecycle
+from memorist.core import access, validation
+from memorist.core.cursors import decode_id_cursor, encode_id_cursor
+from memorist.core.jobs import Jobs, Result
+from memorist.core.memories import Memories
+from memorist.errors import Conflict, DuplicateContent, InvalidField, NotFound
+from memorist.ids import new_id, parse_id
+from memorist.model import (
+    Doubt,
+    DoubtPage,
+    DoubtStatus,
+    Draft,
+    Event,
+    FactVersion,
+    InDoubt,
+    Job,
+    Kind,
+    Memory,
+    Owner,
+    Policy,
+    Principal,
+    Remembered,
+    Ruling,
+    Status,
+    Trust,
+    Verdict,
+)
+from memorist.ports import Clock, Judge, Reader, Store, Writer
+
+JUDGING = "judge"
+"""The kind of the jobs that judge a fact."""
+
+_INLINE = 8
+"""Facts written at once that a local judge looks at before the write returns; more are left to the background."""
+_MOST_JUDGED = 100
+_ATTEMPTS = 10
+_LONGEST_CHAIN = 500
+_CURSOR = "doubts"
+_STEPS = ("created", "judged", "superseded", "supersedes", "restored", "doubt_dismissed", "updated", "deleted")
+
+
+class FactScope(StrEnum):
+    """Whom a fact is about, and so where it comes back: in any session of the user, or of the agent."""
+
+    USER = "user"
+    AGENT = "agent"
+
+
+class Nearest(Protocol):
+    """The active facts of the same owner that lie nearest to one (`Recall.nearest_facts`)."""
+
+    def __call__(self, memory: Memory, *, most: int, distance: float, leaving_out: Sequence[str]) -> list[Memory]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What a judge said of a fact and another one, as that one was then."""
+
+    other: Memory
+    verdict: Verdict
+
+
+class Facts:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        memories: Memories,
+        jobs: Jobs,
+        judge: Callable[[], Judge | None],
+        nearest: Nearest,
+        *,
+        top_k: int,
+        threshold: float,
+    ) -> None:
+        """Each fact is judged against the `top_k` nearest within the distance `threshold`; without a judge, none is."""
+        self._store = store
+        self._clock = clock
+        self._memories = memories
+        self._jobs = jobs
+        self._judge = judge
+        self._nearest = nearest
+        self._top_k = top_k
+        self._threshold = threshold
+
+    # Writing
+
+    def remember(
+        self,
+        principal: Principal,
+        content: str,
+        scope: FactScope = FactScope.USER,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Remembered:
+        """Store a fact about the user, or of the agent, and retire what it contradicts.
+
+        The same content in the same scope is written once. Raises InvalidField, Forbidden, IdempotencyMismatch,
+        IdempotencyInFlight or StoreError; what goes wrong with judging is a job's matter, never the caller's.
+        """
+        scope = validation.choice("scope", scope, FactScope)
+        draft = Draft(content, trust=Trust.AGENT, owner=_owner_of(principal, scope))
+        # A fact outlives its session: the same one, stated in another session, is the same fact.
+        principal = replace(principal, session=None)
+        return self.remember_all(principal, [draft], idempotency_key=idempotency_key)[0]
+
+    def remember_all(
+        self,
+        principal: Principal,
+        drafts: Sequence[Draft],
+        *,
+        idempotency_key: str | None = None,
+        also: Callable[[Writer, Sequence[Remembered]], None] | None = None,
+    ) -> list[Remembered]:
+        """Store drafts as `Memories.remember` does, and have those that are new facts without a name judged."""
+        judge = self._judge()
+        if judge is None:
+            return self._memories.remember(principal, drafts, idempotency_key=idempotency_key, also=also)
+        at_once = judge.is_local and len(drafts) <= _INLINE
+        promised: list[Job] = []
+
+        def promise(tx: Writer, results: Sequence[Remembered]) -> None:
+            promised[:] = [
+                self._jobs.add(tx, principal, JUDGING, {"memory_id": one.memory.id}, key=one.memory.id, claimed=at_once)
+                for one in results
+                if one.was_new and one.memory.kind is Kind.FACT and one.memory.name is None
+            ]
+            if also is not None:
+                also(tx, results)
+
+        results = self._memories.remember(principal, drafts, idempotency_key=idempotency_key, also=promise)
+        if at_once:
+            for job in promised:
+                self._jobs.run(job)
+        elif promised:
+            self._jobs.wake(principal.tenant)
+        return results
+
+    # Judging
+
+    def judge(self, job: Job) -> Result | Callable[[Writer], Result]:
+        """Do a job of the kind JUDGING: judge first, then change what follows from it in one transaction.
+
+        Raises MemoristError where the judge cannot say; then both facts stay, and the job is tried again.
+        """
+        judge = self._judge()
+        memory_id = str(job.payload["memory_id"])
+        fact = self._store.read(job.tenant, lambda tx: tx.get_memory(memory_id))
+        if judge is None or fact is None or not fact.is_current(self._clock.now()):
+            return {"judged": [], "skipped": "Judging is off." if judge is None else "The fact is no longer active."}
+        findings = self._findings(judge, fact)
+        return partial(self._settle, job.principal, judge.name, fact, findings) if findings else {"judged": []}
+
+    def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
+        findings: list[_Finding] = []
+        while len(findings) < _MOST_JUDGED:
+            known = [finding.other.id for finding in findings]
+            near = self._nearest(fact, most=self._top_k, distance=self._threshold, leaving_out=known)
+            found = [_Finding(other, judge.judge(*_newer_first(fact, other))) for other in near]
+            findings += found
+            # What is retired makes room among the nearest: others that are contradicted as well may stand behind it.
+            retired = [one for one in found if one.verdict.ruling is Ruling.CONTRADICTS]
+            if not retired or any(_order(one.other) > _order(fact) for one in retired):
+                break
+        return findings
+
+    def _settle(
+        self, principal: Principal, judge: str, judged: Memory, findings: Sequence[_Finding], tx: Writer
+    ) -> dict[str, Any]:
+        """Carry out what was found, as far as the facts are still what was judged."""
+        now = self._clock.now()
+        fact = tx.get_memory(judged.id)
+        if fact is None or not fact.is_current(now) or fact.content_hash != judged.content_hash:
+            return {"judged": [], "skipped": "The fact changed meanwhile."}
+        said = [_said(finding) for finding in findings]
+        tx.append_events([self._event(principal, fact, "judged", {"judge": judge, "verdicts": said})])
+        superseded: list[str] = []
+        # In the order of their ids, so that two transactions never wait for each other.
+        for finding in sorted(findings, key=lambda finding: finding.other.id):
+            other = tx.get_memory(finding.other.id)
+            if other is None or not other.is_current(now) or other.content_hash != finding.other.content_hash:
+                continue
+            newer, older = _newer_first(fact, other)
+            if finding.verdict.ruling is Ruling.UNSURE:
+                tx.insert_doubt(self._doubt(newer, older, finding.verdict.reason, judge))
+            elif finding.verdict.ruling is Ruling.CONTRADICTS and not _is_dismissed(tx, newer, older):
+                details = {"reason": finding.verdict.reason, "judge": judge, "confidence": finding.verdict.confidence}
+                if self._retire(tx, principal, older, newer, details):
+                    superseded.append(older.id)
+                if older.id == fact.id:
+                    break
+        return {"judged": said, "superseded": superseded}
+
+    def _retire(
+        self, tx: Writer, principal: Principal, older: Memory, newer: Memory, details: Mapping[str, Any]
+    ) -> bool:
+        """Archive a fact that another took the place of. False where it is no longer active."""
+        before: Memory | None = older
+        for _ in range(_ATTEMPTS):
+            now = self._clock.now()
+            if before is None or not before.is_current(now) or before.content_hash != older.content_hash:
+                return False
+            archived = lifecycle.archive(before, _policy(tx), now)
+            after = replace(archived, superseded_by=newer.id, valid_to=max(_since(newer), _since(before)))
+            if tx.replace_memory(after, before.updated_at):
+                tx.append_events(
+                    [
+                        self._event(principal, before, "superseded", {"by": newer.id, **details}),
+                        self._event(principal, newer, "supersedes", {"id": before.id, **details}),
+                    ]
+                )
+                return True
+            before = tx.get_memory(older.id)
+        raise Conflict("The fact is being changed by too many at once. Try again.")
+
+    def _doubt(
+        self, newer: Memory, older: Memory, reason: str, judge: str, status: DoubtStatus = DoubtStatus.OPEN
+    ) -> Doubt:
+        now = self._clock.now()
+        return Doubt(new_id("dbt"), older.owner, newer.id, older.id, reason, judge, now, now, status)
+
+    # Looking back, and taking back
+
+    def history(self, principal: Principal, memory_id: str) -> tuple[FactVersion, ...]:
+        """The chain that a fact belongs to, oldest first: what it replaced, what replaced it, and why.
+
+        Raises NotFound or InvalidId.
+        """
+        memory_id = parse_id("mem", memory_id)
+
+        def work(tx: Reader) -> tuple[FactVersion, ...]:
+            memory = access.require_visible(principal, tx.get_memory(memory_id), memory_id)
+            # What was anonymized is nobody's, and so seen by all; what replaced it is still somebody's.
+            chain = [one for one in _chain(tx, memory) if access.can_see(principal, one.owner)]
+            trail: dict[str, list[Event]] = {one.id: [] for one in chain}
+            for event in tx.list_events(list(trail)):
+                if event.event_type in _STEPS:
+                    trail[event.memory_id].append(event)
+            return tuple(FactVersion(one, tuple(trail[one.id])) for one in chain)
+
+        return self._store.read(principal.tenant, work)
+
+    def restore(self, principal: Principal, memory_id: str) -> Memory:
+        """Make a retired fact active again, beside what took its place; that pair is not judged again.
+
+        Raises NotFound, Forbidden, Conflict where it was not retired, DuplicateContent where the same text is active,
+        or IllegalTransition where it is past recovery.
+        """
+        memory_id = parse_id("mem", memory_id)
+        return self._store.write(principal.tenant, partial(self._restore, principal, memory_id))
+
+    def _restore(self, principal: Principal, memory_id: str, tx: Writer) -> Memory:
+        for _ in range(_ATTEMPTS):
+            before = access.require_visible(principal, tx.get_memory(memory_id), memory_id)
+            access.require_writable(principal, before.owner)
+            if before.status is not Status.ARCHIVED or before.superseded_by is None:
+                raise Conflict("Nothing took the place of this fact: there is nothing to restore.")
+            if tx.find_duplicate(before.owner.user, before.owner.agent, before.dedup_key) is not None:
+                raise DuplicateContent
+            after = lifecycle.restore(before, _policy(tx), self._clock.now())
+            if self._replace(tx, after, before.updated_at):
+                newer_id = before.superseded_by
+                tx.append_events([self._event(principal, after, "restored", {"superseded_by": newer_id})])
+                newer = tx.get_memory(newer_id)
+                if newer is not None:
+                    self._keep_both(tx, principal, newer, after)
+                return after
+        raise Conflict("The fact is being changed by too many at once. Try again.")
+
+    def _replace(self, tx: Writer, after: Memory, expected_updated_at: datetime) -> bool:
+        try:
+            return tx.replace_memory(after, expected_updated_at)
+        except Conflict as error:
+            # The same text was stored by another process since it was looked for.
+            raise DuplicateContent from error
+
+    def _keep_both(self, tx: Writer, principal: Principal, newer: Memory, older: Memory) -> None:
+        who = _actor(principal)
+        if not tx.insert_doubt(self._doubt(newer, older, f"Restored by {who}.", who, DoubtStatus.DISMISSED)):
+            known = tx.find_doubt(newer.id, older.id)
+            if known is not None:
+                tx.settle_doubt(known.id, known.status, DoubtStatus.DISMISSED, self._clock.now())
+
+    # What somebody is to decide
+
+    def in_doubt(
+        self,
+        principal: Principal,
+        *,
+        status: DoubtStatus = DoubtStatus.OPEN,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> DoubtPage:
+        """A page of the pairs that the judge was unsure of, newest first. Raises InvalidField or InvalidCursor."""
+        validation.page_limit(limit)
+        status = validation.choice("status", status, DoubtStatus)
+        before = None if cursor is None else decode_id_cursor(_CURSOR, "dbt", cursor)
+        slices = access.visible_slices(principal)
+
+        def work(tx: Reader) -> list[InDoubt]:
+            found = [doubt for part in slices for doubt in tx.list_doubts(part, before, limit + 1, status=status)]
+            found = sorted(found, key=lambda doubt: doubt.id, reverse=True)[: limit + 1]
+            pairs = (_with_facts(tx, doubt) for doubt in found)
+            return [pair for pair in pairs if pair is not None]
+
+        found = self._store.read(principal.tenant, work)
+        items = tuple(found[:limit])
+        return DoubtPage(items, encode_id_cursor(_CURSOR, items[-1].doubt.id) if len(found) > limit else None)
+
+    def confirm(self, principal: Principal, doubt_id: str) -> InDoubt:
+        """Decide that the newer fact holds: the older one is retired. Raises NotFound, Forbidden or Conflict."""
+        return self._decide(principal, doubt_id, DoubtStatus.CONFIRMED)
+
+    def dismiss(self, principal: Principal, doubt_id: str) -> InDoubt:
+        """Decide that both facts hold: the pair is not judged again. Raises NotFound, Forbidden or Conflict."""
+        return self._decide(principal, doubt_id, DoubtStatus.DISMISSED)
+
+    def _decide(self, principal: Principal, doubt_id: str, status: DoubtStatus) -> InDoubt:
+        doubt_id = parse_id("dbt", doubt_id)
+
+        def work(tx: Writer) -> InDoubt:
+            pair = _visible_doubt(tx, principal, doubt_id)
+            access.require_writable(principal, pair.doubt.owner)
+            if not tx.settle_doubt(doubt_id, DoubtStatus.OPEN, status, self._clock.now()):
+                raise Conflict(f"This was decided before: {pair.doubt.status}.")
+            who = _actor(principal)
+            if status is DoubtStatus.DISMISSED:
+                details = {"against": pair.other.id, "reason": pair.doubt.reason}
+                tx.append_events([self._event(principal, pair.fact, "doubt_dismissed", details)])
+            else:
+                details = {"reason": f"Confirmed by {who}: {pair.doubt.reason}", "judge": who}
+                if not pair.fact.is_current(self._clock.now()) or not self._retire(
+                    tx, principal, pair.other, pair.fact, details
+                ):
+                    raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
+            decided = _with_facts(tx, replace(pair.doubt, status=status))
+            assert decided is not None
+            return decided
+
+        return self._store.write(principal.tenant, work)
+
+    def _event(self, principal: Principal, memory: Memory, event_type: str, payload: Mapping[str, Any]) -> Event:
+        return Event(memory.id, event_type, principal.source, self._clock.now(), _actor(principal), payload)
+
+
+def _owner_of(principal: Principal, scope: FactScope) -> Owner:
+    if scope is FactScope.USER:
+        if principal.user is None:
+            raise InvalidField(
+                "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
+            )
+        return Owner(user=principal.user)
+    if principal.agent is None:
+        raise InvalidField("scope agent needs an agent: name one with X-Memorist-Agent.", field="scope")
+    return Owner(agent=principal.agent)
+
+
+def _since(memory: Memory) -> datetime:
+    """Since when a fact holds, as far as is known."""
+    return memory.valid_from or memory.event_time or memory.created_at
+
+
+def _order(memory: Memory) -> tuple[datetime, datetime, str]:
+    """Which of two facts is the newer one. No two are equal, so that a chain never turns back on itself."""
+    return _since(memory), memory.created_at, memory.id
+
+
+def _newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
+    return (one, other) if _order(one) > _order(other) else (other, one)
+
+
+def _policy(tx: Reader) -> Policy:
+    revision = tx.get_policy()
+    return Policy() if revision is None else revision.policy
+
+
+def _actor(principal: Principal) -> str:
+    return principal.user or principal.agent or principal.role
+
+
+def _said(finding: _Finding) -> dict[str, Any]:
+    return {
+        "against": finding.other.id,
+        "verdict": finding.verdict.ruling,
+        "reason": finding.verdict.reason,
+        "confidence": finding.verdict.confidence,
+    }
+
+
+def _is_dismissed(tx: Reader, newer: Memory, older: Memory) -> bool:
+    known = tx.find_doubt(newer.id, older.id)
+    return known is not None and known.status is DoubtStatus.DISMISSED
+
+
+def _chain(tx: Reader, memory: Memory) -> list[Memory]:
+    """All facts that replaced each other up to the one that stands now, oldest first."""
+    newest = memory
+    seen = {memory.id}
+    while newest.superseded_by is not None and newest.superseded_by not in seen:
+        following = tx.get_memory(newest.superseded_by)
+        if following is None:
+            break
+        newest = following
+        seen.add(newest.id)
+    chain = {newest.id: newest}
+    pending = [newest.id]
+    while pending and len(chain) < _LONGEST_CHAIN:
+        for older in tx.list_superseded(pending.pop()):
+            if older.id not in chain:
+                chain[older.id] = older
+                pending.append(older.id)
+    chain.setdefault(memory.id, memory)
+    return sorted(chain.values(), key=_order)
+
+
+def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str) -> InDoubt:
+    doubt = tx.get_doubt(doubt_id)
+    pair = None if doubt is None or not access.can_see(principal, doubt.owner) else _with_facts(tx, doubt)
+    if pair is None:
+        raise NotFound(f"There is no doubt {doubt_id} that you may see.")
+    return pair
+
+
+def _with_facts(tx: Reader, doubt: Doubt) -> InDoubt | None:
+    fact, other = tx.get_memory(doubt.fact_id), tx.get_memory(doubt.other_id)
+    return None if fact is None or other is None else InDoubt(doubt, fact, other)

@@ -1,0 +1,124 @@
+"""Jobs as rows."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from memorist.model import Job, JobStatus, OwnerFilter, Principal, Role
+from memorist.store.tenant_statements import TenantStatements
+from memorist.times import from_micros, to_micros
+
+# After every id in byte order.
+_NEWEST = "~"
+
+
+class JobStatements(TenantStatements):
+    """The jobs of one tenant, inside a transaction."""
+
+    __slots__ = ()
+
+    def get_job(self, job_id: str) -> Job | None:
+        rows = self._rows("get_job", id=job_id)
+        return self._job(rows[0]) if rows else None
+
+    def has_due_jobs(self, now: datetime) -> bool:
+        return bool(self._rows("any_due", now=to_micros(now)))
+
+    def list_jobs(
+        self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: JobStatus | None, kind: str | None
+    ) -> list[Job]:
+        rows = self._rows(
+            "list_jobs", before_id=before_id or _NEWEST, limit=limit, status=status, kind=kind, **_slice(owner)
+        )
+        return [self._job(row) for row in rows]
+
+    def insert_job(self, job: Job) -> Job:
+        while self._run("insert_job", **_parameters(job)) != 1:
+            rows = self._rows("find_job", kind=job.kind, key=job.key or "")
+            if rows:
+                return self._job(rows[0])
+            # Dropped between the two statements: the next try succeeds.
+        return job
+
+    def claim_jobs(self, now: datetime, until: datetime, limit: int) -> list[Job]:
+        rows = self._rows("claim_jobs", now=to_micros(now), until=to_micros(until), limit=limit)
+        return [self._job(row) for row in rows]
+
+    def finish_job(self, job: Job) -> bool:
+        noted = self._run(
+            "finish_job",
+            id=job.id,
+            status=job.status,
+            attempts=job.attempts,
+            run_at=to_micros(job.run_at),
+            error=job.error,
+            result=_encoded(job.result),
+            updated_at=to_micros(job.updated_at),
+        )
+        return noted == 1
+
+    def retry_job(self, job_id: str, now: datetime) -> bool:
+        return self._run("retry_job", id=job_id, now=to_micros(now)) == 1
+
+    def drop_job(self, job_id: str) -> bool:
+        return self._run("drop_job", id=job_id) == 1
+
+    def drop_done_jobs(self, before: datetime) -> int:
+        return self._run("drop_done_jobs", before=to_micros(before))
+
+    def erase_jobs(self, owner: OwnerFilter) -> int:
+        return self._run("erase_jobs", **_slice(owner))
+
+    def _job(self, row: tuple[Any, ...]) -> Job:
+        (
+            id_, kind, key, user, agent, acting, payload, status, attempts, run_at, error, result, created_at,
+            updated_at,
+        ) = row  # fmt: skip
+        said = json.loads(acting)
+        principal = Principal(
+            self._tenant, Role(said["role"]), user or None, agent or None, said["session"], None, said["source"],
+            said["vouched"],
+        )  # fmt: skip
+        return Job(
+            id_, kind, principal, json.loads(payload), from_micros(run_at), from_micros(created_at),
+            from_micros(updated_at), key or None, JobStatus(status), attempts, error,
+            None if result is None else json.loads(result),
+        )  # fmt: skip
+
+
+def _parameters(job: Job) -> dict[str, Any]:
+    principal = job.principal
+    acting = {
+        "role": principal.role,
+        "session": principal.session,
+        "source": principal.source,
+        "vouched": principal.agent_vouched,
+    }
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "key": job.key or "",
+        "user_id": principal.user or "",
+        "agent_id": principal.agent or "",
+        "acting": json.dumps(acting),
+        "payload": _encoded(job.payload),
+        "status": job.status,
+        "attempts": job.attempts,
+        "run_at": to_micros(job.run_at),
+        "error": job.error,
+        "result": _encoded(job.result),
+        "created_at": to_micros(job.created_at),
+        "updated_at": to_micros(job.updated_at),
+    }
+
+
+def _encoded(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _slice(owner: OwnerFilter) -> dict[str, str | None]:
+    return {
+        "user_id": None if owner.any_user else owner.user or "",
+        "agent_id": None if owner.any_agent else owner.agent or "",
+    }

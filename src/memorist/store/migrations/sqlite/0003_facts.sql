@@ -1,0 +1,47 @@
+-- Work that waits (judging, extraction), what the judge was unsure of, and the chains of facts that replaced each other.
+
+-- `run_at` is when a job is due; whoever takes it moves it on, so that it is due again where that process dies.
+CREATE TABLE jobs (
+    tenant_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    acting TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    status TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    run_at INTEGER NOT NULL,
+    error TEXT,
+    result TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+) STRICT;
+CREATE UNIQUE INDEX jobs_once ON jobs (tenant_id, kind, key) WHERE key <> '';
+CREATE INDEX jobs_due ON jobs (tenant_id, run_at, id) WHERE status = 'waiting';
+CREATE INDEX jobs_done ON jobs (tenant_id, updated_at) WHERE status = 'done';
+CREATE INDEX jobs_of_user ON jobs (tenant_id, user_id, id);
+
+-- Two facts that may contradict each other, the newer one first; somebody decides.
+CREATE TABLE doubts (
+    tenant_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    fact_id TEXT NOT NULL,
+    other_id TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    judge TEXT NOT NULL,
+    status TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX doubts_once ON doubts (tenant_id, fact_id, other_id);
+CREATE INDEX doubts_of_other ON doubts (tenant_id, other_id);
+CREATE INDEX doubts_of_user ON doubts (tenant_id, user_id, status, id);
+
+-- What a fact took the place of.
+CREATE INDEX memories_superseded ON memories (tenant_id, superseded_by) WHERE superseded_by IS NOT NULL;

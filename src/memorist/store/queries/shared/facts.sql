@@ -1,0 +1,40 @@
+-- What keeps facts true: the chains of those that replaced each other, and the pairs that somebody is to decide.
+
+-- name: list_superseded
+-- What some facts took the place of.
+SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND superseded_by = :id
+
+-- fragment: doubt_columns
+id, user_id, agent_id, fact_id, other_id, reason, judge, status, created_at, updated_at
+
+-- name: insert_doubt
+-- Link two facts, unless they are linked already.
+INSERT INTO doubts (tenant_id, {doubt_columns})
+VALUES (
+    :tenant, :id, :user_id, :agent_id, :fact_id, :other_id, :reason, :judge, :status, :created_at, :updated_at
+)
+ON CONFLICT DO NOTHING
+
+-- name: get_doubt
+-- One link.
+SELECT {doubt_columns} FROM doubts WHERE tenant_id = :tenant AND id = :id
+
+-- name: find_doubt
+-- The link of two facts.
+SELECT {doubt_columns} FROM doubts WHERE tenant_id = :tenant AND fact_id = :fact_id AND other_id = :other_id
+
+-- name: list_doubts
+-- A page of the links of a slice of owners, newest first, as far as both facts are still there.
+SELECT {doubt_columns} FROM doubts AS d
+WHERE tenant_id = :tenant AND status = :status AND id < :before_id
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+    AND (:status <> 'open' OR 2 = (
+        SELECT count(*) FROM memories AS m
+        WHERE m.tenant_id = :tenant AND m.id IN (d.fact_id, d.other_id) AND m.status = 'active'
+    ))
+ORDER BY id DESC LIMIT :limit
+
+-- name: settle_doubt
+-- Note what was decided about a link that was open, or that a decision is taken back.
+UPDATE doubts SET status = :status, updated_at = :now WHERE tenant_id = :tenant AND id = :id AND status = :expected

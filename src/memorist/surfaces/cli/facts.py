@@ -1,0 +1,133 @@
+"""`memorist fact`, `history`, and `doubts list`, `confirm` and `dismiss`."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from memorist.core import validation
+from memorist.core.fact_records import doubt_record, version_record
+from memorist.core.facts import Facts, FactScope
+from memorist.model import DoubtStatus, FactVersion, InDoubt, Principal
+from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.records import memory_record
+from memorist.surfaces.cli.terminal import note, print_json, print_json_page, print_line, print_table
+
+DoubtId = Annotated[str, typer.Argument(metavar="ID", help="Id of the doubt, as dbt_….")]
+
+
+@with_flags(*PLACE, *IDENTITY)
+def fact(
+    flags: Flags,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact, as a sentence.")],
+    scope: Annotated[FactScope, typer.Option(help="About the user, or of the agent (--agent).")] = FactScope.USER,
+    idempotency_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Repeating the command with the same key has no further effect.")
+    ] = None,
+) -> None:
+    """Store a fact, retire what it contradicts, and print its id.
+
+    A fact that is already known is not stored again. What was retired is listed by `memorist history`, and comes back
+    with `memorist restore`.
+    """
+    validation.text("content", text, longest=validation.MAX_CONTENT)
+    with opened(flags) as door:
+        principal = door.caller()
+        door.make_tenant(principal)
+        told = door.core.facts.remember(principal, text, scope, idempotency_key=idempotency_key)
+        chain = door.core.facts.history(principal, told.memory.id)
+    replaced = [version.memory for version in chain if version.memory.superseded_by == told.memory.id]
+    if flags.as_json:
+        record = {**memory_record(told.memory), "was_new": told.was_new, "replayed": told.replayed}
+        print_json({**record, "supersedes": [memory.id for memory in replaced]})
+        return
+    print_line(told.memory.id)
+    note("Remembered." if told.was_new else "This was remembered already; nothing was written.")
+    for memory in replaced:
+        note(f"It takes the place of {memory.id}: {memory.content}")
+
+
+@with_flags(*PLACE, *IDENTITY)
+def history(
+    flags: Flags, fact_id: Annotated[str, typer.Argument(metavar="ID", help="Id of a fact, current or retired.")]
+) -> None:
+    """Show the facts that replaced each other, oldest first, and why."""
+    with opened(flags) as door:
+        chain = door.core.facts.history(door.caller(), fact_id)
+    records = [version_record(version) for version in chain]
+    if flags.as_json:
+        print_json({"items": records})
+        return
+    rows = [
+        [
+            record["id"],
+            "now" if record["status"] == "active" else record["status"],
+            _minute(record["valid_from"]),
+            _minute(record["valid_to"]),
+            record["content"],
+            _why(version),
+        ]
+        for record, version in zip(records, chain, strict=True)
+    ]
+    print_table(["id", "state", "from", "until", "fact", "why it went"], rows, whole=["id", "state", "from", "until"])
+
+
+@with_flags(*PLACE, *IDENTITY)
+def list_(
+    flags: Flags,
+    status: Annotated[DoubtStatus, typer.Option(help="Those not decided, or decided so.")] = DoubtStatus.OPEN,
+    limit: Annotated[int, typer.Option(metavar="N", help="Most on one page, 1 to 100.")] = 20,
+    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")] = None,
+) -> None:
+    """List pairs of facts that may contradict each other, newest first."""
+    with opened(flags) as door:
+        page = door.core.facts.in_doubt(door.caller(), status=status, limit=limit, cursor=cursor)
+    if flags.as_json:
+        print_json_page(map(doubt_record, page.items), page.next_cursor)
+        return
+    if not page.items:
+        note("Nothing is in doubt." if status is DoubtStatus.OPEN else f"Nothing was {status}.")
+        return
+    rows = [[pair.doubt.id, pair.fact.content, pair.other.content, pair.doubt.reason] for pair in page.items]
+    print_table(["id", "newer", "older", "reason"], rows, whole=["id"])
+    if page.next_cursor:
+        note(f"There are more: --cursor {page.next_cursor} goes on.")
+
+
+@with_flags(*PLACE, *IDENTITY)
+def confirm(flags: Flags, doubt_id: DoubtId) -> None:
+    """Decide that the newer fact holds: the older one is retired."""
+    _decide(flags, lambda facts, principal: facts.confirm(principal, doubt_id), "The older fact is retired.")
+
+
+@with_flags(*PLACE, *IDENTITY)
+def dismiss(flags: Flags, doubt_id: DoubtId) -> None:
+    """Decide that both facts hold: the two are not judged again."""
+    _decide(flags, lambda facts, principal: facts.dismiss(principal, doubt_id), "Both facts stay.")
+
+
+def _decide(flags: Flags, decide: Callable[[Facts, Principal], InDoubt], remark: str) -> None:
+    with opened(flags) as door:
+        pair = decide(door.core.facts, door.caller())
+    if flags.as_json:
+        print_json(doubt_record(pair))
+        return
+    print_line(pair.doubt.id)
+    note(remark)
+
+
+def _minute(moment: str | None) -> str:
+    return (moment or "")[:16].replace("T", " ")
+
+
+def _why(version: FactVersion) -> str:
+    """The reason of the last event that retired it."""
+    reasons = [event.payload.get("reason", "") for event in version.events if event.event_type == "superseded"]
+    return str(reasons[-1]) if reasons and version.memory.superseded_by is not None else ""
+
+
+doubts = new_group()
+register(doubts, "list", list_)
+register(doubts, "confirm", confirm)
+register(doubts, "dismiss", dismiss)

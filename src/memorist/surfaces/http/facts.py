@@ -1,0 +1,162 @@
+"""Facts that stay true: what replaced what, what is in doubt, and the jobs that judge and extract."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from memorist.core.fact_records import doubt_record, fact_record, job_record, version_record
+from memorist.model import DoubtStatus, JobStatus
+from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.responses import Json
+
+router = APIRouter(prefix="/v1", tags=["facts"])
+
+_SOURCE = "facts"
+
+Limit = Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")]
+Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
+
+
+Decision = Literal["open", "confirmed", "dismissed"]
+JobState = Literal["waiting", "done", "dead"]
+
+
+class FactRow(BaseModel):
+    id: str
+    content: str
+    status: str
+    valid_from: str | None
+    valid_to: str | None
+    superseded_by: str | None
+    created_at: str
+
+
+class VersionRow(FactRow):
+    events: list[dict[str, Any]]
+
+
+class History(BaseModel):
+    data: list[VersionRow]
+
+
+class DoubtRow(BaseModel):
+    id: str
+    status: str
+    reason: str
+    judge: str
+    fact: FactRow
+    other: FactRow
+    created_at: str
+    updated_at: str
+
+
+class DoubtList(BaseModel):
+    data: list[DoubtRow]
+    next_cursor: str | None
+    has_more: bool
+
+
+class JobRow(BaseModel):
+    id: str
+    kind: str
+    user: str | None
+    agent: str | None
+    status: str
+    attempts: int
+    run_at: str
+    error: str | None
+    payload: dict[str, Any]
+    result: dict[str, Any] | None
+    created_at: str
+    updated_at: str
+
+
+class JobList(BaseModel):
+    data: list[JobRow]
+    next_cursor: str | None
+    has_more: bool
+
+
+@router.get("/facts/in-doubt", response_model=DoubtList, summary="List facts in doubt")
+def list_doubts(
+    request: Request,
+    status: Annotated[Decision, Query(description="Those not decided, or decided so.")] = "open",
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> Response:
+    """Pairs of facts that may contradict each other, newest first. `fact` is the newer one; both are recalled until
+    somebody decides.
+    """
+    page = core_of(request).facts.in_doubt(
+        caller(request, source=_SOURCE), status=DoubtStatus(status), limit=limit, cursor=cursor
+    )
+    rows = [doubt_record(pair) for pair in page.items]
+    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+
+
+@router.post("/facts/in-doubt/{doubt_id}/confirm", response_model=DoubtRow, summary="Confirm a contradiction")
+def confirm_doubt(request: Request, doubt_id: str) -> Response:
+    """The newer fact holds: the older one is retired."""
+    return Json(doubt_record(core_of(request).facts.confirm(caller(request, source=_SOURCE), doubt_id)))
+
+
+@router.post("/facts/in-doubt/{doubt_id}/dismiss", response_model=DoubtRow, summary="Dismiss a doubt")
+def dismiss_doubt(request: Request, doubt_id: str) -> Response:
+    """Both facts hold. The two are not judged again."""
+    return Json(doubt_record(core_of(request).facts.dismiss(caller(request, source=_SOURCE), doubt_id)))
+
+
+@router.get("/facts/{fact_id}/history", response_model=History, summary="What replaced what")
+def read_history(request: Request, fact_id: str) -> Response:
+    """The chain that a fact belongs to, oldest first: until when each held, and in `events` why and by whom it was
+    replaced.
+    """
+    chain = core_of(request).facts.history(caller(request, source=_SOURCE), fact_id)
+    return Json({"data": [version_record(version) for version in chain]})
+
+
+@router.post("/facts/{fact_id}/restore", response_model=FactRow, summary="Restore a retired fact")
+def restore_fact(request: Request, fact_id: str) -> Response:
+    """Active again, beside what took its place. The two are not judged again."""
+    return Json(fact_record(core_of(request).facts.restore(caller(request, source=_SOURCE), fact_id)))
+
+
+@router.get("/jobs", response_model=JobList, summary="List jobs")
+def list_jobs(
+    request: Request,
+    status: Annotated[JobState | None, Query(description="Only these. `dead` ones need somebody.")] = None,
+    kind: Annotated[str | None, Query(description="Only these, such as `judge`.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> Response:
+    """Your own, newest first; an admin key that acts for nobody sees all. Done ones are kept for a week."""
+    page = core_of(request).jobs.list(
+        caller(request, source=_SOURCE),
+        status=None if status is None else JobStatus(status),
+        kind=kind,
+        limit=limit,
+        cursor=cursor,
+    )
+    rows = [job_record(job) for job in page.items]
+    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+
+
+@router.get("/jobs/{job_id}", response_model=JobRow, summary="Read a job")
+def read_job(request: Request, job_id: str) -> Response:
+    """With what it was asked, and what came of it."""
+    return Json(job_record(core_of(request).jobs.get(caller(request, source=_SOURCE), job_id)))
+
+
+@router.post("/jobs/{job_id}/retry", response_model=JobRow, summary="Retry a job")
+def retry_job(request: Request, job_id: str) -> Response:
+    """Due now; a dead one gets all its attempts again."""
+    return Json(job_record(core_of(request).jobs.retry(caller(request, source=_SOURCE), job_id)))
+
+
+@router.delete("/jobs/{job_id}", status_code=204, summary="Drop a job")
+def drop_job(request: Request, job_id: str) -> Response:
+    """What it was to do is not done."""
+    core_of(request).jobs.drop(caller(request, source=_SOURCE), job_id)
+    return Response(status_code=204)

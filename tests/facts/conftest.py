@@ -1,0 +1,56 @@
+"""Cores with a cheap embedder and a judge of the test's choice, on a fresh tenant."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from memorist.bootstrap import open_store
+from memorist.core.core import Core, Options
+from memorist.model import Principal, Role
+from memorist.ports import Clock, Embedder
+from memorist.testing import StepClock
+from memorist.testing.clocks import START
+from tests.support.models import WordEmbedder
+from tests.support.stores import bare
+
+OpenCore = Callable[..., Core]
+
+
+@pytest.fixture
+def open_with(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
+    """Open cores on one database, each with the options that it is given."""
+    opened: list[Core] = []
+
+    def call(
+        *, embedder: Embedder | None = None, url: str = database_url, clock: Clock = clock, **options: Any
+    ) -> Core:
+        store = open_store(bare(url))
+        store.migrator.migrate(START)
+        core = Core(store, clock, Options(embedder=lambda: embedder or WordEmbedder(), **options))
+        opened.append(core)
+        return core
+
+    yield call
+    for core in opened:
+        core.close()
+
+
+@pytest.fixture
+def core(open_with: OpenCore) -> Core:
+    return open_with()
+
+
+@pytest.fixture
+def ada(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "ada")
+
+
+@pytest.fixture
+def bob(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "bob")
+
+
+@pytest.fixture
+def admin(tenant: str) -> Principal:
+    return Principal(tenant, Role.ADMIN)

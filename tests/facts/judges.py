@@ -1,0 +1,27 @@
+"""Judges that say what a test wants."""
+
+from collections.abc import Callable
+
+from memorist.model import Memory, Ruling, Verdict
+
+
+class ScriptedJudge:
+    """Says what a function of the two texts says; counts how often it was asked."""
+
+    name = "scripted"
+
+    def __init__(self, rule: Callable[[str, str], Ruling | Exception], *, is_local: bool = True) -> None:
+        self._rule = rule
+        self.is_local = is_local
+        self.asked: list[tuple[str, str]] = []
+
+    def judge(self, new: Memory, old: Memory) -> Verdict:
+        self.asked.append((new.content, old.content))
+        said = self._rule(new.content, old.content)
+        if isinstance(said, Exception):
+            raise said
+        return Verdict(said, f"because it is {said}", 0.8)
+
+
+def contradicting(*, is_local: bool = True) -> ScriptedJudge:
+    return ScriptedJudge(lambda *_: Ruling.CONTRADICTS, is_local=is_local)

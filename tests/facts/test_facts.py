@@ -1,0 +1,474 @@
+"""Facts: judged after they are durable, retired in one transaction, brought back, and decided by people in doubt."""
+
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memorist import lifecycle
+from memorist.core.core import Core
+from memorist.core.facts import FactScope
+from memorist.core.judges import LocalJudge
+from memorist.errors import Conflict, DuplicateContent, Forbidden, InvalidCursor, LlmUnavailable, NotFound
+from memorist.model import (
+    DoubtStatus,
+    Draft,
+    JobStatus,
+    Memory,
+    Owner,
+    Principal,
+    Question,
+    Role,
+    Ruling,
+    Status,
+)
+from memorist.testing import StepClock
+from memorist.testing.clocks import START
+from memorist.times import SystemClock
+from tests.facts.conftest import OpenCore
+from tests.facts.judges import ScriptedJudge, contradicting
+from tests.support.processes import in_processes
+
+BERLIN, LISBON, OSLO = (f"The user lives in {city}." for city in ("Berlin", "Lisbon", "Oslo"))
+
+
+@pytest.fixture
+def core(open_with: OpenCore) -> Core:
+    return open_with(judge=LocalJudge)
+
+
+def tell(core: Core, who: Principal, content: str, **options: Any) -> Memory:
+    return core.facts.remember(who, content, **options).memory
+
+
+def now(core: Core, memory: Memory) -> Memory:
+    """The row as it is."""
+    found = core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id))
+    assert found is not None
+    return found
+
+
+def events(core: Core, memory: Memory) -> list[str]:
+    return [event.event_type for event in core.store.read(memory.tenant, lambda tx: tx.list_events([memory.id]))]
+
+
+def recalled(core: Core, who: Principal, query: str, **fields: Any) -> list[str]:
+    return [hit.memory.content for hit in core.recall.recall(who, Question(query, **fields)).hits]
+
+
+# Supersession
+
+
+def test_contradicted_fact_is_retired_before_the_call_returns(core: Core, ada: Principal) -> None:
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    retired = now(core, old)
+    assert (retired.status, retired.superseded_by) == (Status.ARCHIVED, new.id)
+    assert retired.valid_to == new.valid_from
+    assert events(core, old) == ["created", "superseded"]
+    assert events(core, new) == ["created", "judged", "supersedes"]
+    assert now(core, new).status is Status.ACTIVE
+    assert recalled(core, ada, "where does the user live") == [LISBON]
+
+
+def test_outcome_and_reason_are_visible(core: Core, ada: Principal) -> None:
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    trail = core.memories.events(ada, new.id)
+    judged = next(event for event in trail if event.event_type == "judged")
+    assert judged.payload["judge"] == "local"
+    [verdict] = judged.payload["verdicts"]
+    assert (verdict["against"], verdict["verdict"]) == (old.id, "contradicts")
+    assert "one value" in verdict["reason"]
+    superseded = next(event for event in core.memories.events(ada, old.id) if event.event_type == "superseded")
+    assert (superseded.payload["by"], superseded.actor) == (new.id, "ada")
+
+
+def test_what_was_true_then_is_found_as_of_then(core: Core, ada: Principal) -> None:
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    assert old.valid_from is not None
+    assert new.valid_from is not None
+    query = "where does the user live"
+    assert recalled(core, ada, query, as_of=old.valid_from) == [BERLIN]
+    assert recalled(core, ada, query, as_of=new.valid_from - timedelta(microseconds=1)) == [BERLIN]
+    assert recalled(core, ada, query, as_of=new.valid_from) == [LISBON]
+    assert recalled(core, ada, query, as_of=old.valid_from - timedelta(days=1)) == []
+
+
+def test_fact_that_comes_back_is_a_new_one_of_the_chain(core: Core, ada: Principal) -> None:
+    first, second, third = (tell(core, ada, text) for text in (BERLIN, LISBON, BERLIN))
+    assert first.id != third.id
+    assert [now(core, one).superseded_by for one in (first, second, third)] == [second.id, third.id, None]
+
+
+def test_compatible_facts_stay(core: Core, ada: Principal) -> None:
+    facts = [tell(core, ada, f"The user likes {thing}.") for thing in ("sushi", "ramen", "soba")]
+    assert all(now(core, fact).status is Status.ACTIVE for fact in facts)
+    assert core.facts.in_doubt(ada).items == ()
+
+
+def test_facts_of_other_owners_are_left_alone(core: Core, tenant: str, ada: Principal, bob: Principal) -> None:
+    coder = Principal(tenant, Role.SERVICE, "ada", "coder")
+    others = [tell(core, bob, BERLIN), tell(core, coder, BERLIN, scope=FactScope.AGENT)]
+    others += [one.memory for one in core.memories.remember(coder, [Draft(BERLIN)])]
+    tell(core, ada, LISBON)
+    assert [now(core, one).status for one in others] == [Status.ACTIVE] * 3
+    assert others[2].owner == Owner("ada", "coder")
+
+
+def test_same_fact_is_written_and_judged_once(open_with: OpenCore, ada: Principal) -> None:
+    judge = contradicting()
+    core = open_with(judge=lambda: judge)
+    tell(core, ada, OSLO)
+    first = core.facts.remember(ada, BERLIN, idempotency_key="k")
+    asked = len(judge.asked)
+    again = core.facts.remember(ada, BERLIN, idempotency_key="k")
+    third = core.facts.remember(replace(ada, session="other"), BERLIN)
+    assert (again.memory.id, again.replayed) == (first.memory.id, True)
+    assert (third.memory.id, third.was_new) == (first.memory.id, False)
+    assert len(judge.asked) == asked
+
+
+def test_late_judging_of_an_older_text_retires_the_older_one(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=contradicting)
+    current = tell(core, ada, LISBON)
+    draft = Draft(BERLIN, event_time=START - timedelta(days=900), owner=Owner("ada"))
+    [late] = core.facts.remember_all(ada, [draft])
+    assert now(core, current).status is Status.ACTIVE
+    retired = now(core, late.memory)
+    assert (retired.status, retired.superseded_by, retired.valid_to) == (
+        Status.ARCHIVED,
+        current.id,
+        current.valid_from,
+    )
+    assert recalled(core, ada, "where does the user live", as_of=START - timedelta(days=800)) == [BERLIN]
+
+
+def test_no_more_than_the_nearest_are_judged_but_all_that_are_contradicted(open_with: OpenCore, ada: Principal) -> None:
+    plain = open_with()
+    facts = [tell(plain, ada, f"The user lives in the city of number{number}.") for number in range(12)]
+    judge = contradicting()
+    core = open_with(judge=lambda: judge, judge_top_k=3)
+    newest = tell(core, ada, "The user lives in the city of Oslo.")
+    assert {now(core, fact).superseded_by for fact in facts} == {newest.id}
+    unrelated = ScriptedJudge(lambda *_: Ruling.UNRELATED)
+    core = open_with(judge=lambda: unrelated, judge_top_k=3)
+    tell(core, ada, "The user lives in the city of Turku.")
+    assert len(unrelated.asked) == 1  # One is left.
+
+
+def test_distant_facts_are_not_judged(open_with: OpenCore, ada: Principal) -> None:
+    judge = contradicting()
+    core = open_with(judge=lambda: judge, judge_threshold=0.2)
+    tell(core, ada, "The deploy target is Fly.")
+    tell(core, ada, "Grandmother bakes plum cake on Sundays.")
+    assert judge.asked == []
+
+
+def test_without_vectors_shared_words_are_near(ada: Principal, database_url: str) -> None:
+    from memorist.bootstrap import open_core
+    from tests.support.stores import bare
+
+    core = open_core(bare(database_url))
+    try:
+        old = tell(core, ada, BERLIN)
+        tell(core, ada, "Grandmother bakes plum cake.")
+        new = tell(core, ada, LISBON)
+        assert now(core, old).superseded_by == new.id
+    finally:
+        core.close()
+
+
+def test_without_a_judge_nothing_is_judged_and_no_job_is_added(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with()
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    assert events(core, old) == events(core, new) == ["created"]
+    assert core.jobs.list(ada).items == ()
+
+
+def test_text_that_changed_after_it_was_judged_stays(open_with: OpenCore, ada: Principal) -> None:
+    def edit_first(*_: str) -> Ruling:
+        core.memories.edit(ada, first.id, {"content": "The user grew up in Berlin."})
+        return Ruling.CONTRADICTS
+
+    core = open_with(judge=lambda: ScriptedJudge(edit_first))
+    first = tell(core, ada, BERLIN)
+    tell(core, ada, LISBON)
+    assert now(core, first).status is Status.ACTIVE
+
+
+def test_fact_that_is_forgotten_while_it_is_judged_retires_nothing(open_with: OpenCore, ada: Principal) -> None:
+    def forget(*_: str) -> Ruling:
+        [fact] = [one for one in core.memories.list(ada).items if one.content == LISBON]
+        core.memories.forget(ada, fact.id)
+        return Ruling.CONTRADICTS
+
+    core = open_with(judge=lambda: ScriptedJudge(forget))
+    first = tell(core, ada, BERLIN)
+    tell(core, ada, LISBON)
+    assert now(core, first).status is Status.ACTIVE
+
+
+# A judge that is elsewhere, or fails
+
+
+def test_remote_judge_works_after_the_write(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=lambda: contradicting(is_local=False))
+    core.jobs._stopping.set()  # No background here: the test runs what is due.
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    assert now(core, old).status is Status.ACTIVE
+    assert core.jobs.run_due(ada.tenant) == 2
+    assert now(core, old).superseded_by == new.id
+    assert [job.status for job in core.jobs.list(ada).items] == [JobStatus.DONE] * 2
+
+
+def test_failing_judge_leaves_both_facts_and_a_retry(open_with: OpenCore, ada: Principal) -> None:
+    said: list[Ruling | Exception] = [LlmUnavailable("It is down.", retry_after=60), Ruling.CONTRADICTS]
+    clock = StepClock()
+    core = open_with(judge=lambda: ScriptedJudge(lambda *_: said.pop(0)), clock=clock)
+    core.jobs._stopping.set()
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    assert {now(core, one).status for one in (old, new)} == {Status.ACTIVE}
+    [job] = core.jobs.list(ada).items
+    assert (job.kind, job.status, job.error) == ("judge", JobStatus.WAITING, "It is down. [llm_unavailable]")
+    assert core.jobs.run_due(ada.tenant) == 0
+    clock.advance(timedelta(seconds=61))
+    assert core.jobs.run_due(ada.tenant) == 1
+    assert now(core, old).superseded_by == new.id
+
+
+def test_fault_of_the_judge_is_never_the_callers(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=lambda: ScriptedJudge(lambda *_: ZeroDivisionError()))
+    core.jobs._stopping.set()
+    tell(core, ada, BERLIN)
+    assert core.facts.remember(ada, LISBON).was_new
+    [job] = core.jobs.list(ada).items
+    assert "ZeroDivisionError" in str(job.error)
+
+
+def test_job_that_is_done_twice_changes_nothing_more(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=contradicting)
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    core.store.write(ada.tenant, lambda tx: core.jobs.add(tx, ada, "judge", {"memory_id": new.id}))
+    before = (now(core, old), now(core, new))
+    assert core.jobs.run_due(ada.tenant) == 1
+    assert (now(core, old), now(core, new)) == before
+
+
+# Many at once
+
+
+def assert_one_chain(core: Core, who: Principal, facts: int) -> None:
+    """One fact is current, and every other one leads to it, later and later."""
+    rows = {row.id: row for row in _all_facts(core, who)}
+    assert len(rows) == facts
+    current = [row for row in rows.values() if row.status is Status.ACTIVE]
+    assert len(current) == 1
+    for row in rows.values():
+        steps = 0
+        while row.superseded_by is not None:
+            following = rows[row.superseded_by]
+            assert (following.valid_from, following.id) > (row.valid_from, row.id)
+            assert row.valid_to is not None
+            row, steps = following, steps + 1
+            assert steps < facts
+        assert row.id == current[0].id
+    chain = core.facts.history(who, current[0].id)
+    assert [version.memory.id for version in chain] == sorted(
+        rows, key=lambda one: (rows[one].valid_from, rows[one].created_at, one)
+    )
+
+
+def _all_facts(core: Core, who: Principal) -> list[Memory]:
+    from memorist.model import OwnerFilter
+
+    return core.store.read(who.tenant, lambda tx: tx.scan_memories(OwnerFilter(who.user), "", 1000))
+
+
+def test_twenty_contradicting_facts_from_threads_leave_one(open_with: OpenCore, ada: Principal) -> None:
+    cores = [open_with(judge=LocalJudge, clock=SystemClock()) for _ in range(2)]
+    barrier = threading.Barrier(20)
+
+    def write(number: int) -> None:
+        barrier.wait()
+        tell(cores[number % 2], ada, f"The user lives in Newtown{number:02}x.")
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(not core.jobs.list(ada).items for core in cores)
+    assert_one_chain(cores[0], ada, 20)
+
+
+def test_twenty_contradicting_facts_from_two_processes_leave_one(
+    open_with: OpenCore, ada: Principal, database_url: str
+) -> None:
+    in_processes(2, tell_ten, database_url, ada.tenant)
+    assert_one_chain(open_with(judge=LocalJudge), ada, 20)
+
+
+def tell_ten(number: int, url: str, tenant: str) -> None:
+    from memorist.bootstrap import open_core
+    from tests.support.stores import bare
+
+    core = open_core(bare(url))
+    who = Principal(tenant, Role.USER, "ada")
+    threads = [
+        threading.Thread(target=tell, args=(core, who, f"The user lives in Newtown{number}{place}x."))
+        for place in range(10)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    core.jobs.run_due(tenant)
+    core.close()
+
+
+# Looking back, and taking back
+
+
+def test_history_is_the_chain_with_times_reasons_and_who(core: Core, ada: Principal, bob: Principal) -> None:
+    facts = [tell(core, ada, text) for text in (BERLIN, LISBON, OSLO)]
+    for one in facts:
+        chain = core.facts.history(ada, one.id)
+        assert [version.memory.content for version in chain] == [BERLIN, LISBON, OSLO]
+    superseded = [event for event in chain[0].events if event.event_type == "superseded"]
+    assert [(event.payload["by"], event.payload["judge"], event.actor) for event in superseded] == [
+        (facts[1].id, "local", "ada")
+    ]
+    with pytest.raises(NotFound):
+        core.facts.history(bob, facts[0].id)
+
+
+def test_history_of_an_anonymized_fact_shows_nobody_elses(core: Core, ada: Principal, bob: Principal) -> None:
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    before = now(core, old)
+    gone = lifecycle.anonymize(before, core.clock.now())
+    assert core.store.write(ada.tenant, lambda tx: tx.replace_memory(gone, before.updated_at))
+    assert [version.memory.id for version in core.facts.history(ada, new.id)] == [old.id, new.id]
+    shown = core.facts.history(bob, old.id)
+    assert [version.memory.content for version in shown] == [lifecycle.REDACTED]
+
+
+def test_restored_fact_is_active_again_and_stays_so(core: Core, ada: Principal) -> None:
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    restored = core.facts.restore(ada, old.id)
+    assert (restored.status, restored.superseded_by, restored.valid_to) == (Status.ACTIVE, None, None)
+    assert now(core, old) == restored
+    assert events(core, old)[-1] == "restored"
+    assert set(recalled(core, ada, "where does the user live")) == {BERLIN, LISBON}
+    core.store.write(ada.tenant, lambda tx: core.jobs.add(tx, ada, "judge", {"memory_id": new.id}))
+    core.jobs.run_due(ada.tenant)
+    assert now(core, old).status is Status.ACTIVE
+
+
+def test_fact_whose_text_is_active_is_not_restored(core: Core, ada: Principal) -> None:
+    old = tell(core, ada, BERLIN)
+    tell(core, ada, LISBON)
+    tell(core, ada, BERLIN)
+    before = now(core, old)
+    with pytest.raises(DuplicateContent):
+        core.facts.restore(ada, old.id)
+    assert now(core, old) == before
+
+
+def test_only_retired_facts_of_ones_own_are_restored(core: Core, ada: Principal, bob: Principal) -> None:
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    with pytest.raises(Conflict):
+        core.facts.restore(ada, new.id)
+    with pytest.raises(NotFound):
+        core.facts.restore(bob, old.id)
+    with pytest.raises(Forbidden):
+        core.facts.restore(Principal(ada.tenant, Role.READER, "ada"), old.id)
+
+
+# In doubt
+
+
+@pytest.fixture
+def unsure(open_with: OpenCore) -> Core:
+    return open_with(judge=lambda: ScriptedJudge(lambda *_: Ruling.UNSURE))
+
+
+def test_what_the_judge_is_unsure_of_stays_and_is_listed(unsure: Core, ada: Principal, bob: Principal) -> None:
+    old, new = tell(unsure, ada, BERLIN), tell(unsure, ada, LISBON)
+    [pair] = unsure.facts.in_doubt(ada).items
+    assert (pair.fact.id, pair.other.id) == (new.id, old.id)
+    assert (pair.doubt.reason, pair.doubt.judge) == ("because it is unsure", "scripted")
+    assert {now(unsure, one).status for one in (old, new)} == {Status.ACTIVE}
+    assert unsure.facts.in_doubt(bob).items == ()
+
+
+def test_confirmed_doubt_retires_the_older_fact(unsure: Core, ada: Principal) -> None:
+    old, new = tell(unsure, ada, BERLIN), tell(unsure, ada, LISBON)
+    [pair] = unsure.facts.in_doubt(ada).items
+    decided = unsure.facts.confirm(ada, pair.doubt.id)
+    assert decided.doubt.status is DoubtStatus.CONFIRMED
+    assert now(unsure, old).superseded_by == new.id
+    assert unsure.facts.in_doubt(ada).items == ()
+    [settled] = unsure.facts.in_doubt(ada, status=DoubtStatus.CONFIRMED).items
+    assert settled.doubt.id == pair.doubt.id
+    for decide in (unsure.facts.confirm, unsure.facts.dismiss):
+        with pytest.raises(Conflict):
+            decide(ada, pair.doubt.id)
+
+
+def test_dismissed_doubt_keeps_both_and_is_not_judged_again(unsure: Core, open_with: OpenCore, ada: Principal) -> None:
+    old, new = tell(unsure, ada, BERLIN), tell(unsure, ada, LISBON)
+    [pair] = unsure.facts.in_doubt(ada).items
+    unsure.facts.dismiss(ada, pair.doubt.id)
+    assert unsure.facts.in_doubt(ada).items == ()
+    assert events(unsure, new)[-1] == "doubt_dismissed"
+    core = open_with(judge=contradicting)
+    core.store.write(ada.tenant, lambda tx: core.jobs.add(tx, ada, "judge", {"memory_id": new.id}))
+    core.jobs.run_due(ada.tenant)
+    assert now(core, old).status is Status.ACTIVE
+
+
+def test_doubt_about_a_fact_that_is_gone_is_not_listed(unsure: Core, ada: Principal) -> None:
+    old = tell(unsure, ada, BERLIN)
+    tell(unsure, ada, LISBON)
+    [pair] = unsure.facts.in_doubt(ada).items
+    unsure.memories.forget(ada, old.id)
+    assert unsure.facts.in_doubt(ada).items == ()
+    with pytest.raises(Conflict):
+        unsure.facts.confirm(ada, pair.doubt.id)
+
+
+def test_doubts_are_decided_by_those_who_may_write_the_facts(unsure: Core, ada: Principal, bob: Principal) -> None:
+    tell(unsure, ada, BERLIN)
+    tell(unsure, ada, LISBON)
+    [pair] = unsure.facts.in_doubt(ada).items
+    with pytest.raises(NotFound):
+        unsure.facts.confirm(bob, pair.doubt.id)
+    with pytest.raises(Forbidden):
+        unsure.facts.dismiss(Principal(ada.tenant, Role.READER, "ada"), pair.doubt.id)
+
+
+def test_pages_of_doubts_neither_skip_nor_repeat(unsure: Core, ada: Principal) -> None:
+    for number in range(4):
+        tell(unsure, ada, f"The user lives in town{number}.")
+    everything = [pair.doubt.id for pair in unsure.facts.in_doubt(ada, limit=100).items]
+    assert len(everything) == 6
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page = unsure.facts.in_doubt(ada, limit=4, cursor=cursor)
+        seen += [pair.doubt.id for pair in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert seen == everything
+    with pytest.raises(InvalidCursor):
+        unsure.facts.in_doubt(ada, cursor="nonsense")
+
+
+def test_reset_erases_doubts(unsure: Core, ada: Principal) -> None:
+    tell(unsure, ada, BERLIN)
+    tell(unsure, ada, LISBON)
+    [pair] = unsure.facts.in_doubt(ada).items
+    unsure.memories.reset(ada)
+    assert unsure.store.read(ada.tenant, lambda tx: tx.get_doubt(pair.doubt.id)) is None

@@ -1,0 +1,169 @@
+"""A language model as the judge, played by a real server: whatever it answers, both facts stay until it is sure."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memorist.bootstrap import open_judge
+from memorist.core.core import Core
+from memorist.core.jobs import ATTEMPTS
+from memorist.core.judges import LlmJudge, LocalJudge
+from memorist.model import JobStatus, Principal, Status
+from memorist.settings import Settings
+from memorist.testing import FrozenClock
+from tests.facts.conftest import OpenCore
+from tests.facts.test_facts import BERLIN, LISBON, now, tell
+from tests.support.scripted_http import Script, ScriptedServer, scripted_server
+
+
+def answer(text: str) -> Script:
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {}}
+    return lambda reply, _: reply.json(body)
+
+
+def ruling(verdict: str, **others: Any) -> str:
+    return json.dumps({"verdict": verdict, "reason": "It says so.", "confidence": 0.9, **others})
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with scripted_server(answer(ruling("contradicts"))) as running:
+        yield running
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture
+def core(open_with: OpenCore, server: ScriptedServer, clock: FrozenClock) -> Core:
+    settings = Settings(judge_model="openai:small", llm_url=server.url, llm_api_key="sk-secret", llm_timeout_s=1)
+    core = open_with(judge=lambda: open_judge(settings), clock=clock)
+    core.jobs._stopping.set()  # No background: the test says when time passes.
+    return core
+
+
+def test_facts_are_sent_as_data_and_the_older_one_is_retired(
+    core: Core, server: ScriptedServer, ada: Principal, clock: FrozenClock
+) -> None:
+    old = tell(core, ada, BERLIN)
+    clock.advance(timedelta(seconds=1))
+    new = tell(core, ada, LISBON)
+    assert core.jobs.run_due(ada.tenant) == 2
+    assert now(core, old).superseded_by == new.id
+    [request] = server.requests
+    assert request.headers["authorization"] == "Bearer sk-secret"
+    asked = json.loads(request.body["messages"][-1]["content"])
+    assert (asked["older"]["fact"], asked["newer"]["fact"]) == (BERLIN, LISBON)
+    # The older one was judged first, when the newer one was there already.
+    judged = [event for event in core.memories.events(ada, old.id) if event.event_type == "judged"]
+    assert judged[0].payload["judge"] == "openai:small"
+    assert judged[0].payload["verdicts"][0]["reason"] == "It says so."
+
+
+@pytest.mark.parametrize(
+    ("said", "superseded", "in_doubt"),
+    [
+        (f"Of course:\n```json\n{ruling('contradicts')}\n```", True, False),
+        (ruling("contradicts", extra=[1]), True, False),
+        (ruling("unsure"), False, True),
+        (ruling("unrelated"), False, False),
+        (ruling("same"), False, False),
+    ],
+)
+def test_what_it_says_is_done(
+    core: Core, server: ScriptedServer, ada: Principal, said: str, superseded: bool, in_doubt: bool
+) -> None:
+    server.always = answer(said)
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    core.jobs.run_due(ada.tenant)
+    assert {now(core, one).status for one in (old, new)} == (
+        {Status.ACTIVE, Status.ARCHIVED} if superseded else {Status.ACTIVE}
+    )
+    assert bool(core.facts.in_doubt(ada).items) is in_doubt
+
+
+FAULTS: dict[str, Callable[[ScriptedServer], Script]] = {
+    "time-out": lambda server: lambda *_: server.released.wait(3) and None,
+    "hang-up": lambda _: lambda reply, _: reply.hang_up(),
+    "500": lambda _: lambda reply, _: reply.json({"error": "down"}, 500),
+    "503 with a page": lambda _: lambda reply, _: reply.raw(b"<html>", 503),
+    "429": lambda _: lambda reply, _: reply.json({"error": "slow down"}, 429, Retry_After="90"),
+    "401": lambda _: lambda reply, _: reply.json({"error": "who are you"}, 401),
+    "cut JSON": lambda _: lambda reply, _: reply.raw(b'{"choices": [{"mess', length=400),
+    "cut answer": lambda _: answer('{"verdict": "contradicts", "rea'),
+    "no JSON": lambda _: answer("They contradict each other."),
+    "another verdict": lambda _: answer(ruling("maybe")),
+    "no reason": lambda _: answer('{"verdict": "contradicts"}'),
+    "a list": lambda _: answer('["contradicts"]'),
+    "wrong confidence": lambda _: answer(ruling("contradicts", confidence=7)),
+    "confidence as a text": lambda _: answer(ruling("contradicts", confidence="high")),
+    "reason as a list": lambda _: answer(ruling("contradicts", reason=["x"])),
+    "empty": lambda _: answer(""),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_leaves_both_facts_and_a_retry_that_succeeds(
+    core: Core, server: ScriptedServer, ada: Principal, clock: FrozenClock, fault: str
+) -> None:
+    old = tell(core, ada, BERLIN)
+    core.jobs.run_due(ada.tenant)
+    clock.advance(timedelta(seconds=1))
+    server.scripts.append(FAULTS[fault](server))
+    new = tell(core, ada, LISBON)
+    assert core.jobs.run_due(ada.tenant) == 1
+    assert {now(core, one).status for one in (old, new)} == {Status.ACTIVE}
+    [job] = core.jobs.list(ada, status=JobStatus.WAITING).items
+    assert job.attempts == 1
+    assert job.error
+    assert BERLIN not in job.error
+    assert "sk-secret" not in job.error
+    if fault == "429":
+        assert job.run_at == clock.now() + timedelta(seconds=90)
+    clock.advance(timedelta(hours=1))
+    assert core.jobs.run_due(ada.tenant) == 1
+    assert now(core, old).superseded_by == new.id
+    assert core.jobs.list(ada, status=JobStatus.WAITING).items == ()
+
+
+def test_judge_that_never_answers_ends_as_a_dead_letter_that_can_be_retried(
+    core: Core, server: ScriptedServer, ada: Principal, clock: FrozenClock
+) -> None:
+    old = tell(core, ada, BERLIN)
+    core.jobs.run_due(ada.tenant)
+    server.always = FAULTS["500"](server)
+    clock.advance(timedelta(seconds=1))
+    new = tell(core, ada, LISBON)
+    for _ in range(ATTEMPTS):
+        assert core.jobs.run_due(ada.tenant) == 1
+        clock.advance(timedelta(hours=1))
+    [dead] = core.jobs.list(ada, status=JobStatus.DEAD).items
+    assert "500" in str(dead.error)
+    assert {now(core, one).status for one in (old, new)} == {Status.ACTIVE}
+    server.always = answer(ruling("contradicts"))
+    core.jobs.retry(ada, dead.id)
+    core.jobs.run_due(ada.tenant)
+    assert now(core, old).superseded_by == new.id
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "name"),
+    [
+        (Settings(), LocalJudge, "local"),
+        (Settings(judge_model="openai:a"), LlmJudge, "openai:a"),
+        (Settings(judge_model="anthropic:b", llm="openai:a", llm_url="http://x.example"), LlmJudge, "anthropic:b"),
+    ],
+)
+def test_setting_names_the_judge(settings: Settings, kind: type, name: str) -> None:
+    judge = open_judge(settings)
+    assert isinstance(judge, kind)
+    assert judge.name == name
+
+
+def test_empty_setting_is_no_judge() -> None:
+    assert open_judge(Settings(judge_model="")) is None
