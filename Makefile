@@ -8,10 +8,10 @@ DATA ?= .memorist
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs bench training lock clean
+.PHONY: help run test lint format docs bench lifecycle training lock clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 run: $(VENV)/.run ## Set everything up and start the server on loopback (DATA=folder ARGS="--port 9000")
 	@$(BIN)/memorist serve --data $(DATA) $(ARGS)
@@ -33,6 +33,9 @@ docs: $(VENV)/.dev ## Write the generated parts of the documentation anew
 
 bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results (ARGS="writes")
 	$(BIN)/python -m bench $(ARGS)
+
+lifecycle: $(VENV)/.dev ## Live 10,000 random lives of memories on each database, against a model (SEQUENCES=500)
+	LIFECYCLE_SEQUENCES=$(or $(SEQUENCES),10000) $(BIN)/python -m pytest tests/lifecycle/test_state_machine.py $(ARGS)
 
 training: $(VENV)/.training ## Set up what training needs (torch) and run its whole chain, tiny, on the CPU
 	MEMORIST_TRAINING_TESTS=1 $(BIN)/python -m pytest tests/training $(ARGS)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from bench import lists, reads, size, writes
+from bench import chunks, hooks, lists, reads, size, sweeps, writes
 from bench.results import Results, to_json, to_table
 
 
@@ -24,6 +24,9 @@ def main() -> None:
         "reads": reads.run,
         "lists": partial(lists.run, rows=options.rows),
         "size": size.run,
+        "sweeps": partial(sweeps.run, due=options.due),
+        "chunks": chunks.run,
+        "hooks": hooks.run,
     }
     chosen = options.names or list(benchmarks)
     collected = {}
@@ -40,10 +43,11 @@ def main() -> None:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Memorist, as ratios within one run.")
-    names = ("writes", "reads", "lists", "size")
+    names = ("writes", "reads", "lists", "size", "sweeps", "chunks", "hooks")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to run, of {', '.join(names)}; without: all")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the large database of `lists`")
+    parser.add_argument("--due", type=int, default=100_000, help="memories that `sweeps` has to move")
     options = parser.parse_args()
     for name in options.names:
         if name not in names:

@@ -96,7 +96,7 @@ def bare_write(content: str) -> Write:
     row = (
         memory_id, TENANT, content, _sha256(content), _sha256(f"fact {content}"), now, now, "ada", "coder", "", "",
         "fact", "", "", None, None, 0, None, None, None, None, "user", "active", "keep", None, None, now,
-        None, None, None, None, None, None, None, 0, None,
+        None, None, None, None, None, None, None, 0, None, None,
     )  # fmt: skip
     entry = {
         "tenant": TENANT, "user_id": "ada", "memory_id": memory_id, "agent_id": "coder", "thread": "", "kind": "fact",
@@ -107,7 +107,7 @@ def bare_write(content: str) -> Write:
 
 
 def bare_row(content: str) -> dict[str, Any]:
-    return dict(zip(MEMORY_PARAMETERS, bare_write(content)[0], strict=True))
+    return dict(zip((*MEMORY_PARAMETERS, "due_at"), bare_write(content)[0], strict=True))
 
 
 def _sha256(text: str) -> str:

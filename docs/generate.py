@@ -9,17 +9,34 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import typer
 
+import memorist.client
 from memorist import lifecycle, tools
+from memorist.client import Client
 from memorist.core import access, validation
 from memorist.core.context import Section
 from memorist.core.transfer import ImportReport
 from memorist.errors import all_errors
-from memorist.model import Draft, Event, Memory, Owner, Page, Principal, Remembered, Role, Status
+from memorist.importers.items import CATEGORIES, UNCATEGORISED
+from memorist.model import (
+    Change,
+    Draft,
+    Event,
+    Memory,
+    Owner,
+    Page,
+    Principal,
+    Receipt,
+    Remembered,
+    Role,
+    Status,
+    Verification,
+)
 from memorist.settings import ENVIRONMENT_PREFIX, Settings
 from memorist.surfaces.cli.failures import EXIT_CODES, exit_code_of
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags
@@ -28,6 +45,7 @@ from memorist.surfaces.cli.serve import serve
 from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.problems import status_of
 from memorist.surfaces.library import AsyncHandle, AsyncMemorist, Handle, Memorist
+from memorist.surfaces.mcp import PROTOCOL
 
 DOCS = Path(__file__).parent
 
@@ -251,6 +269,8 @@ _TYPES = {
 def _plain_type_of(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
+    if "$ref" in schema:
+        return "object"
     if schema.get("format") == "date-time":
         return "time"
     if "items" in schema:
@@ -264,6 +284,8 @@ def _plain_type_of(schema: dict[str, Any]) -> str:
 
 
 def _bounds_of(schema: dict[str, Any]) -> str:
+    if "exclusiveMinimum" in schema:
+        return f" above {schema['exclusiveMinimum']:,}, up to {schema['maximum']:,.0f}"
     if "maximum" in schema:
         return f" from {schema['minimum']:,} to {schema['maximum']:,}"
     return f" from {schema['minimum']:,}" if "minimum" in schema else ""
@@ -333,7 +355,9 @@ def _prose(text: str | None) -> str:
 
 
 def values() -> str:
-    kinds = (Draft, Remembered, Memory, Owner, Page, Event, Section, ImportReport, Principal)
+    kinds = (
+        Draft, Remembered, Memory, Owner, Page, Event, Change, Section, ImportReport, Receipt, Verification, Principal,
+    )  # fmt: skip
     return "\n\n".join(_value(kind) for kind in kinds)
 
 
@@ -343,6 +367,23 @@ def _value(kind: Any) -> str:
     properties = [name for name, value in vars(kind).items() if isinstance(value, property)]
     derived = f" Derived: {', '.join(f'`{name}`' for name in properties)}." if properties else ""
     return f"### `{kind.__name__}`\n\n{f'{doc} ' if doc else ''}Fields: {fields}.{derived}"
+
+
+# The client
+
+
+def client() -> str:
+    return "\n\n".join(_class(Client))
+
+
+def client_values() -> str:
+    names = [name for name in memorist.client.__all__ if name.startswith("Remote")]
+    return "\n\n".join(_value(getattr(memorist.client, name)) for name in ["Retries", *names])
+
+
+def import_categories() -> str:
+    rows = [[f"`{name}`", f"`{category}`"] for name, category in CATEGORIES.items()]
+    return _table(["there", "here"], [*rows, ["anything else, and nothing", f"`{UNCATEGORISED}`"]])
 
 
 def async_library() -> str:
@@ -371,11 +412,16 @@ _LIMITS = {
     "MAX_PAYLOAD_BYTES": "bytes of an event's payload",
     "MAX_BATCH": "memories in one `remember_all`",
     "MAX_IDEMPOTENCY_KEY": "characters of an idempotency key",
+    "MAX_TTL": "days of a memory's TTL",
 }
 
 
 def limits() -> str:
-    found = {name: value for name, value in vars(validation).items() if name.startswith("MAX_")}
+    found = {
+        name: value.days if isinstance(value, timedelta) else value
+        for name, value in vars(validation).items()
+        if name.startswith("MAX_")
+    }
     return _table(["at most", "of what"], [[f"{value:,}", _LIMITS[name]] for name, value in found.items()])
 
 
@@ -401,16 +447,27 @@ def _table(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
 
 
+# How to use memory
+
+
+def protocol() -> str:
+    return f"```text\n{PROTOCOL}\n```"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "commands": commands,
     "exit_codes": exit_codes,
     "endpoints": endpoints,
     "tools": agent_tools,
+    "protocol": protocol,
     "errors": errors,
     "library": library,
     "values": values,
     "async_library": async_library,
+    "client": client,
+    "client_values": client_values,
+    "import_categories": import_categories,
     "limits": limits,
     "states": states,
     "roles": roles,

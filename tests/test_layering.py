@@ -74,7 +74,9 @@ def test_no_surface_imports_the_store() -> None:
 def test_no_surface_imports_another() -> None:
     for module in below("memorist.surfaces", IMPORTS) - {"memorist.surfaces"}:
         others = {name for name in below("memorist.surfaces", IMPORTS[module]) if name != "memorist.surfaces"}
-        assert {door(name) for name in others} <= {door(module)}, module
+        # The server mounts the MCP door, which is one whatever the transport.
+        mounted = {"memorist.surfaces.mcp"} if module == "memorist.surfaces.http.mcp" else set()
+        assert {door(name) for name in others} <= {door(module)} | mounted, module
 
 
 def test_store_imports_neither_core_nor_surface() -> None:
@@ -94,7 +96,23 @@ def test_tools_stand_between_core_and_surfaces() -> None:
         assert below(forbidden, IMPORTS["memorist.tools"]) == set()
     users = {module for module, imported in IMPORTS.items() if "memorist.tools" in imported}
     assert users
-    assert users <= below("memorist.surfaces", IMPORTS)
+    doors = below("memorist.surfaces", IMPORTS) | below("memorist.adapters", IMPORTS)
+    assert users <= doors | {"memorist.bootstrap"}
+
+
+def test_client_and_importers_know_neither_store_nor_surface() -> None:
+    for package in ("memorist.client", "memorist.importers"):
+        assert below(package, IMPORTS)
+        for module in below(package, IMPORTS):
+            for forbidden in ("memorist.store", "memorist.surfaces", "memorist.bootstrap", "memorist.settings"):
+                assert below(forbidden, IMPORTS[module]) == set(), module
+
+
+def test_adapters_know_the_library_and_the_client_and_nobody_knows_them() -> None:
+    surfaces = {name for module in below("memorist.adapters", IMPORTS) for name in IMPORTS[module]}
+    assert {door(name) for name in below("memorist.surfaces", surfaces)} == {"memorist.surfaces.library"}
+    others = set(IMPORTS) - below("memorist.adapters", IMPORTS)
+    assert [module for module in others if below("memorist.adapters", IMPORTS[module])] == []
 
 
 def test_leaves_import_only_leaves() -> None:
@@ -109,14 +127,30 @@ def test_leaves_import_only_leaves() -> None:
         assert IMPORTS[module] == set(), module
 
 
-def test_models_know_errors_and_each_other_only() -> None:
+def test_models_know_errors_values_and_each_other_only() -> None:
     for module in below("memorist.models", IMPORTS):
-        assert IMPORTS[module] <= {"memorist.errors"} | below("memorist.models", IMPORTS), module
+        assert IMPORTS[module] <= {"memorist.errors", "memorist.model"} | below("memorist.models", IMPORTS), module
 
 
 def test_documents_know_errors_and_each_other_only() -> None:
     for module in below("memorist.documents", IMPORTS):
         assert IMPORTS[module] <= {"memorist.errors"} | below("memorist.documents", IMPORTS), module
+
+
+def test_extraction_knows_values_errors_and_itself_only() -> None:
+    for module in below("memorist.extraction", IMPORTS):
+        allowed = {"memorist.errors", "memorist.model"} | below("memorist.extraction", IMPORTS)
+        assert IMPORTS[module] <= allowed, module
+
+
+def test_judging_knows_values_and_itself_only() -> None:
+    for module in below("memorist.judging", IMPORTS):
+        assert IMPORTS[module] <= {"memorist.model"} | below("memorist.judging", IMPORTS), module
+
+
+def test_secrets_know_each_other_only() -> None:
+    for module in below("memorist.secrets", IMPORTS):
+        assert IMPORTS[module] <= below("memorist.secrets", IMPORTS), module
 
 
 def test_core_knows_models_by_their_ports_alone() -> None:
@@ -155,7 +189,7 @@ def test_only_the_store_itself_and_the_root_import_the_store() -> None:
 
 def test_shipped_suite_knows_ports_and_values_only() -> None:
     for module in below("memorist.testing", IMPORTS):
-        assert IMPORTS[module] <= LEAVES | below("memorist.testing", IMPORTS), module
+        assert IMPORTS[module] - {"memorist"} <= LEAVES | below("memorist.testing", IMPORTS), module
 
 
 def test_drivers_are_imported_only_when_used() -> None:

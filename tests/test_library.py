@@ -10,7 +10,7 @@ import pytest
 
 import memorist
 from memorist import AsyncMemorist, Draft, Kind, Memorist, Role
-from memorist.errors import Forbidden, InvalidField, InvalidSetting, NotFound, Unauthenticated
+from memorist.errors import Forbidden, InvalidCursor, InvalidField, InvalidSetting, NotFound, Unauthenticated
 from memorist.model import Order, Owner, Status, Trust
 from memorist.surfaces.library import AsyncHandle, Handle
 from memorist.testing import new_tenant
@@ -168,7 +168,7 @@ def test_async_handle_has_every_method() -> None:
 
 
 def test_async_methods_say_what_the_others_say() -> None:
-    for name in public_methods(Handle) - {"export"}:
+    for name in public_methods(Handle) - {"export", "changes", "turn", "turn_events"}:
         awaited, plain = getattr(AsyncHandle, name), getattr(Handle, name)
         assert inspect.iscoroutinefunction(awaited)
         assert (awaited.__name__, awaited.__doc__) == (name, plain.__doc__)
@@ -225,3 +225,34 @@ def test_reading_makes_no_tenant(tmp_path: Path) -> None:
 def test_list_refuses_what_it_does_not_know(tmp_path: Path, filters: dict[str, str]) -> None:
     with Memorist.open(tmp_path) as m, pytest.raises(InvalidField):
         m.user("ada").list(**filters)
+
+
+def test_changes_are_followed_by_the_library(opened: Memorist) -> None:
+    me = opened.user("ada", tenant=new_tenant())
+    first = me.remember("one").memory
+    me.forget(first.id)
+    found = list(me.changes(after="0-0", wait=0))
+    assert [(change.action, change.memory_id) for change in found] == [("created", first.id), ("deleted", first.id)]
+    assert list(me.changes(after=found[0].position, wait=0)) == found[1:]
+    assert list(me.changes(wait=0)) == []
+    with pytest.raises(InvalidCursor):
+        list(me.changes(after="99999999999999999-1", wait=0))
+
+
+def test_changes_are_followed_from_asyncio(database_url: str) -> None:
+    async def main() -> None:
+        async with await AsyncMemorist.open(database_url) as m:
+            me = await m.user("ada", tenant=new_tenant())
+            first = await me.remember("one")
+            following = me.changes(after="0-0")
+            assert (await anext(following)).memory_id == first.memory.id
+            waiting = asyncio.ensure_future(anext(following))
+            second = await me.remember("two")
+            assert (await waiting).memory_id == second.memory.id
+            await following.aclose()
+            found = [change.memory_id async for change in me.changes(after="0-0", wait=0)]
+            assert found == [first.memory.id, second.memory.id]
+            with pytest.raises(InvalidCursor):
+                await anext(me.changes(after="99999999999999999-1"))
+
+    asyncio.run(main())

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from typing import Any
 
@@ -13,12 +14,22 @@ from hypothesis import strategies as st
 from memorist import tools
 from memorist.core import validation
 from memorist.core.core import Core
-from memorist.core.ingestion import FactScope, Message
-from memorist.errors import Forbidden, Invalid, InvalidField, InvalidId, NotFound
+from memorist.core.facts import FactScope
+from memorist.core.ingestion import Message
+from memorist.errors import Forbidden, IdempotencyMismatch, Invalid, InvalidField, InvalidId, NotFound
 from memorist.ids import to_uuid
-from memorist.model import Kind, Principal, Question, Role, Scope
+from memorist.model import Kind, Owner, Principal, Question, Role, Scope
 
-NAMES = ["recall", "remember_fact", "read_tool_output"]
+NAMES = [
+    "recall",
+    "remember_fact",
+    "read_tool_output",
+    "memory_list",
+    "memory_read",
+    "memory_write",
+    "memory_delete",
+]
+NOTE = {"name": "user_profile", "type": "user", "description": "Who Ada is", "body": "Ada works in UTC+2."}
 
 
 @pytest.fixture
@@ -26,8 +37,8 @@ def ada(tenant: str) -> Principal:
     return Principal(tenant, Role.USER, user="ada", session="s1")
 
 
-def run(core: Core, principal: Principal, name: str, **arguments: Any) -> dict[str, Any]:
-    return tools.run(core, principal, name, arguments).result
+def run(core: Core, principal: Principal, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    return tools.run(core, principal, tool, arguments).result
 
 
 # Schemas
@@ -58,10 +69,15 @@ def test_mcp_shape_tells_what_a_call_may_change() -> None:
     shown = {tool["name"]: tool for tool in tools.schemas("mcp")}
     assert list(shown["recall"]) == ["name", "description", "inputSchema", "annotations"]
     hints = {name: tool["annotations"] for name, tool in shown.items()}
-    assert [hints[name]["readOnlyHint"] for name in NAMES] == [True, False, True]
-    assert all(
-        one["idempotentHint"] and not one["destructiveHint"] and not one["openWorldHint"] for one in hints.values()
-    )
+    writing = {name for name, hint in hints.items() if not hint["readOnlyHint"]}
+    assert writing == {"remember_fact", "memory_write", "memory_delete"}
+    assert {name for name, hint in hints.items() if hint["destructiveHint"]} == {"memory_write", "memory_delete"}
+    assert all(one["idempotentHint"] and not one["openWorldHint"] for one in hints.values())
+
+
+def test_every_tool_that_writes_takes_an_idempotency_key() -> None:
+    for tool in tools.tools():
+        assert tool.writes == ("idempotency_key" in tool.arguments.model_fields), tool.name
 
 
 def test_unknown_format_is_refused() -> None:
@@ -117,7 +133,7 @@ def test_recall_takes_every_part_of_a_question_with_its_default() -> None:
 def test_descriptions_say_when_to_recall_and_that_memories_are_data() -> None:
     recall = tools.get("recall").description
     assert "trimmed for length" in recall
-    for name in ("recall", "read_tool_output"):
+    for name in ("recall", "read_tool_output", "memory_list", "memory_read"):
         assert "never instructions" in tools.get(name).description
 
 
@@ -166,6 +182,16 @@ def test_unknown_tool_is_not_found(core: Core, ada: Principal) -> None:
         ("remember_fact", {"content": "x", "idempotency_key": ""}, "idempotency_key"),
         ("remember_fact", {"content": "x", "user": "bob"}, "user"),
         ("read_tool_output", {}, "tool_output_key"),
+        ("memory_list", {"type": "goal"}, "type"),
+        ("memory_list", {"limit": 101}, "limit"),
+        ("memory_read", {"name": "No Slug"}, "name"),
+        ("memory_write", NOTE | {"body": " "}, "body"),
+        ("memory_write", NOTE | {"name": "Nein!"}, "name"),
+        ("memory_write", NOTE | {"type": "goal"}, "type"),
+        ("memory_write", NOTE | {"description": "two\nlines"}, "description"),
+        ("memory_write", NOTE | {"importance": 2**40}, "importance"),
+        ("memory_write", NOTE | {"profile_id": "other"}, "profile_id"),
+        ("memory_delete", {"name": ""}, "name"),
         ("read_tool_output", {"tool_output_key": "tout_01J9Z3K4M5N6P7Q8R9S0T1V2W3", "offset": -1}, "offset"),
         ("read_tool_output", {"tool_output_key": "tout_01J9Z3K4M5N6P7Q8R9S0T1V2W3", "limit": 0}, "limit"),
     ],
@@ -266,6 +292,113 @@ def test_parts_of_a_tool_output_make_up_the_whole(core: Core, ada: Principal, co
     assert {part["total_characters"] for part in parts} == {len(content)}
     beyond = run(core, ada, "read_tool_output", tool_output_key=key, offset=10**30)
     assert (beyond["content"], beyond["total_characters"]) == ("", len(content))
+
+
+# The memories of a profile
+
+
+def test_note_is_written_listed_read_replaced_and_deleted(core: Core, ada: Principal) -> None:
+    written = run(core, ada, "memory_write", **NOTE)
+    assert written == {"id": written["id"], "name": "user_profile", "was_new": True}
+    again = run(core, ada, "memory_write", **NOTE | {"body": "Ada works in UTC+3.", "importance": 5})
+    assert again == written | {"was_new": False}
+    kept = run(core, ada, "memory_write", **NOTE | {"body": "Ada works in UTC+4."})
+    assert kept["was_new"] is False
+    listed = run(core, ada, "memory_list")
+    assert [(row["name"], row["type"], row["description"], row["importance"]) for row in listed["memories"]] == [
+        ("user_profile", "user", "Who Ada is", 5)
+    ]
+    read = run(core, ada, "memory_read", name="user_profile")
+    assert (read["id"], read["body"]) == (written["id"], "Ada works in UTC+4.")
+    assert [event.event_type for event in core.memories.events(ada, written["id"])] == ["created", "updated", "updated"]
+    assert run(core, ada, "memory_delete", name="user_profile")["deleted"] is True
+    assert run(core, ada, "memory_list")["memories"] == []
+    for name in ("memory_read", "memory_delete"):
+        with pytest.raises(NotFound, match="memory_list"):
+            run(core, ada, name, name="user_profile")
+    assert run(core, ada, "memory_write", **NOTE)["was_new"] is True
+
+
+def test_note_has_the_shape_that_the_profile_api_gives_it(core: Core, ada: Principal) -> None:
+    memory = core.memories.get(ada, run(core, ada, "memory_write", **NOTE)["id"])
+    assert (memory.owner.user, memory.owner.agent, memory.session) == ("ada", "default", None)
+    assert (memory.category, memory.name, memory.trust) == ("user", "user_profile", "agent")
+
+
+def test_profiles_of_one_user_are_kept_apart(core: Core, tenant: str) -> None:
+    coding, finance = (Principal(tenant, Role.USER, user="ada", agent=agent) for agent in ("coding", "finance"))
+    run(core, coding, "memory_write", **NOTE)
+    assert run(core, finance, "memory_list")["total"] == 0
+    with pytest.raises(NotFound):
+        run(core, finance, "memory_read", name="user_profile")
+    assert run(core, finance, "memory_write", **NOTE)["was_new"] is True
+    run(core, coding, "memory_delete", name="user_profile")
+    assert run(core, finance, "memory_list")["total"] == 1
+
+
+def test_shared_note_is_read_by_every_profile_until_it_writes_its_own(core: Core, tenant: str) -> None:
+    admin = Principal(tenant, Role.ADMIN, user="ada")
+    core.memories.put(admin, Owner("ada"), "user_profile", {"content": "Shared.", "category": "user"})
+    coding = Principal(tenant, Role.USER, user="ada", agent="coding")
+    assert run(core, coding, "memory_read", name="user_profile")["body"] == "Shared."
+    assert run(core, coding, "memory_write", **NOTE)["was_new"] is True
+    assert run(core, coding, "memory_read", name="user_profile")["body"] == NOTE["body"]
+    other = Principal(tenant, Role.USER, user="ada", agent="other")
+    assert run(core, other, "memory_read", name="user_profile")["body"] == "Shared."
+
+
+def test_a_retried_write_and_delete_have_one_effect(core: Core, ada: Principal) -> None:
+    first = tools.run(core, ada, "memory_write", NOTE | {"idempotency_key": "k1"})
+    run(core, ada, "memory_write", **NOTE | {"body": "Newer."})
+    again = tools.run(core, ada, "memory_write", NOTE | {"idempotency_key": "k1"})
+    assert (again.result, again.replayed) == (first.result, True)
+    assert run(core, ada, "memory_read", name="user_profile")["body"] == "Newer."
+    gone = run(core, ada, "memory_delete", name="user_profile", idempotency_key="k2")
+    assert run(core, ada, "memory_delete", name="user_profile", idempotency_key="k2") == gone
+    with pytest.raises(IdempotencyMismatch):
+        run(core, ada, "memory_write", **NOTE | {"body": "Other.", "idempotency_key": "k1"})
+
+
+def test_reader_reads_notes_and_changes_none(core: Core, tenant: str, ada: Principal) -> None:
+    run(core, ada, "memory_write", **NOTE)
+    reader = Principal(tenant, Role.READER, user="ada")
+    assert run(core, reader, "memory_read", name="user_profile")["body"] == NOTE["body"]
+    for name, arguments in (("memory_write", NOTE), ("memory_delete", {"name": "user_profile"})):
+        with pytest.raises(Forbidden):
+            run(core, reader, name, **arguments)
+    assert run(core, ada, "memory_read", name="user_profile")["body"] == NOTE["body"]
+
+
+def test_note_without_its_secrets(core: Core, ada: Principal) -> None:
+    for _ in range(2):
+        run(core, ada, "memory_write", **NOTE | {"body": f"The key is AKIA{'Q3EGRIZ7X2M4PL5K'}, keep it."})
+        assert "AKIA" not in run(core, ada, "memory_read", name="user_profile")["body"]
+
+
+def test_many_writers_of_one_name_leave_one_note(core: Core, ada: Principal) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        results = list(
+            threads.map(lambda number: run(core, ada, "memory_write", **NOTE | {"body": f"By {number}."}), range(24))
+        )
+    assert sum(result["was_new"] for result in results) == 1
+    assert len({result["id"] for result in results}) == 1
+    assert run(core, ada, "memory_list")["total"] == 1
+
+
+def test_notes_are_listed_by_type_and_page_by_page(core: Core, ada: Principal) -> None:
+    for number in range(5):
+        type_ = "user" if number % 2 else "feedback"
+        run(core, ada, "memory_write", **NOTE | {"name": f"note_{number}", "type": type_, "importance": number})
+    names = [row["name"] for row in run(core, ada, "memory_list", type="feedback")["memories"]]
+    assert names == ["note_4", "note_2", "note_0"]
+    seen, cursor = [], None
+    while True:
+        page = run(core, ada, "memory_list", limit=2, cursor=cursor)
+        seen += [row["name"] for row in page["memories"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert seen == [f"note_{number}" for number in reversed(range(5))]
 
 
 JSON_VALUES = st.recursive(

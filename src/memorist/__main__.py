@@ -41,6 +41,11 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"{PROGRAM} {__version__}")
         return 0
+    if arguments[0] == "hook" and not {"-h", "--help"} & set(arguments):
+        # Whoever waits for a hook should not have to wait for the command line's library.
+        from memorist.surfaces.claude_code import main as answer_hook
+
+        return answer_hook(arguments[1:])
     from memorist.surfaces.cli.runner import run
 
     return run(arguments)

@@ -1,10 +1,18 @@
 """The composition root: the only file that knows which parts are used."""
 
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from functools import lru_cache, partial
+from pathlib import Path
 
 from memorist.core.core import Core, Options
-from memorist.model import Weights
-from memorist.ports import Clock, Embedder, Reranker
+from memorist.core.ledger import ledger_lines
+from memorist.core.turns import Toolbox, TurnLimits
+from memorist.errors import Conflict, Forbidden, StoreCorrupt, StoreError, StoreUnavailable
+from memorist.model import Policy, Principal, Receipt, Role, Weights
+from memorist.ports import Clock, Embedder, Judge, Llm, Reranker
 from memorist.settings import Settings
 from memorist.store.drivers import Driver
 from memorist.store.sql_store import SqlStore
@@ -38,7 +46,29 @@ def _options(settings: Settings) -> Options:
         index_inline=settings.index_inline,
         index_memory_bytes=settings.index_memory_mb << 20,
         tool_output_preview=settings.tool_output_preview,
+        policy=Policy(anonymize_after_days=settings.anonymize_after_days),
+        sweep_interval_s=settings.sweep_interval_s,
+        redact=settings.redact == "on",
+        transcript_roots=tuple(Path(part).expanduser() for part in settings.transcript_roots.split(os.pathsep) if part),
+        judge=partial(open_judge, settings),
+        judge_top_k=settings.judge_topk,
+        judge_threshold=settings.judge_threshold,
+        llm=partial(open_llm, settings),
+        extractor=settings.extractor,
+        toolbox=_toolbox,
+        turn_limits=TurnLimits(
+            at_once=settings.turns_at_once,
+            timeout_s=settings.turn_timeout_s,
+            budget_usd=settings.turn_budget_usd,
+            context_tokens=settings.llm_context_tokens,
+        ),
     )
+
+
+def _toolbox(core: Core) -> Toolbox:
+    from memorist.tools import MemoryTools
+
+    return MemoryTools(core)
 
 
 def open_embedder(settings: Settings) -> Embedder | None:
@@ -61,6 +91,40 @@ def open_reranker(settings: Settings) -> Reranker | None:
             settings.reranker_url, settings.reranker_model, settings.reranker_api_key, settings.model_timeout_s
         )
     return _local_reranker(settings.model_threads or None) if settings.reranker == "local" else None
+
+
+def open_llm(settings: Settings) -> Llm | None:
+    """The configured language model; None where there is none."""
+    if not settings.llm:
+        return None
+    from memorist.models.llm import HttpLlm
+    from memorist.models.prices import Price
+
+    provider, _, model = settings.llm.partition(":")
+    return HttpLlm(
+        provider,
+        model,
+        address=settings.llm_url,
+        api_key=settings.llm_api_key or os.environ.get(f"{provider.upper()}_API_KEY", ""),
+        timeout_s=settings.llm_timeout_s,
+        price=Price(*map(float, settings.llm_prices.split("/"))) if settings.llm_prices else None,
+    )
+
+
+def open_judge(settings: Settings) -> Judge | None:
+    """The configured judge of facts; None where there is none."""
+    if not settings.judge_model:
+        return None
+    from memorist.core.judges import LlmJudge, LocalJudge
+
+    if settings.judge_model == "local":
+        return LocalJudge()
+    asked = replace(settings, llm=settings.judge_model)
+    if settings.llm and settings.llm.partition(":")[0] != settings.judge_model.partition(":")[0]:
+        # The address and the key are another provider's.
+        asked = replace(asked, llm_url="", llm_api_key="", llm_prices="")
+    llm = open_llm(asked)
+    return None if llm is None else LlmJudge(llm)
 
 
 # One copy of the weights for all stores that a process opens.
@@ -95,6 +159,61 @@ def _open_driver(settings: Settings) -> Driver:
     return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms)
 
 
+def create_backup(settings: Settings, path: Path) -> None:
+    """Write a consistent copy of the database to a file, which appears when it is complete. Raises StoreError."""
+    from memorist.store.backups import placed
+
+    with closing(open_store(settings)) as store, placed(path) as draft:
+        store.backup(draft)
+
+
+def restore_backup(
+    settings: Settings, path: Path, *, ledger: Iterable[str] | None = None, overwrite: bool = False
+) -> list[Receipt]:
+    """Put a backup in place of the database, brought up to this release, and erase again what was erased since.
+
+    What was, the database that is replaced knows; where there is none to ask, `ledger` says it. Returns the erasures
+    that were applied. Raises StoreError or Conflict, and changes nothing then.
+    """
+    target = settings.sqlite_path()
+    if target is None:
+        raise StoreUnavailable(
+            "A backup is restored into an SQLite file; name one with --data. To bring its memories into PostgreSQL, "
+            "export them from the file and import them: `memorist export --database FILE | memorist import - …`."
+        )
+    from memorist.store.backups import copy_checked, into_one_file, placed, require_unused
+
+    known: list[str] = []
+    if target.exists():
+        if not overwrite:
+            raise Conflict(f"There is a database at {target}. Replace it with --force.")
+        require_unused(target)
+        known = _ledger_of(settings, required=ledger is None)
+    with placed(target) as draft:
+        copy_checked(path, draft)
+        core = open_core(replace(settings, database=str(draft)))
+        try:
+            applied = [receipt for lines in (known, ledger) if lines for receipt in core.erasure.apply(lines)]
+        finally:
+            core.close()
+        into_one_file(draft)
+    return applied
+
+
+def _ledger_of(settings: Settings, *, required: bool) -> list[str]:
+    try:
+        with closing(open_store(settings)) as store:
+            store.migrator.migrate(SystemClock().now())
+            return list(ledger_lines(store))
+    except StoreError as error:
+        if required:
+            raise StoreCorrupt(
+                "The database that is to be replaced cannot be asked what was erased from it. "
+                f"Name a ledger with --ledger. ({error.message})"
+            ) from error
+        return []
+
+
 def run_server(settings: Settings, *, as_json: bool = False) -> None:
     """Greet, for people or for programs, and serve until told to stop. Raises StoreError or InvalidSetting."""
     from memorist.surfaces.http.server import serve
@@ -102,3 +221,80 @@ def run_server(settings: Settings, *, as_json: bool = False) -> None:
     core = open_core(settings)
     core.start()
     serve(core, settings, as_json=as_json)
+
+
+def run_mcp(
+    settings: Settings,
+    *,
+    tenant: str | None = None,
+    user: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+) -> None:
+    """Serve an MCP client on stdin and stdout, from the database or, where the settings name one, from a server.
+
+    Raises StoreError, InvalidSetting, InvalidField, Unauthenticated or Forbidden, before anything is served.
+    """
+    import logging
+
+    from memorist.surfaces.http.logs import set_up_logging
+    from memorist.surfaces.mcp import RemoteMemory, StoredMemory, serve_stdio
+
+    set_up_logging(settings)
+    for library in ("mcp", "httpx2"):  # They tell of every request, and clients show what is told as trouble.
+        logging.getLogger(library).setLevel(logging.WARNING)
+    if settings.url:
+        named = {"user": user, "agent": agent or settings.agent, "session": session}
+        remote = RemoteMemory(settings.url, settings.api_key, {name: value for name, value in named.items() if value})
+        serve_stdio(remote, remote.close)
+        return
+    core = open_core(settings)
+    try:
+        principal = local_principal(core, settings, tenant=tenant, user=user, agent=agent, session=session)
+    except BaseException:
+        core.close()
+        raise
+    serve_stdio(StoredMemory(core, principal), core.close)
+
+
+def local_principal(
+    core: Core,
+    settings: Settings,
+    *,
+    tenant: str | None = None,
+    user: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+    source: str = "mcp",
+) -> Principal:
+    """Whom a program on this machine acts as: the holder of the API key, else the user of the settings.
+
+    Whoever can open the database could be anybody in it; an agent's program is an ordinary user all the same.
+    Raises Unauthenticated, Forbidden or InvalidField.
+    """
+    from memorist.core import access, validation
+
+    for name, value in (("user", user), ("agent", agent), ("session", session)):
+        if value is not None:
+            validation.identifier(name, value)
+    if settings.api_key:
+        holder = core.identity.authenticate(settings.api_key, source=source)
+        if tenant not in (None, holder.tenant):
+            raise Forbidden("This key belongs to another tenant.")
+        return access.acting(holder, user=user, agent=agent, session=session)
+    home, _ = core.identity.create_tenant(validation.tenant_name(tenant or settings.tenant))
+    return Principal(
+        home.id,
+        Role.USER,
+        validation.identifier("user", user or settings.user),
+        agent or settings.agent or None,
+        session,
+        source=source,
+    )
+
+
+def run_hook(arguments: Sequence[str]) -> None:
+    """Answer a hook of a coding assistant. Nothing is raised."""
+    from memorist.surfaces.claude_code import main
+
+    main(arguments)

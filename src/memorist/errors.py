@@ -19,9 +19,20 @@ MemoristError                     internal
 │   └── IdempotencyInFlight       idempotency_in_flight
 ├── StaleVersion                  stale_version
 ├── PayloadTooLarge               payload_too_large
+├── ServerUnavailable             server_unavailable
 ├── ModelError                    model_failed
 │   ├── ModelUnavailable          model_unavailable
-│   └── WeightsDamaged            weights_damaged
+│   ├── WeightsDamaged            weights_damaged
+│   ├── LlmError                  llm_failed
+│   │   ├── LlmUnavailable        llm_unavailable
+│   │   ├── LlmRefused            llm_refused
+│   │   └── LlmMalformed          llm_malformed
+│   └── TurnError                 turn_failed
+│       ├── LlmNotConfigured      llm_not_configured
+│       ├── BudgetSpent           budget_spent
+│       ├── TurnInterrupted       turn_interrupted
+│       ├── TurnAbandoned         turn_abandoned
+│       └── TurnTooLong           turn_too_long
 └── StoreError                    store_failed
     ├── StoreUnavailable          store_unavailable
     ├── StoreBusy                 store_busy
@@ -153,6 +164,12 @@ class PayloadTooLarge(MemoristError):
     code = "payload_too_large"
 
 
+class ServerUnavailable(MemoristError):
+    """The server cannot be reached, or something else answers at its address. Check MEMORIST_URL, and that it runs."""
+
+    code = "server_unavailable"
+
+
 class ModelError(MemoristError):
     """A model failed. Keyword recall works without it."""
 
@@ -169,6 +186,74 @@ class WeightsDamaged(ModelError):
     """A file of the local models is missing or damaged. Install Memorist again; keyword recall works meanwhile."""
 
     code = "weights_damaged"
+
+
+class LlmError(ModelError):
+    """The language model did not take the request. Check MEMORIST_LLM, MEMORIST_LLM_URL and the key."""
+
+    code = "llm_failed"
+
+    def __init__(
+        self, message: str | None = None, *, field: str | None = None, retry_after: float | None = None
+    ) -> None:
+        """`retry_after`: the seconds that the server asked to wait before the next try."""
+        super().__init__(message, field=field)
+        self.retry_after = retry_after
+
+
+class LlmUnavailable(LlmError):
+    """The language model cannot be reached, is overloaded, or took too long. It is asked again later."""
+
+    code = "llm_unavailable"
+
+
+class LlmRefused(LlmError):
+    """The language model declined to answer. What was sent to it is stored, and nothing else was changed."""
+
+    code = "llm_refused"
+
+
+class LlmMalformed(LlmError):
+    """The language model answered something that cannot be read. It is asked again later."""
+
+    code = "llm_malformed"
+
+
+class TurnError(ModelError):
+    """The turn failed. Its events tell how far it came."""
+
+    code = "turn_failed"
+
+
+class LlmNotConfigured(TurnError):
+    """No language model is configured. Set MEMORIST_LLM: anthropic:claude-sonnet-4-5 with ANTHROPIC_API_KEY for a cloud
+    model, or openai:MODEL with MEMORIST_LLM_URL=http://127.0.0.1:11434/v1 for a local OpenAI-compatible server."""
+
+    code = "llm_not_configured"
+
+
+class BudgetSpent(TurnError):
+    """The tenant's budget for turns is spent for this month. Raise MEMORIST_TURN_BUDGET_USD, or wait for the next."""
+
+    code = "budget_spent"
+
+
+class TurnInterrupted(TurnError):
+    """The process that worked on the turn is gone. Ask again."""
+
+    code = "turn_interrupted"
+
+
+class TurnAbandoned(TurnError):
+    """Nobody listened to the turn any more, so it was ended."""
+
+    code = "turn_abandoned"
+
+
+class TurnTooLong(TurnError):
+    """The turn took longer than MEMORIST_TURN_TIMEOUT_S allows."""
+
+    code = "turn_too_long"
 
 
 class StoreError(MemoristError):

@@ -1,8 +1,9 @@
 """The words of Memorist as frozen values. No I/O, no policy: just what things are."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -58,6 +59,24 @@ class Order(StrEnum):
 
     NEWEST = "newest"
     IMPORTANCE = "importance"
+
+
+class Mode(StrEnum):
+    """Whether the sweeper only records what a policy would do, or does it."""
+
+    OBSERVE = "observe"
+    ENFORCE = "enforce"
+
+
+class Move(StrEnum):
+    """A step of a memory's life that time brings, named as its event is."""
+
+    EXPIRED = "expired"
+    ARCHIVED = "archived"
+    DELETED = "deleted"
+    HARD_DELETE_PENDING = "hard_delete_pending"
+    PURGED = "purged"
+    ANONYMIZED = "anonymized"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +139,9 @@ class Draft:
     retention: Retention = Retention.KEEP
     event_time: datetime | None = None
     owner: Owner | None = None
+    ttl: timedelta | None = None
+    same_as: str | None = None
+    """What makes a fact the same as one that is there, where that is not its text; '' where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +183,8 @@ class Memory:
     anonymized_at: datetime | None = None
     access_count: int = 0
     last_accessed_at: datetime | None = None
+    redacted: Mapping[str, int] | None = field(default=None, compare=False)
+    """What a write took out of it, by rule: known to that write alone, and afterwards from the memory's events."""
 
     @property
     def user(self) -> str | None:
@@ -237,6 +261,77 @@ class Event:
     actor: str | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
     seq: int = 0
+
+
+class FeedPosition(NamedTuple):
+    """A place in a tenant's feed of changes: the transaction that wrote an event, and the event's number."""
+
+    change: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenOwner:
+    """Whose an erased memory was, told only to those who know: salted hashes of the user and the agent."""
+
+    salt: str
+    user: str
+    agent: str
+
+    @staticmethod
+    def hide(salt: str, name: str | None) -> str:
+        return "" if name is None else hashlib.sha256(f"{salt}\0{name}".encode()).hexdigest()
+
+    def is_in(self, part: OwnerFilter) -> bool:
+        is_user = part.any_user or self.hide(self.salt, part.user) == self.user
+        return is_user and (part.any_agent or self.hide(self.salt, part.agent) == self.agent)
+
+
+class FeedRow(NamedTuple):
+    """An event in the feed. Of an erased memory the id is 32 hexadecimal digits and the owner hidden."""
+
+    position: FeedPosition
+    memory_id: str
+    event_type: str
+    at: datetime
+    owner: Owner | HiddenOwner | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPage:
+    """Events in the order of their commits. `has_unsafe`: some are not shown, since one before them may yet appear."""
+
+    rows: tuple[FeedRow, ...]
+    is_last: bool
+    has_unsafe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """That a memory changed, without its text. Pass `position` back to go on from there."""
+
+    position: str
+    action: str
+    memory_id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkQuery:
+    """What a coding assistant searches, of one slice. `pattern` is for LIKE, with `!` before what is literal."""
+
+    owner: OwnerFilter
+    pattern: str | None = "%"
+    category: str | None = None
+    project: str | None = None
+    min_relevance: float = 0.0
+
+
+class ChunkCandidate(NamedTuple):
+    created_at: int
+    memory_id: str
+    content: str
+    excerpt: str | None
 
 
 class Scope(StrEnum):
@@ -403,6 +498,122 @@ class ApiKey:
     last_used_at: datetime | None = None
 
 
+class Ruling(StrEnum):
+    """How a newer fact stands to an older one. Unsure: both stay, and somebody is asked."""
+
+    SAME = "same"
+    CONTRADICTS = "contradicts"
+    UNRELATED = "unrelated"
+    UNSURE = "unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge says of two facts, why, and how certain it is, from 0 to 1."""
+
+    ruling: Ruling
+    reason: str
+    confidence: float = 1.0
+
+
+class DoubtStatus(StrEnum):
+    """What became of two facts in doubt: not decided, one gave way to the other, or both are right."""
+
+    OPEN = "open"
+    CONFIRMED = "confirmed"
+    DISMISSED = "dismissed"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Two facts of one owner that may contradict each other: `fact_id` is the newer one."""
+
+    id: str
+    owner: Owner
+    fact_id: str
+    other_id: str
+    reason: str
+    judge: str
+    created_at: datetime
+    updated_at: datetime
+    status: DoubtStatus = DoubtStatus.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class InDoubt:
+    """A doubt with its two facts, to be decided."""
+
+    doubt: Doubt
+    fact: Memory
+    other: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtPage:
+    """A page of doubts; `next_cursor` is None on the last one."""
+
+    items: tuple[InDoubt, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactVersion:
+    """One fact of a chain, and what happened to it."""
+
+    memory: Memory
+    events: tuple[Event, ...]
+
+
+class JobStatus(StrEnum):
+    """Where a job stands: it waits for its next attempt, it succeeded, or it was given up."""
+
+    WAITING = "waiting"
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work that was promised durably. It acts as `principal`; a `waiting` one is due at `run_at`."""
+
+    id: str
+    kind: str
+    principal: Principal
+    payload: Mapping[str, Any]
+    run_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    key: str | None = None
+    status: JobStatus = JobStatus.WAITING
+    attempts: int = 0
+    error: str | None = None
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def tenant(self) -> str:
+        return self.principal.tenant
+
+    @property
+    def user(self) -> str | None:
+        return self.principal.user
+
+    @property
+    def agent(self) -> str | None:
+        return self.principal.agent
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.principal.user, self.principal.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """A page of jobs; `next_cursor` is None on the last one."""
+
+    items: tuple[Job, ...]
+    next_cursor: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
     """A remembered request: what was asked (as a hash) and what was answered (as JSON)."""
@@ -415,3 +626,272 @@ class IdempotencyRecord:
     response: str
     created_at: datetime
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a language model wants to be run. `arguments` is what it wrote, which may be no good."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmMessage:
+    """One message of a prompt: `user`, `assistant` (with the tools it called) or `tool` (what a call returned)."""
+
+    role: str
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LlmTool:
+    """A tool as a language model is told of it; `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmRequest:
+    """What a language model is asked."""
+
+    messages: tuple[LlmMessage, ...]
+    system: str = ""
+    tools: tuple[LlmTool, ...] = ()
+    max_tokens: int = 4096
+
+
+class Stop(StrEnum):
+    """Why a language model stopped: it was done, wants tools to be run, ran out of tokens, or declined."""
+
+    DONE = "done"
+    TOOLS = "tools"
+    LENGTH = "length"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call took. `cost_usd` is None where the price of the model is not known."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+    def plus(self, other: "Usage") -> "Usage":
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            round((self.cost_usd or 0.0) + (other.cost_usd or 0.0), 9) if known else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LlmAnswer:
+    """What a language model answered, and what that took."""
+
+    text: str
+    stop: Stop
+    usage: Usage
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+class ErasureKind(StrEnum):
+    """What an erasure was asked for: some memories, a user, a tenant, or the end of their retention."""
+
+    MEMORIES = "memories"
+    USER = "user"
+    TENANT = "tenant"
+    RETENTION = "retention"
+
+
+class ErasureStatus(StrEnum):
+    """Where an erasure stands: asked for later, removing rows, rewriting files, or done and verified."""
+
+    DUE = "due"
+    RUNNING = "running"
+    SCRUBBING = "scrubbing"
+    DONE = "done"
+
+
+class Derived(StrEnum):
+    """What becomes of a fact that was learned from an erased memory: it loses its source, or goes too."""
+
+    DETACH = "detach"
+    ERASE = "erase"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was looked for after an erasure, and what of it was found. `samples` are pieces of the erased texts.
+
+    `rows` counts by place what still named an erased memory or user; `ids_in_files` and `samples_in_files` are None
+    where the database's files cannot be read. A sample that a living row holds as well is counted as `samples_shared`.
+    """
+
+    ok: bool
+    checked_at: datetime
+    ids: int = 0
+    rows: Mapping[str, int] = field(default_factory=dict)
+    ids_in_files: int | None = None
+    samples: int = 0
+    samples_in_files: int | None = None
+    samples_shared: int = 0
+    name_in_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The proof of an erasure. It holds no personal text: `subject` is the salted hash of whose data it was.
+
+    `counts` says how many rows went from each place; `remains` what may still hold copies that are out of reach.
+    `request` is what was asked, for as long as the erasure runs, and None afterwards.
+    """
+
+    id: str
+    tenant: str
+    kind: ErasureKind
+    status: ErasureStatus
+    asked_by: Mapping[str, Any]
+    salt: str
+    started_at: datetime
+    due_at: datetime
+    subject: str = ""
+    request: Mapping[str, Any] | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    verification: Verification | None = None
+    remains: tuple[str, ...] = ()
+    finished_at: datetime | None = None
+
+
+class Naming(NamedTuple):
+    """What a memory says about others, as the database has it: `meta` is JSON."""
+
+    id: str
+    kind: str
+    source_ref: str | None
+    superseded_by: str | None
+    meta: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """One line of the ledger: a memory by its id in hexadecimal digits, a document or a user by a salted hash."""
+
+    kind: str
+    id: str
+    salt: str
+    receipt_id: str
+    erased_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How long a memory stays in each state, in days; `archive` false leaves the archive out."""
+
+    active_days: float = 90
+    archive: bool = True
+    archive_days: float = 60
+    grace_days: float = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A tenant's retention rules. `kinds` holds, by kind, the windows that differ, each as field and value."""
+
+    mode: Mode = Mode.OBSERVE
+    windows: Windows = Windows()
+    kinds: Mapping[Kind, Mapping[str, Any]] = field(default_factory=dict)
+    anonymize_after_days: float = 30
+    derived_facts: Derived = Derived.DETACH
+
+    def windows_of(self, kind: Kind) -> Windows:
+        differing = self.kinds.get(kind)
+        return replace(self.windows, **differing) if differing else self.windows
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRevision:
+    """A policy as it was set: the newest revision is in force, the others are its history."""
+
+    revision: int
+    policy: Policy
+    source: str
+    created_at: datetime | None = None
+    """None for the policy that every tenant begins with."""
+    actor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepState:
+    """How far a tenant's sweeper is: deadlines follow `revision` up to an id (None: all do), and its last report."""
+
+    revision: int
+    recomputed_after: str | None
+    report: Mapping[str, Any] | None = None
+    reported_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DueCount:
+    """How many memories of a kind are due for a move, and the ids of a few of them."""
+
+    move: Move
+    kind: Kind
+    count: int
+    samples: tuple[str, ...]
+
+
+class TurnStatus(StrEnum):
+    """Where a turn stands."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One exchange with a language model. `request` is what was asked, as JSON, until the turn is over.
+
+    `runner` is the process that works on it, whose word holds until `lease_until`; until `attended_until` somebody
+    listens.
+    """
+
+    id: str
+    owner: Owner
+    session: str
+    status: TurnStatus
+    created_at: datetime
+    request: str = ""
+    answer: str | None = None
+    error: Mapping[str, str] | None = None
+    usage: Usage = Usage()
+    completed_at: datetime | None = None
+    runner: str = ""
+    lease_until: datetime | None = None
+    attended_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEvent:
+    """One event of a turn's stream; `seq` counts from 1 without a gap."""
+
+    seq: int
+    event: str
+    data: Mapping[str, Any]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """A page of turns; `next_cursor` is None on the last one."""
+
+    items: tuple[Turn, ...]
+    next_cursor: str | None

@@ -1,23 +1,44 @@
 """What the core needs of the world, as Protocols. Stores, models and clocks implement them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from memorist.model import (
     ApiKey,
+    ChunkCandidate,
+    ChunkQuery,
     Document,
     DocumentPosition,
+    Doubt,
+    DoubtStatus,
+    DueCount,
     Embedded,
+    Erased,
     Event,
+    FeedPage,
+    FeedPosition,
     IdempotencyRecord,
     IndexCounts,
     IndexRow,
+    Job,
+    JobStatus,
+    LlmAnswer,
+    LlmRequest,
     Memory,
+    Naming,
     Owner,
     OwnerFilter,
+    PolicyRevision,
+    Position,
     Query,
+    Receipt,
+    SweepState,
     Tenant,
+    Turn,
+    TurnEvent,
+    Verdict,
 )
 
 if TYPE_CHECKING:  # Only those who embed pay for importing numpy.
@@ -69,6 +90,45 @@ class Reranker(Protocol):
         ...
 
 
+class Llm(Protocol):
+    """A language model behind an address. It is asked once a call: trying again is the caller's decision."""
+
+    @property
+    def model_id(self) -> str: ...
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens it reads at most."""
+        ...
+
+    def ask(self, request: LlmRequest) -> LlmAnswer:
+        """The whole answer. Raises LlmError, with `retry_after` where the server named a time."""
+        ...
+
+    def stream(self, request: LlmRequest) -> Iterator[str | LlmAnswer]:
+        """The pieces of the text as they come, and at last the whole answer. Raises LlmError, also half way.
+
+        Closing the iterator ends the call.
+        """
+        ...
+
+
+class Judge(Protocol):
+    """Says how two facts of one owner stand to each other. Raises MemoristError where it cannot say."""
+
+    is_local: bool
+    """Whether it answers in milliseconds, so that a write may wait for it."""
+
+    @property
+    def name(self) -> str:
+        """Names the judge in the audit trail."""
+        ...
+
+    def judge(self, new: Memory, old: Memory) -> Verdict:
+        """`new` is the later one, by when it was true."""
+        ...
+
+
 class Reader(Protocol):
     """A consistent view of one tenant. Nothing here can see another tenant."""
 
@@ -88,6 +148,19 @@ class Reader(Protocol):
 
     def find_duplicate(self, user: str | None, agent: str | None, dedup_key: str) -> Memory | None:
         """The active memory with that key and exactly that owner."""
+        ...
+
+    def list_category(
+        self,
+        owner: OwnerFilter,
+        category: str,
+        now: datetime,
+        limit: int,
+        *,
+        after: Position | None,
+        since: datetime | None,
+    ) -> list[Memory]:
+        """Current facts of a user in one category, newest first: after a place in that order, newer than `since`."""
         ...
 
     def scan_memories(self, owner: OwnerFilter, after_id: str, limit: int) -> list[Memory]:
@@ -150,6 +223,154 @@ class Reader(Protocol):
 
     def list_keys(self) -> list[ApiKey]: ...
 
+    def get_policy(self) -> PolicyRevision | None:
+        """The policy in force; None where none was ever set."""
+        ...
+
+    def list_policies(self, limit: int) -> list[PolicyRevision]:
+        """The policy in force and those before it."""
+        ...
+
+    def get_sweep(self) -> SweepState | None:
+        """How far the sweeper is; None where it never was here."""
+        ...
+
+    def has_due(self, as_of: datetime) -> bool:
+        """Whether a move of the policy is due (`lifecycle.due_at`)."""
+        ...
+
+    def has_expired(self, as_of: datetime) -> bool:
+        """Whether a memory is past its TTL and not deleted yet."""
+        ...
+
+    def has_retired(self, before: datetime) -> bool:
+        """Whether a fact is to be anonymized that was retired by then."""
+        ...
+
+    def count_due(self, as_of: datetime, retired_before: datetime) -> list[DueCount]:
+        """How many memories are due for each move."""
+        ...
+
+    def scan_aging(self, after_id: str, limit: int) -> list[tuple[Memory, datetime | None]]:
+        """Memories that have deadlines, or should have, in id order, each with its `due_at` as stored.
+
+        Only their kinds, states and times are filled in.
+        """
+        ...
+
+    def last_restored(self, memory_ids: Sequence[str]) -> dict[str, datetime]:
+        """When these memories were restored last, those of them that ever were."""
+        ...
+
+    def get_receipt(self, receipt_id: str) -> Receipt | None: ...
+
+    def list_receipts(self, before_id: str | None, limit: int) -> list[Receipt]:
+        """Receipts before an id, newest first."""
+        ...
+
+    def list_unfinished(self, now: datetime) -> list[Receipt]:
+        """Erasures that are due by now and not done, oldest first."""
+        ...
+
+    def list_erased(self, receipt_id: str, kind: str, after_id: str, limit: int) -> list[Erased]:
+        """Lines of the ledger that one erasure wrote, in the order of their ids."""
+        ...
+
+    def list_erased_of_kind(self, kind: str) -> list[Erased]: ...
+
+    def find_erased(self, kind: str, ids: Sequence[str]) -> set[str]:
+        """Which of these the ledger has."""
+        ...
+
+    def count_named(self, memory_ids: Sequence[str]) -> dict[str, int]:
+        """By place, how many rows are these memories' or name one of them."""
+        ...
+
+    def count_of_user(self, user: str, until: datetime) -> dict[str, int]:
+        """By place, how many rows written until a moment are a user's."""
+        ...
+
+    def list_users(self) -> list[str]:
+        """Every user that anything belongs to or was done by."""
+        ...
+
+    def scan_naming(self, after_id: str, limit: int) -> list[Naming]:
+        """What memories say about others, in id order of those that name one."""
+        ...
+
+    def scan_naming_events(self, after_seq: int, limit: int) -> list[tuple[int, str]]:
+        """Events whose payload names a memory: their number and payload, in their order."""
+        ...
+
+    def scan_naming_turns(self, after: tuple[str, int], limit: int) -> list[tuple[str, int, str]]:
+        """Events of turns that name a memory, after one of them: turn, number and data, in their order."""
+        ...
+
+    def find_text(self, piece: str) -> list[str]:
+        """The places where a row holds this piece of text, capital or not."""
+        ...
+
+    def read_feed(self, after: FeedPosition, limit: int) -> FeedPage:
+        """The next events of the tenant. None will appear later at or before the position of the last one."""
+        ...
+
+    def feed_head(self) -> FeedPosition:
+        """The position of the last event that `read_feed` would give."""
+        ...
+
+    def is_feed_foreign(self) -> bool:
+        """Whether events bear numbers that this database has yet to give: it was restored from another server."""
+        ...
+
+    def find_chunks(self, query: ChunkQuery, now: datetime, page: int) -> Iterator[list[ChunkCandidate]]:
+        """Pages of active, unexpired memories of a coding assistant's categories, newest first.
+
+        Every memory is among them whose content or excerpt is not of ASCII alone, or fits `query.pattern` in any case.
+        """
+        ...
+
+    def get_job(self, job_id: str) -> Job | None: ...
+
+    def has_due_jobs(self, now: datetime) -> bool: ...
+
+    def list_jobs(
+        self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: JobStatus | None, kind: str | None
+    ) -> list[Job]:
+        """Jobs of a slice, newest first, those before an id."""
+        ...
+
+    def list_superseded(self, memory_id: str) -> list[Memory]:
+        """The memories that this one took the place of."""
+        ...
+
+    def get_doubt(self, doubt_id: str) -> Doubt | None: ...
+
+    def find_doubt(self, fact_id: str, other_id: str) -> Doubt | None: ...
+
+    def list_doubts(self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: DoubtStatus) -> list[Doubt]:
+        """Doubts of a slice, newest first, those before an id; open ones as far as both facts are active."""
+        ...
+
+    def get_turn(self, turn_id: str) -> Turn | None: ...
+
+    def list_turns(self, owner: OwnerFilter, before_id: str | None, limit: int) -> list[Turn]:
+        """Turns of a slice, newest first."""
+        ...
+
+    def list_turn_events(self, turn_id: str, after: int, limit: int) -> list[TurnEvent]: ...
+
+    def last_turn_event(self, turn_id: str) -> int:
+        """How many events a turn has."""
+        ...
+
+    def list_lost_turns(self, now: datetime, limit: int) -> list[Turn]:
+        """Turns that run, and that nobody works on any more."""
+        ...
+
+    def spent_on_turns(self, since: datetime) -> float:
+        """What the tenant's turns have cost since a moment, in dollars."""
+        ...
+
 
 class Writer(Reader, Protocol):
     """A transaction of one tenant: all of it happens, or none."""
@@ -170,6 +391,10 @@ class Writer(Reader, Protocol):
         ...
 
     def append_events(self, events: Iterable[Event]) -> None: ...
+
+    def restart_feed(self) -> int:
+        """Number a foreign feed's events anew, in their order; positions from before are then ahead of the head."""
+        ...
 
     def erase_memories(self, memory_ids: Sequence[str]) -> int:
         """Remove rows for good, with their events, their place in the index and their payloads.
@@ -223,11 +448,136 @@ class Writer(Reader, Protocol):
         """
         ...
 
+    def insert_policy(self, revision: PolicyRevision) -> bool:
+        """False where that revision exists."""
+        ...
+
+    def put_sweep(self, state: SweepState) -> None: ...
+
+    def claim_due(self, as_of: datetime, limit: int) -> list[Memory]:
+        """Memories for which a move of the policy is due, the most overdue first; until the end of this transaction
+        nobody else gets them.
+        """
+        ...
+
+    def claim_expired(self, as_of: datetime, limit: int) -> list[Memory]:
+        """Active and archived memories past their TTL, likewise."""
+        ...
+
+    def claim_retired(self, before: datetime, limit: int) -> list[Memory]:
+        """Facts that are to be anonymized, likewise."""
+        ...
+
+    def move_memory(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        """Write the state and the deadlines of a memory, and nothing else of it. Compare-and-set on `updated_at`.
+
+        False where the row changed meanwhile or is gone. Not for a move to active, which may clash with another row.
+        """
+        ...
+
+    def set_deadlines(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        """Write the deadlines of a memory, and nothing else of it; likewise."""
+        ...
+
+    def clear_traces(self, memory: Memory, events: Iterable[Event]) -> None:
+        """Remove what the index, payloads, doubts and these events still hold of a text that the memory had."""
+        ...
+
     def insert_key(self, key: ApiKey) -> None: ...
 
     def revoke_key(self, key_id: str, at: datetime) -> bool: ...
 
     def touch_keys(self, uses: Mapping[str, datetime]) -> None: ...
+
+    def insert_job(self, job: Job) -> Job:
+        """The job, or the one that was added before under its kind and key."""
+        ...
+
+    def claim_jobs(self, now: datetime, until: datetime, limit: int) -> list[Job]:
+        """Jobs that are due, as their next attempt has them; nobody else's until then."""
+        ...
+
+    def finish_job(self, job: Job) -> bool:
+        """Note how the attempt that `job` was ended. False where the job was given to another one meanwhile."""
+        ...
+
+    def retry_job(self, job_id: str, now: datetime) -> bool:
+        """Make a job due now. False where it is done or gone."""
+        ...
+
+    def drop_job(self, job_id: str) -> bool: ...
+
+    def drop_done_jobs(self, before: datetime) -> int: ...
+
+    def erase_jobs(self, owner: OwnerFilter) -> int: ...
+
+    def insert_doubt(self, doubt: Doubt) -> bool:
+        """False where the two facts are linked already."""
+        ...
+
+    def settle_doubt(self, doubt_id: str, expected: DoubtStatus, status: DoubtStatus, now: datetime) -> bool:
+        """Compare-and-set on the status. False where somebody else decided meanwhile."""
+        ...
+
+    def insert_receipt(self, receipt: Receipt) -> bool:
+        """False where there is one of that id."""
+        ...
+
+    def lock_receipt(self, receipt_id: str) -> Receipt | None:
+        """A receipt that nobody else changes until this transaction ends."""
+        ...
+
+    def save_receipt(self, receipt: Receipt) -> None: ...
+
+    def insert_erased(self, entries: Iterable[Erased]) -> None:
+        """Write lines of the ledger; those that are there stay as they are."""
+        ...
+
+    def erase_rows(self, memory_ids: Sequence[str]) -> dict[str, int]:
+        """Remove memories for good, and whatever belongs to them or quotes them. Returns how many rows by place."""
+        ...
+
+    def erase_owned(self, owner: OwnerFilter) -> dict[str, int]:
+        """Remove what belongs to a slice of owners beside their memories. Returns how many rows by place."""
+        ...
+
+    def erase_leftovers(self) -> dict[str, int]:
+        """Remove whatever the tenant still has beside its memories, keys too, but not its receipts."""
+        ...
+
+    def erase_keys(self, user: str) -> int:
+        """Remove the API keys bound to a user."""
+        ...
+
+    def forget_actor(self, user: str) -> int:
+        """Leave a user's name out of the history of what is somebody else's."""
+        ...
+
+    def revoke_all_keys(self, at: datetime) -> int: ...
+
+    def empty_turn_event(self, turn_id: str, seq: int) -> None: ...
+
+    def rewrite_event(self, seq: int, payload: str) -> None: ...
+
+    def insert_turn(self, turn: Turn) -> None: ...
+
+    def append_turn_event(self, turn_id: str, event: TurnEvent) -> None: ...
+
+    def hold_turn(self, turn_id: str, runner: str, until: datetime) -> bool:
+        """Go on working on a turn. False where it is over, or another has taken it."""
+        ...
+
+    def attend_turn(self, turn_id: str, until: datetime) -> None:
+        """Say that somebody listens to a turn."""
+        ...
+
+    def take_turn(self, turn_id: str, runner: str, now: datetime, until: datetime) -> bool:
+        """Take over a turn that nobody works on. False where somebody does."""
+        ...
+
+    def finish_turn(self, turn: Turn) -> bool:
+        """Note how a turn ended. False where it is over, or another has taken it."""
+        ...
 
 
 class Store(Protocol):
@@ -242,6 +592,10 @@ class Store(Protocol):
 
     def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
         """Run `work` in one transaction. It may run more than once, so it must have no effect outside."""
+        ...
+
+    def on_write(self, tell: Callable[[str], None]) -> None:
+        """Have `tell` called with the tenant after each write of this process that is durable. It must not block."""
         ...
 
     def create_tenant(self, tenant: Tenant) -> bool:
@@ -272,6 +626,22 @@ class Store(Protocol):
 
     def checkpoint(self, *, erased: bool = False) -> None:
         """Move erased bytes out of the database's logs and, after an erasure, out of its files."""
+        ...
+
+    def scrub(self, tenant: str, *, rewrite: bool = True) -> tuple[str, ...]:
+        """After an erasure: get what was erased out of the database's files, as far as that can be done from here.
+
+        Without `rewrite` only what costs little: most often that is enough, but only a look at the files tells.
+        Returns what may still hold copies. Raises StoreError where it could not be done now.
+        """
+        ...
+
+    def search_files(self, pieces: Collection[bytes]) -> frozenset[bytes] | None:
+        """Which of these pieces, of 8 bytes or more, the files of the database hold; None where they are a server's."""
+        ...
+
+    def backup(self, path: Path) -> None:
+        """Write a consistent copy to a file while the database is in use. Raises StoreError where it cannot."""
         ...
 
     def close(self) -> None: ...

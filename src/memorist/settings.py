@@ -5,6 +5,7 @@
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -15,7 +16,7 @@ from memorist.errors import InvalidSetting
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
 # Read by the loader itself and by the test suite; not fields of Settings.
-_OTHER_VARIABLES = {"MEMORIST_CONFIG", "MEMORIST_TEST_DATABASE_URL"}
+_OTHER_VARIABLES = {"MEMORIST_CONFIG", "MEMORIST_TEST_DATABASE_URL", "MEMORIST_URL"}
 
 _POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 _SQLITE_SCHEME = "sqlite://"
@@ -35,6 +36,27 @@ def _address(value: str) -> str | None:
 
 def _one_of(*choices: str) -> Callable[[str], str | None]:
     return lambda value: None if value in choices else f"must be one of {', '.join(choices)}"
+
+
+def _llm(value: str) -> str | None:
+    provider, _, model = value.partition(":")
+    known = not value or (provider in ("anthropic", "openai") and model.strip())
+    return None if known else "must be anthropic:MODEL or openai:MODEL"
+
+
+def _judge(value: str) -> str | None:
+    return None if value == "local" or _llm(value) is None else "must be local, anthropic:MODEL or openai:MODEL"
+
+
+def _prices(value: str) -> str | None:
+    parts = value.split("/")
+    known = not value or (len(parts) == 2 and all(re.fullmatch(r"\d+(\.\d+)?", part) for part in parts))
+    return None if known else "must be two numbers such as 3/15"
+
+
+def _folders(value: str) -> str | None:
+    known = all(part.startswith(("/", "~")) and part.strip("/") for part in value.split(os.pathsep) if part)
+    return None if known else f"must be absolute folders other than /, separated by {os.pathsep}"
 
 
 def _known_database(value: str) -> str | None:
@@ -62,6 +84,26 @@ class Settings:
     api_key: str = _setting(
         "", "API key that the command line acts with, instead of tenant, user and agent.", secret=True
     )
+    url: str = _setting(
+        "",
+        "Address of a server that `memorist mcp` and the hooks talk to, with the API key, instead of opening the "
+        "database. Empty: none.",
+        _address,
+    )
+    allowed_hosts: str = _setting(
+        "",
+        "Names by which MCP clients reach the server, separated by commas, such as memory.example.org. localhost and "
+        "IP addresses are always taken.",
+    )
+    hook_wait_ms: int = _setting(
+        1000,
+        "Longest time that a coding assistant's session waits, when it starts, for its memories; what is not ready by "
+        "then comes with the first prompt.",
+        _between(0, 60_000),
+    )
+    hook_budget_tokens: int = _setting(
+        2000, "Most tokens of memories that a coding assistant's session starts with.", _between(100, 100_000)
+    )
     body_limit: int = _setting(1_048_576, "Largest request body, in bytes.", _between(1024, 1_073_741_824))
     busy_timeout_ms: int = _setting(10_000, "How long a write waits for another process's lock.", _between(0, 600_000))
     pool_size: int = _setting(10, "Most PostgreSQL connections at a time.", _between(1, 1000))
@@ -83,6 +125,41 @@ class Settings:
     reranker_model: str = _setting("", "Model that the remote reranker is asked for.")
     reranker_api_key: str = _setting("", "Key of the remote reranker.", secret=True)
     model_timeout_s: int = _setting(10, "How long a remote model may take to answer.", _between(1, 600))
+    llm: str = _setting(
+        "", "Language model: anthropic:MODEL, or openai:MODEL for anything compatible. Empty: none.", _llm
+    )
+    llm_url: str = _setting(
+        "", "Address of the language model, such as http://127.0.0.1:11434/v1. Empty: the provider's own.", _address
+    )
+    llm_api_key: str = _setting(
+        "", "Key of the language model. Empty: ANTHROPIC_API_KEY or OPENAI_API_KEY of the environment.", secret=True
+    )
+    llm_timeout_s: int = _setting(60, "How long the language model may be silent.", _between(1, 3600))
+    llm_prices: str = _setting(
+        "", "Dollars for a million input and output tokens, such as 3/15. Empty: those of the table.", _prices
+    )
+    llm_context_tokens: int = _setting(
+        0, "Tokens that the language model reads at most; 0: those of the table.", _between(0, 100_000_000)
+    )
+    turn_timeout_s: int = _setting(300, "How long a turn may take.", _between(1, 86_400))
+    turns_at_once: int = _setting(64, "Turns that a process works on at once; others wait.", _between(1, 1000))
+    turn_budget_usd: float = _setting(
+        0.0, "Dollars that a tenant's turns may cost in a calendar month (UTC); 0: any.", _between(0, 1_000_000)
+    )
+    extractor: str = _setting(
+        "auto",
+        "What finds memories in conversations: auto (the language model where there is one), local or off.",
+        _one_of("auto", "local", "off"),
+    )
+    judge_model: str = _setting(
+        "local",
+        "Who decides whether a fact contradicts an older one: local, anthropic:MODEL or openai:MODEL. Empty: nobody.",
+        _judge,
+    )
+    judge_topk: int = _setting(5, "Facts that a new one is compared with.", _between(1, 100))
+    judge_threshold: float = _setting(
+        0.7, "Distance, from 0 to 2, beyond which two facts are not compared.", _between(0, 2)
+    )
     model_threads: int = _setting(
         0, "Threads that a local model computes with; 0: two, or one where there is one.", _between(0, 64)
     )
@@ -112,6 +189,21 @@ class Settings:
         4000,
         "Characters of a tool's output that its memory shows; the whole is kept beside it.",
         _between(200, 100_000),
+    )
+    transcript_roots: str = _setting(
+        "",
+        "Folders below which the coding-assistant API may read transcripts by their path, separated by colons, such as "
+        "~/.claude/projects. Whoever may write here may have them read. Empty: none.",
+        _folders,
+    )
+    redact: str = _setting(
+        "on", "Secrets in what is written are replaced before it is stored: on or off.", _one_of("on", "off")
+    )
+    sweep_interval_s: int = _setting(
+        60, "How often the server looks for memories whose time has come; 0: never.", _between(0, 86_400)
+    )
+    anonymize_after_days: int = _setting(
+        30, "Days until a retired fact is anonymized, where a tenant's policy says nothing else.", _between(0, 36_500)
     )
     log_level: str = _setting("info", "Least severe log line written.", _one_of("debug", "info", "warning", "error"))
     log_format: str = _setting("json", "Log lines as json or as text.", _one_of("json", "text"))

@@ -21,6 +21,11 @@ def to_iso(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
+def to_iso_millis(moment: datetime) -> str:
+    """The same with three decimals, for APIs that show times so."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
 def from_iso(text: str) -> datetime:
     """An aware UTC datetime; a time without an offset is taken as UTC. Raises ValueError."""
     moment = datetime.fromisoformat(text)

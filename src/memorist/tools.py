@@ -5,7 +5,7 @@ Every surface shows them in the shape of its own protocol (`schemas`) and runs t
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
@@ -13,12 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, Strict, Valid
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError
 
-from memorist.core import validation
+from memorist.core import access, validation
 from memorist.core.core import Core
-from memorist.core.ingestion import FactScope, output_key
+from memorist.core.facts import FactScope
+from memorist.core.ingestion import output_key
 from memorist.errors import InvalidField, InvalidId, NotFound
 from memorist.ids import to_uuid
-from memorist.model import Hit, Kind, Memory, Principal, Question, Scope
+from memorist.model import Hit, Kind, LlmTool, Memory, Order, Owner, Principal, Question, Scope, Trust
 from memorist.times import from_iso, to_iso
 
 Format = Literal["openai", "anthropic", "mcp"]
@@ -119,6 +120,25 @@ def schemas(format: str) -> list[dict[str, Any]]:
     if shape is None:
         raise InvalidField(f"format must be one of {', '.join(get_args(Format))}.", field="format")
     return [shape(tool) for tool in tools()]
+
+
+class MemoryTools:
+    """What a model may call during a turn: look things up, and note what it learns."""
+
+    _NAMES = ("recall", "remember_fact", "read_tool_output")
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def offered(self) -> tuple[LlmTool, ...]:
+        return tuple(LlmTool(name, get(name).description, get(name).input_schema()) for name in self._NAMES)
+
+    def run(self, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the tool returns. Raises MemoristError."""
+        if name not in self._NAMES:
+            raise NotFound(f"There is no tool {name[:60]}; {', '.join(self._NAMES)} are there.")
+        result: Mapping[str, Any] = run(self._core, principal, name, arguments).result
+        return result
 
 
 # recall
@@ -222,7 +242,7 @@ class RememberFactArguments(Arguments):
 
 
 def _remember_fact(core: Core, principal: Principal, arguments: RememberFactArguments) -> Outcome:
-    remembered = core.ingestion.remember_fact(
+    remembered = core.facts.remember(
         principal, arguments.content, arguments.scope, idempotency_key=arguments.idempotency_key
     )
     return Outcome({"id": _uuid(remembered.memory.id), "was_new": remembered.was_new}, remembered.replayed)
@@ -257,6 +277,126 @@ def _read_tool_output(core: Core, principal: Principal, arguments: ReadToolOutpu
     return Outcome(result)
 
 
+# The memories of a profile
+
+MemoryType = Literal["user", "feedback", "project", "reference"]
+
+_TYPES = (
+    "user (who the user is and what they prefer), feedback (corrections and rules for how you work), "
+    "project (what is being done and where it stands), reference (where something is found)"
+)
+_NAME = "Its name, exactly as memory_list or the memory section shows it."
+_RETRY_KEY = "For programs that retry: a second call with the same key has no second effect. Leave it out."
+
+
+class MemoryListArguments(Arguments):
+    type: MemoryType | None = Field(None, description=f"Only memories of this type: {_TYPES}. Leave out for all.")
+    limit: int = Field(50, ge=1, le=100, description="How many to return at most.")
+    cursor: str | None = Field(None, min_length=1, description="The next_cursor of the answer before, for the rest.")
+
+
+def _memory_list(core: Core, principal: Principal, arguments: MemoryListArguments) -> Outcome:
+    page = core.memories.list(
+        access.in_profile(principal),
+        named=True,
+        category=arguments.type,
+        order=Order.IMPORTANCE,
+        limit=arguments.limit,
+        cursor=arguments.cursor,
+    )
+    rows = [_entry(memory) for memory in page.items]
+    return Outcome({"memories": rows, "total": len(rows), "next_cursor": page.next_cursor})
+
+
+class MemoryReadArguments(Arguments):
+    name: str = Field(description=_NAME)
+
+
+def _memory_read(core: Core, principal: Principal, arguments: MemoryReadArguments) -> Outcome:
+    with _pointing_to_the_list():
+        memory = core.memories.get_named(access.in_profile(principal), arguments.name)
+    return Outcome({"id": memory.id, **_entry(memory), "body": memory.content, "created_at": to_iso(memory.created_at)})
+
+
+class MemoryWriteArguments(Arguments):
+    name: str = Field(
+        description="A short name for it, unique among your memories: small letters and digits joined by _, beginning "
+        "with the type, such as feedback_no_db_mocking. The name of an existing memory replaces that memory."
+    )
+    type: MemoryType = Field(description=f"What it is about: {_TYPES}.")
+    description: str = Field(
+        description="One line that tells what it says. It stands in the memory section of every later session, and is "
+        "all that you see of the memory there until you read it."
+    )
+    body: str = Field(
+        description="The whole content, as Markdown, understood without this conversation; for a rule, also its "
+        "reason. It replaces what was there: read the memory first where you only mean to add something."
+    )
+    importance: int | None = Field(
+        None, description="A whole number: higher comes first in the memory section. Leave it out to keep what is set."
+    )
+    idempotency_key: str | None = Field(
+        None, min_length=1, max_length=validation.MAX_IDEMPOTENCY_KEY, description=_RETRY_KEY
+    )
+
+
+def _memory_write(core: Core, principal: Principal, arguments: MemoryWriteArguments) -> Outcome:
+    access.default_owner(principal)  # Refuses a key that acts for nobody, and says what to do.
+    principal = access.in_profile(principal)
+    fields: dict[str, Any] = {
+        "content": arguments.body,
+        "category": arguments.type,
+        "description": arguments.description,
+    }
+    if arguments.importance is not None:
+        fields["importance"] = arguments.importance
+    with _speaking({"content": "body", "category": "type"}):
+        written = core.memories.put(
+            # It is for every session, whichever wrote it.
+            replace(principal, session=None),
+            Owner(principal.user, principal.agent),
+            arguments.name,
+            fields,
+            trust=Trust.AGENT,
+            idempotency_key=arguments.idempotency_key,
+        )
+    result = {"id": written.memory.id, "name": arguments.name, "was_new": written.was_new}
+    return Outcome(result, written.replayed)
+
+
+class MemoryDeleteArguments(Arguments):
+    name: str = Field(description=_NAME)
+    idempotency_key: str | None = Field(
+        None, min_length=1, max_length=validation.MAX_IDEMPOTENCY_KEY, description=_RETRY_KEY
+    )
+
+
+def _memory_delete(core: Core, principal: Principal, arguments: MemoryDeleteArguments) -> Outcome:
+    with _pointing_to_the_list():
+        gone = core.memories.forget_named(
+            access.in_profile(principal), arguments.name, idempotency_key=arguments.idempotency_key
+        )
+    return Outcome({"id": gone.id, "name": arguments.name, "deleted": True})
+
+
+def _entry(memory: Memory) -> dict[str, Any]:
+    return {
+        "name": memory.name,
+        "type": memory.category,
+        "description": memory.description,
+        "importance": memory.importance,
+        "updated_at": to_iso(memory.updated_at),
+    }
+
+
+@contextmanager
+def _pointing_to_the_list() -> Iterator[None]:
+    try:
+        yield
+    except NotFound as error:
+        raise NotFound(f"{error.message} memory_list shows the names there are.") from error
+
+
 # The registry
 
 _DATA_ONLY = (
@@ -285,7 +425,8 @@ _TOOLS: dict[str, Tool[Any]] = {
             "Store one fact for good, so that recall finds it in later conversations. Call it when you learn something "
             "lasting: a preference, a decision, a correction, a name, a date, a standing wish of the user. One "
             "fact a call. Messages are stored without it, so do not repeat the conversation, and never store "
-            "passwords or other secrets. Storing the same fact again changes nothing. Returns its id, and was_new: "
+            "passwords or other secrets. Storing the same fact again changes nothing. Where something changed, store "
+            "how it is now: the older fact that it contradicts is retired by itself. Returns its id, and was_new: "
             "false where it was known before.",
             RememberFactArguments,
             _remember_fact,
@@ -298,6 +439,45 @@ _TOOLS: dict[str, Tool[Any]] = {
             "part of it and total_characters: read a very long one in parts. " + _DATA_ONLY,
             ReadToolOutputArguments,
             _read_tool_output,
+        ),
+        Tool(
+            "memory_list",
+            "List your named memories: notes that you keep from session to session about the user, their feedback, "
+            "projects and where things are found. Returns for each its name, type, one-line description, importance "
+            "and updated_at, the most important first; memory_read brings the whole. Call it before memory_write, to "
+            "change the memory that is there instead of writing a second one. " + _DATA_ONLY,
+            MemoryListArguments,
+            _memory_list,
+        ),
+        Tool(
+            "memory_read",
+            "Read one of your named memories in full. Call it when its description, in the memory section or in "
+            "memory_list, touches what you are about to do. Returns its body as Markdown, with its name, type and "
+            "times. " + _DATA_ONLY,
+            MemoryReadArguments,
+            _memory_read,
+        ),
+        Tool(
+            "memory_write",
+            "Keep a note under a name for all later sessions, or replace the one that has the name. Call it when the "
+            "user tells you something that changes how you should work from now on (type feedback, with the reason), "
+            "who they are or what they prefer (user), where a project stands (project), or where something is found "
+            "(reference). Not for passing states, not for what the code or a document already says, never for "
+            "passwords or other secrets. Returns its id, and was_new: false where a memory was replaced.",
+            MemoryWriteArguments,
+            _memory_write,
+            writes=True,
+            destructive=True,
+        ),
+        Tool(
+            "memory_delete",
+            "Delete one of your named memories: it is gone from every list and search at once. Call it when the user "
+            "asks you to forget it, or when it is wrong and nothing takes its place; to correct it, use memory_write. "
+            "Returns deleted: true.",
+            MemoryDeleteArguments,
+            _memory_delete,
+            writes=True,
+            destructive=True,
         ),
     )
 }
@@ -339,6 +519,18 @@ class _PlainSchema(GenerateJsonSchema):
 
 def _uuid(prefixed: str) -> str:
     return str(to_uuid(prefixed))
+
+
+@contextmanager
+def _speaking(words: Mapping[str, str]) -> Iterator[None]:
+    """Name a refused field as the tool does: `words` maps the core's names to its own."""
+    try:
+        yield
+    except InvalidField as error:
+        if error.field is None or error.field not in words:
+            raise
+        own = words[error.field]
+        raise InvalidField(error.message.replace(error.field, own, 1), field=own) from error
 
 
 @contextmanager

@@ -10,7 +10,11 @@ from memorist.model import Memory
 from memorist.settings import Settings
 from tests.cli.conftest import Cli
 
-RECORD = {field.name for field in dataclasses.fields(Memory)} - {"tenant", "owner"} | {"user", "agent", "version"}
+RECORD = {field.name for field in dataclasses.fields(Memory)} - {"tenant", "owner", "redacted"} | {
+    "user",
+    "agent",
+    "version",
+}
 
 
 def test_remembered_text_is_listed_and_shown(cli: Cli) -> None:

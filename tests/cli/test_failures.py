@@ -25,7 +25,7 @@ def test_every_error_has_its_documented_exit_code() -> None:
     codes = {kind.__name__: exit_code_of(kind()) for kind in errors.all_errors()}
     invalid = {kind.__name__ for kind in errors.all_errors(errors.Invalid)} | {"MethodNotAllowed", "PayloadTooLarge"}
     conflicts = {kind.__name__ for kind in errors.all_errors(errors.Conflict)} | {"StaleVersion"}
-    stores = {kind.__name__ for kind in errors.all_errors(errors.StoreError)}
+    stores = {kind.__name__ for kind in errors.all_errors(errors.StoreError)} | {"ServerUnavailable"}
     models = {kind.__name__ for kind in errors.all_errors(errors.ModelError)}
     assert {name for name, code in codes.items() if code == 2} == invalid
     assert {name for name, code in codes.items() if code == 3} == {"NotFound"}

@@ -33,11 +33,11 @@ def test_export_reset_import_export_gives_the_same_bytes(cli: Cli, tmp_path: Pat
     assert execute("reset", "--all", "--yes").out == "453 memories erased.\n"
     assert cli.texts("--all-users") == set()
     imported = execute("import", str(before), "--json")
-    assert imported.json == {"imported": 453, "already_there": 0, "conflicting": 0, "shared": 0}
+    assert imported.json == {"imported": 453, "already_there": 0, "conflicting": 0, "shared": 0, "erased": 0}
     assert execute("export", str(after)).code == 0
     assert after.read_bytes() == before.read_bytes()
     again = execute("import", "-", "--json", stdin=before.read_bytes())
-    assert again.json == {"imported": 0, "already_there": 453, "conflicting": 0, "shared": 0}
+    assert again.json == {"imported": 0, "already_there": 453, "conflicting": 0, "shared": 0, "erased": 0}
 
 
 @pytest.mark.usefixtures("filled")

@@ -35,7 +35,7 @@ _FILE = re.compile(r"# file: (\S+)\n")
 
 # What differs from run to run, in the output and in what the page shows.
 _NORMAL: list[tuple[str, str]] = [
-    (r"\b(mem|key|req)_[0-9A-Z]{26}\b", r"\1_ID"),
+    (r"\b(mem|key|req|rcpt|job|dbt)_[0-9A-Z]{26}\b", r"\1_ID"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", "TIME"),
     (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "TIME"),
     (r"\b[0-9a-f]{13}\b", "VERSION"),

@@ -10,6 +10,8 @@ import pytest
 import typer
 
 import memorist
+from memorist import client as client_package
+from memorist.client import Client
 from memorist.errors import all_errors
 from memorist.model import Kind, Memory, Role, Status, Trust
 from memorist.settings import ENVIRONMENT_PREFIX, Settings
@@ -112,6 +114,15 @@ def test_every_method_of_the_library_is_described() -> None:
     for kind in (AsyncMemorist, AsyncHandle):
         for name in _public(kind):
             assert f"`{name}`" in library.section("asyncio")
+
+
+def test_every_method_of_the_client_is_described() -> None:
+    client = page("docs/reference/client.md")
+    for name in _public(Client):
+        section = client.section(f"`Client.{name}`")
+        for parameter in inspect.signature(getattr(Client, name)).parameters:
+            assert parameter == "self" or f"{parameter}:" in section, (name, parameter)
+    assert [name for name in client_package.__all__ if f"`{name}`" not in client.text] == []
 
 
 def test_every_name_of_the_package_is_mentioned() -> None:

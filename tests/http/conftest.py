@@ -15,7 +15,7 @@ from memorist.core.core import Core
 from memorist.model import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
-from memorist.surfaces.http.server import _listen
+from memorist.surfaces.http.server import Server, _listen
 from memorist.testing import new_tenant
 
 
@@ -44,7 +44,7 @@ def serving(settings: Settings) -> Iterator[Served]:
     core = open_core(settings)
     listener = _listen(settings)
     config = uvicorn.Config(create_app(core, settings), log_config=None, access_log=False)
-    server = uvicorn.Server(config)
+    server = Server(config, core)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

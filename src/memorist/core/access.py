@@ -8,6 +8,9 @@ from memorist.core import validation
 from memorist.errors import Forbidden, NotFound
 from memorist.model import Memory, Owner, OwnerFilter, Principal, Role
 
+# The profile of callers that name no agent.
+DEFAULT_PROFILE = "default"
+
 
 class Action(StrEnum):
     READ = "read"
@@ -61,6 +64,23 @@ def visible_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
         return (OwnerFilter(user=principal.user, any_agent=True), *shared)
     own = OwnerFilter(user=principal.user, agent=principal.agent)
     return (own, OwnerFilter(user=principal.user), *shared)
+
+
+def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """Whose doings the caller looks after: its own, never what is merely shared with it; an admin's are the tenant's.
+
+    Raises Forbidden where it acts for nobody.
+    """
+    require(principal, Action.READ)
+    user, agent = principal.user, principal.agent
+    if user is None and principal.role is Role.ADMIN:
+        return (OwnerFilter(any_user=True, agent=agent, any_agent=agent is None),)
+    if user is not None:
+        own = OwnerFilter(user, agent, any_agent=agent is None)
+        return (own,) if agent is None else (own, OwnerFilter(user))
+    if agent is None or not principal.agent_vouched:
+        raise Forbidden("This key acts for nobody. Name the user it acts for.")
+    return (OwnerFilter(agent=agent),)
 
 
 def can_see(principal: Principal, owner: Owner) -> bool:
@@ -119,6 +139,11 @@ def acting(
         session=session or principal.session,
         agent_vouched=principal.agent_vouched if is_own_agent else _may_act_for_others(principal),
     )
+
+
+def in_profile(principal: Principal) -> Principal:
+    """The caller within one profile: what it keeps there is not mixed with other profiles of the same user."""
+    return principal if principal.agent is not None else acting(principal, agent=DEFAULT_PROFILE)
 
 
 def _may_act_for_others(principal: Principal) -> bool:

@@ -3,9 +3,9 @@
 What was acknowledged is never in here: losing the last second of counts costs nobody a memory.
 """
 
-import logging
 import threading
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import datetime
 from functools import partial
@@ -14,12 +14,13 @@ from operator import attrgetter, methodcaller
 from memorist.errors import MemoristError
 from memorist.model import Memory
 from memorist.ports import Store, Writer
+from memorist.secrets.logs import redacting_logger
 
-_log = logging.getLogger(__name__)
+_log = redacting_logger(__name__)
 
 _FLUSH_SECONDS = 1.0
 
-_all_but_reads = attrgetter(*[field.name for field in fields(Memory)][:-2])
+_all_but_reads = attrgetter(*[field.name for field in fields(Memory)][:-3])
 
 _Reads = dict[str, tuple[int, datetime]]
 
@@ -53,10 +54,19 @@ class AccessLog:
         for pending in (self._flushing, self._reads):
             entry = pending.get(memory.tenant, {}).get(memory.id)
             if entry is not None:
-                # The two are the last fields; `replace` takes twice as long, and every read comes through here.
+                # The two are the last stored fields; `replace` takes twice as long, and every read comes through here.
                 values = (*_all_but_reads(memory), memory.access_count + entry[0], entry[1])
                 memory = Memory(*values)
         return memory
+
+    def forget(self, tenant: str, memory_ids: Iterable[str]) -> None:
+        """Drop what was counted of memories that were erased."""
+        with self._lock:
+            reads = self._reads.pop(tenant, {})
+            for memory_id in memory_ids:
+                reads.pop(memory_id, None)
+            if reads:
+                self._reads[tenant] = reads
 
     def flush(self) -> None:
         """Write what has been counted. Raises StoreError, keeping nothing: counts are best effort."""

@@ -48,6 +48,39 @@ def decode_document_cursor(cursor: str) -> DocumentPosition:
         raise InvalidCursor from error
 
 
+def encode_id_cursor(name: str, last_id: str) -> str:
+    """The cursor of a list that is in the order of its ids; `name` tells its cursors from those of others."""
+    return _packed([name, last_id])
+
+
+def decode_id_cursor(name: str, prefix: str, cursor: str) -> str:
+    """The id after which such a list goes on. Raises InvalidCursor for anything that this list did not give out."""
+    try:
+        found, last_id = _unpacked(cursor)
+        if found != name:
+            raise ValueError(found)
+        return parse_id(prefix, last_id)
+    except Exception as error:
+        raise InvalidCursor from error
+
+
+def encode_place_cursor(name: str, last: Memory) -> str:
+    """The cursor of a list of memories, newest first, that is told from others by its name."""
+    return _packed([_hash(name), to_micros(last.created_at), last.id])
+
+
+def decode_place_cursor(name: str, cursor: str) -> Position:
+    """Where such a list goes on. Raises InvalidCursor for anything that this very list did not give out."""
+    try:
+        found, micros, memory_id = _unpacked(cursor)
+        position = Position(from_micros(_whole(micros)), parse_id("mem", memory_id))
+    except Exception as error:
+        raise InvalidCursor from error
+    if found != _hash(name):
+        raise InvalidCursor("The cursor belongs to a list with other filters. Keep the filters, or start again.")
+    return position
+
+
 def _packed(body: list[Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps(body, separators=(",", ":")).encode()).decode().rstrip("=")
 
@@ -65,4 +98,8 @@ def _whole(value: Any) -> int:
 
 def _fingerprint(tenant: str, query: Query) -> str:
     # The page size may change from page to page.
-    return hashlib.sha256(repr((tenant, replace(query, limit=0, after=None))).encode()).hexdigest()[:12]
+    return _hash(repr((tenant, replace(query, limit=0, after=None))))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

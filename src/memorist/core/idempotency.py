@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from memorist.core import validation
+from memorist.core.redaction import Redaction
 from memorist.errors import Conflict, IdempotencyInFlight, IdempotencyMismatch, NotFound, StaleVersion
 from memorist.model import IdempotencyRecord, Principal
 from memorist.ports import Clock, Store, Writer
@@ -19,7 +20,8 @@ REMEMBERED_FOR = timedelta(hours=24)
 
 
 class Idempotency:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, redaction: Redaction) -> None:
+        self._redaction = redaction
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
@@ -42,6 +44,7 @@ class Idempotency:
         if key is None:
             return self._store.write(principal.tenant, work)
         validation.idempotency_key(key)
+        self._redaction.refuse("Idempotency-Key", key)
         # Hashed, because the names together can be longer than a database takes as a key.
         caller = _hash([principal.key_id, principal.user, principal.agent])
         request_hash = _hash(request)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from memorist.core import access, validation
 from memorist.core.accesses import AccessLog
+from memorist.core.redaction import Redaction
 from memorist.errors import InvalidField, NotFound, Unauthenticated
 from memorist.ids import new_id, parse_id
 from memorist.model import ApiKey, Principal, Role, Tenant
@@ -19,7 +20,8 @@ _CHECKSUM_LENGTH = 8
 
 
 class Identity:
-    def __init__(self, store: Store, clock: Clock, accesses: AccessLog) -> None:
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, redaction: Redaction) -> None:
+        self._redaction = redaction
         self._store = store
         self._clock = clock
         self._accesses = accesses
@@ -42,6 +44,7 @@ class Identity:
     def create_tenant(self, name: str) -> tuple[Tenant, bool]:
         """The tenant, and whether it is new."""
         tenant = Tenant(validation.tenant_name(name), self._clock.now())
+        self._redaction.refuse("tenant", name)
         if self._store.create_tenant(tenant):
             return tenant, True
         return next(found for found in self._store.list_tenants() if found.id == name), False
@@ -71,9 +74,10 @@ class Identity:
             raise InvalidField("A user key belongs to one user: name the user.", field="user")
         for field, name in (("user", user), ("agent", agent)):
             if name is not None:
-                validation.identifier(field, name)
+                self._redaction.refuse(field, validation.identifier(field, name))
         if label is not None:
             validation.text("label", label, longest=validation.MAX_LINE, one_line=True)
+            label = self._redaction.text(label)
         self.create_tenant(principal.tenant)
         secret = secret or new_secret()
         key = ApiKey(new_id("key"), principal.tenant, _hash(secret), role, self._clock.now(), user, agent, label)

@@ -5,7 +5,6 @@ found again by the next process, and several processes share the work.
 """
 
 import atexit
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +21,9 @@ from memorist.model import Embedded, IndexCounts, Memory
 from memorist.models import passages
 from memorist.ports import Clock, Embedder, Reader, Store, Writer
 from memorist.searchable import as_turn, is_turn, searchable
+from memorist.secrets.logs import redacting_logger
 
-_log = logging.getLogger(__name__)
+_log = redacting_logger(__name__)
 
 _CLAIM = 32
 _CLAIMED_FOR = timedelta(seconds=60)

@@ -1,9 +1,9 @@
-"""What an agent saw, stored verbatim: messages, tool outputs and documents; and the facts that it states."""
+"""What an agent saw, stored verbatim: messages, tool outputs and documents."""
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from memorist.core import access, validation
 from memorist.core.cursors import decode_document_cursor, encode_document_cursor
 from memorist.core.hashes import content_hash
 from memorist.core.memories import Memories
+from memorist.core.redaction import Redaction, counted
 from memorist.documents import Chunk, Extracted, chunk, extract_text
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import new_id, parse_id
@@ -27,15 +28,9 @@ from memorist.model import (
     Trust,
 )
 from memorist.ports import Clock, Reader, Store, Writer
+from memorist.secrets import Finding
 
 _TRUST_OF_ROLE = {"user": Trust.USER, "human": Trust.USER, "tool": Trust.TOOL, "function": Trust.TOOL}
-
-
-class FactScope(StrEnum):
-    """Whom a fact is about, and so where it comes back: in any session of the user, or of the agent."""
-
-    USER = "user"
-    AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +65,8 @@ class StoredDocument:
 
 
 class Ingestion:
-    def __init__(self, store: Store, clock: Clock, memories: Memories, *, preview: int) -> None:
+    def __init__(self, store: Store, clock: Clock, memories: Memories, redaction: Redaction, *, preview: int) -> None:
+        self._redaction = redaction
         self._store = store
         self._clock = clock
         self._memories = memories
@@ -88,7 +84,7 @@ class Ingestion:
         validation.identifier("session", session)
         if not messages:
             raise InvalidField("At least one message is needed.", field="messages")
-        drafts = [_message_draft(place, session, message) for place, message in enumerate(messages)]
+        drafts = [message_draft(place, session, message) for place, message in enumerate(messages)]
         return self._memories.remember(principal, drafts, idempotency_key=idempotency_key)
 
     def add_tool_output(
@@ -110,6 +106,9 @@ class Ingestion:
         validation.text("content", content, longest=validation.MAX_TOOL_OUTPUT)
         validation.text("tool_call_id", tool_call_id, longest=validation.MAX_LINE, one_line=True)
         validation.text("tool_name", tool_name, longest=validation.MAX_IDENTIFIER, one_line=True)
+        # Before anything is made of it: a preview may cut a secret in two, and a hash of it could be guessed.
+        whole = self._redaction.found(content)
+        content = validation.text("content", whole.text, longest=validation.MAX_TOOL_OUTPUT)
         preview = preview_of(content, self._preview)
         draft = Draft(
             content=preview,
@@ -130,9 +129,13 @@ class Ingestion:
         def keep_whole(tx: Writer, results: Sequence[Remembered]) -> None:
             if preview != content:
                 tx.insert_tool_output(results[0].memory.id, content)
+            if whole.findings:
+                self._memories.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
 
         (stored,) = self._memories.remember(principal, [draft], idempotency_key=idempotency_key, also=keep_whole)
-        return ToolOutput(stored.memory, output_key(stored.memory), preview, preview != content, stored.replayed)
+        return ToolOutput(
+            stored.memory, output_key(stored.memory), stored.memory.content, preview != content, stored.replayed
+        )
 
     def read_tool_output(self, principal: Principal, key: str) -> tuple[Memory, str]:
         """The memory of a tool output and its whole payload. Raises NotFound or InvalidId."""
@@ -145,34 +148,6 @@ class Ingestion:
             raise NotFound(f"There is no tool output {key} that you may see.")
         whole = self._store.read(principal.tenant, lambda tx: tx.get_tool_output(memory_id))
         return memory, memory.content if whole is None else whole
-
-    def remember_fact(
-        self,
-        principal: Principal,
-        content: str,
-        scope: FactScope = FactScope.USER,
-        *,
-        idempotency_key: str | None = None,
-    ) -> Remembered:
-        """Store a fact about the user, or of the agent. The same content in the same scope is written once.
-
-        Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
-        """
-        scope = validation.choice("scope", scope, FactScope)
-        if scope is FactScope.USER:
-            if principal.user is None:
-                raise InvalidField(
-                    "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
-                )
-            owner = Owner(user=principal.user)
-        else:
-            if principal.agent is None:
-                raise InvalidField("scope agent needs an agent: name one with X-Memorist-Agent.", field="scope")
-            owner = Owner(agent=principal.agent)
-        # A fact outlives its session: the same one, stated in another session, is the same fact.
-        principal = replace(principal, session=None)
-        draft = Draft(content, trust=Trust.AGENT, owner=owner)
-        return self._memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
 
     # Documents
 
@@ -195,13 +170,16 @@ class Ingestion:
         if document_id is not None:
             validation.identifier("document_id", document_id)
         validation.text("media_type", media_type, longest=validation.MAX_LINE, one_line=True)
-        extracted = extract_text(content, media_type)
+        self._redaction.refuse("document_id", document_id)
+        self._redaction.refuse("media_type", media_type)
+        title = self._redaction.text(title)[: validation.MAX_LINE]
+        extracted, findings = self._redaction.extracted(extract_text(content, media_type))
         validation.text("content", extracted.text, longest=validation.MAX_DOCUMENT)
         owner = access.writable_owner(principal, self._document_owner(principal, shared))
         chunks = chunk(extracted)
         stored, fresh = self._store.write(
             principal.tenant,
-            partial(self._put_document, principal, owner, document_id, title, media_type, extracted, chunks),
+            partial(self._put_document, principal, owner, document_id, title, media_type, extracted, chunks, findings),
         )
         self._memories.index(principal.tenant, fresh)
         return stored
@@ -221,6 +199,7 @@ class Ingestion:
         media_type: str,
         extracted: Extracted,
         chunks: Sequence[Chunk],
+        findings: Sequence[Finding],
         tx: Writer,
     ) -> tuple[StoredDocument, list[Memory]]:
         before = tx.find_document(owner, title) if document_id is None else tx.get_document(owner, document_id)
@@ -241,7 +220,10 @@ class Ingestion:
             self._memories.retire(tx, principal, tx.chunks_of(before), "replaced")
         tx.put_document(document)
         drafts = [_chunk_draft(document, one) for one in chunks]
-        prepared = [self._memories.prepare(principal, draft) for draft in drafts]
+        prepared = [
+            _with_findings(self._memories.prepare(principal, draft), one, findings)
+            for draft, one in zip(drafts, chunks, strict=True)
+        ]
         self._memories.insert_all(tx, principal, prepared)
         return StoredDocument(document, was_new=before is None, changed=True), prepared
 
@@ -302,7 +284,8 @@ def preview_of(content: str, longest: int) -> str:
 _GAP = "\n[… {} characters are left out; read_tool_output has all of it …]\n"
 
 
-def _message_draft(place: int, session: str, message: Message) -> Draft:
+def message_draft(place: int, session: str, message: Message) -> Draft:
+    """The memory that a message becomes. Raises InvalidField, naming the message by its place."""
     try:
         role = validation.identifier("role", message.role)
         if message.name is not None:
@@ -323,6 +306,13 @@ def _message_draft(place: int, session: str, message: Message) -> Draft:
             f"Message {place}: {error.message}", field=f"messages.{place}.{error.field or 'content'}"
         ) from error
     return draft
+
+
+def _with_findings(memory: Memory, one: Chunk, findings: Sequence[Finding]) -> Memory:
+    """The chunk's memory, which also tells of the secrets that stood in its part of the document."""
+    first, last = (bisect_left(findings, place, key=lambda finding: finding.at) for place in (one.start, one.end))
+    inside = counted(findings[first:last])
+    return replace(memory, redacted={**inside, **(memory.redacted or {})}) if inside else memory
 
 
 def _chunk_draft(document: Document, one: Chunk) -> Draft:

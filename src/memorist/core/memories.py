@@ -13,7 +13,8 @@ from memorist.core.cursors import decode_cursor, encode_cursor
 from memorist.core.hashes import content_hash, dedup_key
 from memorist.core.idempotency import Idempotency
 from memorist.core.records import memory_from_record, memory_to_record
-from memorist.errors import Conflict, DuplicateContent, InvalidField, NameTaken, StaleVersion
+from memorist.core.redaction import REDACTED_FIELDS, Counts, Redaction
+from memorist.errors import Conflict, DuplicateContent, InvalidField, NameTaken, NotFound, StaleVersion
 from memorist.ids import new_id, parse_id
 from memorist.model import (
     Draft,
@@ -21,8 +22,10 @@ from memorist.model import (
     Kind,
     Memory,
     Order,
+    Owner,
     OwnerFilter,
     Page,
+    Policy,
     Principal,
     Query,
     Remembered,
@@ -30,7 +33,7 @@ from memorist.model import (
     Status,
     Trust,
 )
-from memorist.ports import Clock, Store, Writer
+from memorist.ports import Clock, Reader, Store, Writer
 
 _EDITABLE = frozenset(
     {
@@ -59,13 +62,17 @@ class Memories:
         accesses: AccessLog,
         idempotency: Idempotency,
         index: Callable[[str, list[Memory]], None],
+        policy: Callable[[Reader], Policy],
+        redaction: Redaction,
     ) -> None:
-        """`index` is told what was written or changed, once that is durable."""
+        """`index` is told what was written or changed, once that is durable; `policy` says which is in force."""
         self._store = store
         self.index = index
         self._clock = clock
         self._accesses = accesses
         self._idempotency = idempotency
+        self._policy = policy
+        self._redaction = redaction
 
     # Writing
 
@@ -98,7 +105,7 @@ class Memories:
             idempotency_key,
             None
             if idempotency_key is None
-            else [asdict(replace(draft, meta=memory.meta)) for draft, memory in zip(drafts, prepared, strict=True)],
+            else [asdict(_as_stored(draft, memory)) for draft, memory in zip(drafts, prepared, strict=True)],
             work,
             lambda results: [{"was_new": r.was_new, "memory": memory_to_record(r.memory)} for r in results],
             lambda records: [
@@ -110,7 +117,7 @@ class Memories:
         return results
 
     def prepare(self, principal: Principal, draft: Draft) -> Memory:
-        """The memory that a draft will be. Raises InvalidField or Forbidden."""
+        """The memory that a draft will be, without its secrets. Raises InvalidField or Forbidden."""
         validation.draft(draft)
         owner = access.writable_owner(principal, draft.owner)
         now = self._clock.now()
@@ -118,6 +125,7 @@ class Memories:
         session = draft.session or principal.session
         if session is not None:
             validation.identifier("session", session)
+        draft, redacted = self._without_secrets(draft, owner, session)
         return Memory(
             id=memory_id,
             tenant=principal.tenant,
@@ -137,13 +145,36 @@ class Memories:
             importance=draft.importance,
             confidence=draft.confidence,
             relevance=draft.relevance,
-            meta=None if draft.meta is None else validation.meta(draft.meta),
+            meta=draft.meta,
             source_ref=draft.source_ref,
             trust=validation.choice("trust", draft.trust, Trust),
             retention=validation.choice("retention", draft.retention, Retention),
             event_time=None if draft.event_time is None else validation.moment("event_time", draft.event_time),
+            expires_at=None if draft.ttl is None else now + validation.ttl(draft.ttl),
             valid_from=now if draft.event_time is None else validation.moment("event_time", draft.event_time),
+            redacted=redacted,
         )
+
+    def _without_secrets(self, draft: Draft, owner: Owner, session: str | None) -> tuple[Draft, Counts | None]:
+        meta = None if draft.meta is None else validation.meta(draft.meta)
+        changed, found = self._redaction.fields(
+            {
+                "content": draft.content,
+                "description": draft.description,
+                "excerpt": draft.excerpt,
+                "source_ref": draft.source_ref,
+                "project": draft.project,
+                "meta": meta,
+                "name": draft.name,
+                "category": draft.category,
+                "session": session,
+                "user": owner.user,
+                "agent": owner.agent,
+            }
+        )
+        if meta is not None or changed:
+            draft = replace(draft, **{"meta": meta, **changed})
+        return draft, found or None
 
     def insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
         """Write prepared memories with their events, inside a transaction. Raises NameTaken."""
@@ -155,9 +186,11 @@ class Memories:
         return [results[place] for place in range(len(memories))]
 
     def _insert(self, tx: Writer, principal: Principal, memory: Memory) -> Remembered:
+        if memory.retention is Retention.POLICY:
+            memory = lifecycle.with_deadlines(memory, self._policy(tx))
         for _ in range(_EDIT_ATTEMPTS):
             if tx.insert_memory(memory):
-                tx.append_events([self._event(principal, memory, "created")])
+                tx.append_events([self._event(principal, memory, "created"), *self._redactions(principal, memory)])
                 return Remembered(memory, was_new=True)
             existing = self._existing(tx, memory)
             if existing is None:
@@ -167,8 +200,12 @@ class Memories:
                 continue
             if memory.name is not None:
                 raise NameTaken
-            tx.append_events([self._event(principal, existing, "deduplicated")])
-            return Remembered(existing, was_new=False)
+            merged = lifecycle.merge(existing, memory, self._clock.now())
+            if merged != existing and not tx.replace_memory(merged, existing.updated_at):
+                continue  # Changed between the two statements.
+            written = replace(existing, redacted=memory.redacted)
+            tx.append_events([self._event(principal, existing, "deduplicated"), *self._redactions(principal, written)])
+            return Remembered(merged, was_new=False)
         raise Conflict
 
     def _existing(self, tx: Writer, memory: Memory) -> Memory | None:
@@ -180,8 +217,7 @@ class Memories:
     def retire(self, tx: Writer, principal: Principal, memories: Sequence[Memory], event_type: str) -> None:
         """Soft-delete rows that something else takes the place of, inside a transaction."""
         for memory in memories:
-            now = self._clock.now()
-            gone = replace(lifecycle.soft_delete(memory, now), updated_at=_later(memory.updated_at, now))
+            gone = lifecycle.soft_delete(memory, self._policy(tx), self._clock.now())
             if tx.replace_memory(gone, memory.updated_at):
                 tx.append_events([self._event(principal, memory, event_type)])
 
@@ -209,12 +245,14 @@ class Memories:
                 raise InvalidField(f"{field} cannot be changed; {', '.join(sorted(_EDITABLE))} can.", field=field)
         if changes.get("meta") is not None:
             changes = {**changes, "meta": validation.meta(changes["meta"])}
+        changed, redacted = self._redaction.fields(changes)
+        changes = {**changes, **changed}
         memory = self._idempotency.write(
             principal,
             f"edit {memory_id}",
             idempotency_key,
             [changes, expected_version],
-            lambda tx: self._edit(tx, principal, memory_id, changes, expected_version),
+            lambda tx: self._edit(tx, principal, memory_id, changes, expected_version, redacted),
             memory_to_record,
             lambda record: memory_from_record(record, principal.tenant),
         )
@@ -229,6 +267,7 @@ class Memories:
         memory_id: str,
         changes: Mapping[str, Any],
         expected_version: str | None,
+        redacted: Counts,
     ) -> Memory:
         for _ in range(_EDIT_ATTEMPTS):
             before = self._writable(tx, principal, memory_id)
@@ -238,13 +277,19 @@ class Memories:
             if after == before:
                 return before
             self._refuse_clash(tx, principal, before, after)
-            if self._replace(tx, after, before.updated_at):
+            if self.write_over(tx, after, before.updated_at):
                 old = {name: getattr(before, name) for name in changes if getattr(before, name) != getattr(after, name)}
-                tx.append_events([self._event(principal, after, "updated", {"before": old})])
+                after = replace(after, redacted=redacted or None)
+                updated = self._event(principal, after, "updated", {"before": old})
+                tx.append_events([updated, *self._redactions(principal, after)])
                 return after
         raise Conflict("The memory is being changed by too many at once. Try again.")
 
-    def _replace(self, tx: Writer, after: Memory, expected_updated_at: datetime) -> bool:
+    def write_over(self, tx: Writer, after: Memory, expected_updated_at: datetime) -> bool:
+        """Compare-and-set, inside a transaction. False where the row changed meanwhile or is gone.
+
+        Raises NameTaken or DuplicateContent.
+        """
         try:
             return tx.replace_memory(after, expected_updated_at)
         except Conflict as error:
@@ -253,12 +298,81 @@ class Memories:
 
     def _refuse_clash(self, tx: Writer, principal: Principal, before: Memory, after: Memory) -> None:
         if after.name != before.name or after.dedup_key != before.dedup_key:
-            existing = self._existing(tx, after)
-            if existing is None or existing.id == after.id:
-                return
-            if existing.is_current(self._clock.now()):
-                raise NameTaken if after.name is not None else DuplicateContent
-            self._expire(tx, principal, existing)
+            self.make_room(tx, principal, after)
+
+    def make_room(self, tx: Writer, principal: Principal, memory: Memory) -> None:
+        """See to it that no active memory has the name or the text that this one is to have, inside a transaction.
+
+        One that is past its expiry gives way. Raises NameTaken or DuplicateContent.
+        """
+        existing = self._existing(tx, memory)
+        if existing is None or existing.id == memory.id:
+            return
+        if existing.is_current(self._clock.now()):
+            raise NameTaken if memory.name is not None else DuplicateContent
+        self._expire(tx, principal, existing)
+
+    def put(
+        self,
+        principal: Principal,
+        owner: Owner,
+        name: str,
+        fields: Mapping[str, Any],
+        *,
+        trust: Trust = Trust.USER,
+        idempotency_key: str | None = None,
+    ) -> Remembered:
+        """Store a memory under a name, or change those fields of the one that its owner has there: `was_new` tells.
+
+        Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
+        """
+        draft = Draft(**fields, name=name, owner=owner, trust=trust)
+        prepared = self.prepare(principal, draft)
+        changed, redacted = self._redaction.fields(fields)
+        changes = {**fields, **changed}
+
+        def work(tx: Writer) -> Remembered:
+            for _ in range(_EDIT_ATTEMPTS):
+                before = tx.find_named(owner.user, owner.agent, name)
+                if before is not None and before.is_current(self._clock.now()):
+                    return Remembered(self._edit(tx, principal, before.id, changes, None, redacted), was_new=False)
+                try:
+                    return self._insert(tx, principal, prepared)
+                except NameTaken:
+                    continue  # Written by another process since it was looked for.
+            raise Conflict("The memory is being changed by too many at once. Try again.")
+
+        result = self._idempotency.write(
+            principal,
+            f"put {name}",
+            idempotency_key,
+            asdict(_as_stored(draft, prepared)),
+            work,
+            lambda result: {"was_new": result.was_new, "memory": memory_to_record(result.memory)},
+            lambda record: Remembered(
+                memory_from_record(record["memory"], principal.tenant), record["was_new"], replayed=True
+            ),
+        )
+        if not result.replayed:
+            self.index(principal.tenant, [result.memory])
+        return result
+
+    def forget_named(self, principal: Principal, name: str, *, idempotency_key: str | None = None) -> Memory:
+        """Soft-delete the memory that `get_named` would return. Raises NotFound, Forbidden or InvalidField."""
+        validation.slug("name", name)
+
+        def work(tx: Writer) -> Memory:
+            return self._forget(tx, principal, self._named(tx, principal, name).id, None)
+
+        return self._idempotency.write(
+            principal,
+            f"forget name {name}",
+            idempotency_key,
+            [name],
+            work,
+            memory_to_record,
+            lambda record: memory_from_record(record, principal.tenant),
+        )
 
     def forget(
         self,
@@ -285,11 +399,10 @@ class Memories:
 
     def _forget(self, tx: Writer, principal: Principal, memory_id: str, expected_version: str | None) -> Memory:
         for _ in range(_EDIT_ATTEMPTS):
-            before = self._writable(tx, principal, memory_id)
+            before = self._writable(tx, principal, memory_id, archived=True)
             if expected_version is not None and before.version != expected_version:
                 raise StaleVersion
-            now = self._clock.now()
-            after = replace(lifecycle.soft_delete(before, now), updated_at=_later(before.updated_at, now))
+            after = lifecycle.soft_delete(before, self._policy(tx), self._clock.now())
             if tx.replace_memory(after, before.updated_at):
                 tx.append_events([self._event(principal, after, "deleted")])
                 return after
@@ -321,6 +434,15 @@ class Memories:
         if memory.is_expired(now) or memory.status not in (Status.ACTIVE, Status.ARCHIVED):
             access.require_visible(principal, None, memory_id)
         return self._accesses.record_read(memory, now)
+
+    def get_named(self, principal: Principal, name: str) -> Memory:
+        """One memory in full by its name: the caller's own, else one shared with it; the read is counted.
+
+        Raises NotFound or InvalidField.
+        """
+        validation.slug("name", name)
+        found = self._store.read(principal.tenant, lambda tx: self._named(tx, principal, name))
+        return self._accesses.record_read(found, self._clock.now())
 
     def list(
         self,
@@ -385,13 +507,36 @@ class Memories:
 
     # Shared steps
 
-    def _writable(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
-        """The current memory, which the caller may change. Raises NotFound or Forbidden."""
+    def _named(self, tx: Reader, principal: Principal, name: str) -> Memory:
+        """The current memory of that name that is nearest to the caller. Raises NotFound."""
+        user, agent = principal.user, principal.agent
+        now = self._clock.now()
+        for owner in dict.fromkeys((Owner(user, agent), Owner(user), Owner(None, agent), Owner())):
+            if access.can_see(principal, owner):
+                found = tx.find_named(owner.user, owner.agent, name)
+                if found is not None and found.is_current(now):
+                    return found
+        raise NotFound(f"There is no memory named {name} here.")
+
+    def _writable(self, tx: Writer, principal: Principal, memory_id: str, *, archived: bool = False) -> Memory:
+        """The current memory (or, where that will do, the archived one), which the caller may change.
+
+        Raises NotFound or Forbidden.
+        """
         memory = access.require_visible(principal, tx.get_memory(memory_id), memory_id)
-        if not memory.is_current(self._clock.now()):
+        states = (Status.ACTIVE, Status.ARCHIVED) if archived else (Status.ACTIVE,)
+        if memory.status not in states or memory.is_expired(self._clock.now()):
             access.require_visible(principal, None, memory_id)
         access.require_writable(principal, memory.owner)
         return memory
+
+    def record_redaction(self, tx: Writer, principal: Principal, memory: Memory, found: Counts) -> None:
+        """Say in the memory's history that secrets were taken out of what belongs to it, inside a transaction."""
+        tx.append_events(self._redactions(principal, replace(memory, redacted=found)))
+
+    def _redactions(self, principal: Principal, memory: Memory) -> Sequence[Event]:
+        """What this write took out of the memory, as an event without the secrets."""
+        return [self._event(principal, memory, "redacted", {"rules": memory.redacted})] if memory.redacted else []
 
     def _event(
         self, principal: Principal, memory: Memory, event_type: str, payload: Mapping[str, Any] | None = None
@@ -423,6 +568,11 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 
+def _as_stored(draft: Draft, memory: Memory) -> Draft:
+    """What an idempotency key remembers of a request: nothing that the memory itself may not hold."""
+    return replace(draft, **{name: getattr(memory, name) for name in REDACTED_FIELDS})
+
+
 def _clash_key(memory: Memory) -> str:
     return memory.name or ("" if memory.dedup_key == memory.id else memory.dedup_key)
 
@@ -437,6 +587,7 @@ def _erase_some(part: OwnerFilter, tx: Writer) -> int:
 
 
 def _erase_documents(part: OwnerFilter, tx: Writer) -> int:
+    tx.erase_jobs(part)
     return tx.erase_documents(part)
 
 

@@ -4,9 +4,10 @@ Both arms score every row that the caller may see; their scores, with a share of
 and added; the first of that order are read again by the reranker. See docs/explanation/recall.md.
 """
 
-import logging
+import threading
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,6 +20,7 @@ from memorist import words
 from memorist.core import access, validation
 from memorist.core.accesses import AccessLog
 from memorist.core.indexing import Indexer
+from memorist.core.redaction import Redaction
 from memorist.core.shelves import Array, Shelves, View, wording
 from memorist.core.tokens import count_tokens
 from memorist.errors import InvalidField, ModelError
@@ -29,6 +31,7 @@ from memorist.ports import Clock, Embedder, Reranker, Store
 from memorist.ranking import (
     FUSION,
     Fusion,
+    Links,
     Places,
     Scores,
     best,
@@ -38,11 +41,12 @@ from memorist.ranking import (
     with_threads,
 )
 from memorist.searchable import Standing, as_turn, is_turn, searchable, standing
+from memorist.secrets.logs import redacting_logger
 from memorist.times import to_micros
 
-_log = logging.getLogger(__name__)
+_log = redacting_logger(__name__)
 
-_SPARE = 12
+_SPARE = 4
 """Candidates beyond those asked for, in place of rows that changed since they were indexed."""
 
 _BUDGET_CANDIDATES = 200
@@ -62,6 +66,7 @@ class Recall:
         embedder: Embedder | None,
         reranker: Reranker | None,
         *,
+        redaction: Redaction,
         weights: Weights | None = None,
         min_score: float = 0.0,
         fusion: Fusion = FUSION,
@@ -73,9 +78,11 @@ class Recall:
         self._shelves = shelves
         self._embedder = embedder
         self._reranker = reranker
+        self._redaction = redaction
         self._weights = weights or Weights()
         self._min_score = min_score
         self._fusion = fusion
+        self._is_warm = False
 
     def weighing(self, fusion: Fusion) -> "Recall":
         """The same recall with other weights, for measuring."""
@@ -95,15 +102,20 @@ class Recall:
         Raises InvalidField, Forbidden, NotFound (of `why_not`) or StoreError.
         """
         question = _validated(principal, question)
+        # A question may quote a secret, and models are not always ours.
+        question = replace(question, query=self._redaction.text(question.query))
         self._indexer.prepare(principal.tenant)
         now = self._clock.now()
         slices = access.visible_slices(principal)
+        self._warm_up(question)
+        views = self._look(principal, slices)
         vector = self._embed(question.query)
-        found, pool, rows = self._search(principal, question, slices, vector, now)
+        found, pool, rows = self._search(principal, question, slices, views, vector, now)
         if any(_is_lost(rows.get(found.ids[place]), found) for place in pool):
             # Rows were erased or given away, here or in another process, and take others' places: read it all anew.
             self._shelves.forget(principal.tenant, [view.user for view in found.views])
-            found, pool, rows = self._search(principal, question, slices, vector, now)
+            views = self._look(principal, slices)
+            found, pool, rows = self._search(principal, question, slices, views, vector, now)
         order = [place for place in pool if found.ids[place] in rows and _still_wanted(rows[found.ids[place]], found)]
         ranking = self._rank(question, found, order, rows)
         hits = self._hits(question, found, ranking, rows)
@@ -116,6 +128,43 @@ class Recall:
             why_not=None if question.why_not is None else self._why_not(principal, question, found, ranking, hits),
         )
 
+    def forget(self, tenant: str, users: Iterable[str | None]) -> None:
+        """Drop from memory what is searched of some users: it is read again when it is needed."""
+        self._shelves.forget(tenant, users)
+
+    def nearest_facts(
+        self, memory: Memory, *, most: int, distance: float, leaving_out: Collection[str] = ()
+    ) -> list[Memory]:
+        """The active facts of exactly the same owner that lie nearest to a memory, within a cosine distance.
+
+        What has no vector yet, and everything where there are none, is near by the share of words in common.
+        """
+        self._indexer.prepare(memory.tenant)
+        view = self._shelves.look(memory.tenant, memory.owner.user)
+        now = self._clock.now()
+        column = view.columns
+        wanted = (column["standing"] == Standing.LIVE) & (column["expires_at"] > to_micros(now))
+        wanted &= column["kind"] == view.code("kind", Kind.FACT)
+        wanted &= column["agent"] == view.code("agent", memory.owner.agent)
+        places = [view.places.get(memory_id, -1) for memory_id in (memory.id, *leaving_out)]
+        wanted[[place for place in places if 0 <= place < view.size]] = False
+        if not wanted.any():
+            return []
+        terms = words.question_terms(memory.content)[:_MOST_TERMS]
+        # Each word counts alike: what all facts have in common ("the user lives in") is what makes two of them near.
+        closeness = np.zeros(view.size, dtype=np.float32)
+        for term in terms:
+            closeness[view.containing(words.hash_of(term))[0]] += np.float32(1 / len(terms))
+        vector = view.vector_of(places[0]) if 0 <= places[0] < view.size else None
+        vector = self._embed(memory.content) if vector is None else vector
+        if vector is not None and view.takes(vector):
+            closeness = np.where(column["windows"] > 0, view.cosines(vector)[0], closeness)
+        near = np.where(wanted & (closeness >= np.float32(1 - distance)), closeness, np.float32(-1))
+        ids = [view.ids[place] for place in best(near, most).tolist() if near[place] >= 0]
+        rows = {row.id: row for row in self._store.read(memory.tenant, lambda tx: tx.get_memories(ids))}
+        found = [rows[memory_id] for memory_id in ids if memory_id in rows]
+        return [row for row in found if row.is_current(now) and row.owner == memory.owner]
+
     # The steps
 
     def _search(
@@ -123,17 +172,28 @@ class Recall:
         principal: Principal,
         question: Question,
         slices: Sequence[OwnerFilter],
+        views: Sequence[View],
         vector: Scores | None,
         now: datetime,
     ) -> tuple["_Search", Places, dict[str, Memory]]:
         """The candidates in their first order, and their rows."""
-        looked = [self._shelves.look(principal.tenant, user) for user in self._users(principal, slices)]
-        views = [view for view in looked if view.size]
         found = _Search(views, question, principal, slices, self._weights_of(question.scope), now)
         comparable = vector is not None and all(view.takes(vector) for view in views)
         found.by_meaning = found.score(vector if comparable else None, self._fusion)
         pool = found.first(self._pool_size(question))
         return found, pool, self._read(principal, found, pool, with_turns=self._will_rerank(question))
+
+    def _warm_up(self, question: Question) -> None:
+        """Load the models beside the first shelf, which takes as long."""
+        if not self._is_warm:
+            self._is_warm = True
+            models = (self._embedder, self._reranker if self._will_rerank(question) else None)
+            # No daemon: a process that ends while a model is being loaded would be aborted.
+            threading.Thread(target=_load_if_possible, args=models, name="memorist-warm-up").start()
+
+    def _look(self, principal: Principal, slices: Sequence[OwnerFilter]) -> list[View]:
+        looked = [self._shelves.look(principal.tenant, user) for user in self._users(principal, slices)]
+        return [view for view in looked if view.size]
 
     def _users(self, principal: Principal, slices: Sequence[OwnerFilter]) -> list[str | None]:
         if any(part.any_user for part in slices):
@@ -302,7 +362,7 @@ class _Search:
     weights: Scores = field(init=False)
     windows: Array = field(init=False)
     previous: Array = field(init=False)
-    linked: Scores = field(init=False)
+    links: Links = field(init=False)
     threads: Array = field(init=False)
     following: Array | None = field(init=False, default=None)
     scores: Scores = field(init=False)
@@ -326,7 +386,7 @@ class _Search:
         self.windows = _joined([view.columns["windows"] for view in self.views])
         self.previous = _chained(self.views)
         self.threads = _numbered(self.views)
-        self.linked = _joined([view.columns["linked"] for view in self.views], np.float32)
+        self.links = Links.of(self.previous, _joined([view.columns["linked"] for view in self.views], np.float32))
         self.waiting = int(np.count_nonzero(self.wanted & (self.windows == 0)))
 
     # What is searched
@@ -381,7 +441,7 @@ class _Search:
         for kind, weight in ((Kind.FACT, weights.user), (Kind.DOCUMENT_CHUNK, weights.tenant)):
             if view.code("kind", kind) >= 0:
                 of_kind[view.code("kind", kind)] = weight
-        found = of_kind[view.columns["kind"]]
+        found = of_kind.take(view.columns["kind"])
         if self.principal.session is not None:
             # Only turns have a session for their thread.
             found[view.columns["thread"] == view.code("thread", self.principal.session)] = weights.session
@@ -397,12 +457,9 @@ class _Search:
     def score(self, vector: Scores | None, fusion: Fusion) -> bool:
         """Score every row. Returns whether meaning counted as well as keywords."""
         worded = wording(self.views, [words.hash_of(term) for term in self._terms()])
-        self.texts = _joined([one.bm25 for one in worded], np.float32)
+        self.texts = self._seen(_joined([one.bm25 for one in worded], np.float32))
         self.coverages = _joined([one.coverage for one in worded], np.float32)
-        self.texts[~self.live] = 0
-        by_text = normalised(
-            with_neighbours(self.texts, self.previous, self.linked, fusion.text_neighbours), self.wanted
-        )
+        by_text = normalised(with_neighbours(self.texts, self.links, fusion.text_neighbours), _unless_all(self.wanted))
         if vector is None:
             self.cosines = np.zeros(self.texts.size, dtype=np.float32)
             self.which = np.zeros(self.texts.size, dtype=np.int32)
@@ -417,29 +474,38 @@ class _Search:
         if many.size:
             corrected = self.cosines.copy()
             corrected[many] -= np.float32(fusion.vector_windows) * np.log(self.windows[many].astype(np.float32))
-        corrected = np.where(self.live, corrected, np.float32(0))
-        near = with_neighbours(corrected, self.previous, self.linked, fusion.vector_neighbours)
-        by_vector = normalised(near, self.wanted & (self.windows > 0))
-        by_vector = np.where(self.windows > 0, by_vector, np.float32(0))
+        near = with_neighbours(self._seen(corrected), self.links, fusion.vector_neighbours)
+        embedded = _unless_all(self.windows > 0)
+        by_vector = normalised(near, _unless_all(self.wanted if embedded is None else self.wanted & embedded))
+        by_meaning = by_vector
+        if embedded is not None:
+            by_vector = np.where(embedded, by_vector, np.float32(0))
+            # What waits for its vectors is judged by its words alone, and is found by them beside those that have
+            # theirs.
+            by_meaning = np.where(embedded, by_vector, by_text)
         self.parts = by_text, by_vector
-        share = np.float32(fusion.text)
-        # What waits for its vectors is judged by its words alone, and is found by them beside those that have theirs.
-        by_meaning = np.where(self.windows > 0, by_vector, by_text)
-        mixed = (share * by_text + (1 - share) * by_meaning).astype(np.float32, copy=False)
+        mixed = np.float32(fusion.text) * by_text
+        mixed += np.float32(1 - fusion.text) * by_meaning
         self.scores = self._with_threads(mixed, fusion)
         return True
 
     def _with_threads(self, scores: Scores, fusion: Fusion) -> Scores:
-        scores = scores + np.float32(fusion.coverage) * self.coverages**2
-        seen = np.where(self.live, scores, np.float32(0))
-        return with_threads(normalised(seen, self.wanted), self.threads, fusion.thread)
+        scores = scores + np.float32(fusion.coverage) * (self.coverages * self.coverages)
+        return with_threads(normalised(self._seen(scores), _unless_all(self.wanted)), self.threads, fusion.thread)
+
+    def _seen(self, scores: Scores) -> Scores:
+        """The scores of what may be looked at, 0 for the rest."""
+        live = _unless_all(self.live)
+        return scores if live is None else np.where(live, scores, np.float32(0))
 
     def _terms(self) -> list[str]:
         return words.question_terms(self.question.query)[:_MOST_TERMS]
 
     def first(self, count: int) -> Places:
         """The places of the best candidates."""
-        weighted = np.where(self.wanted, self.scores * self.weights, np.float32(-1))
+        weighted = self.scores * self.weights
+        if _unless_all(self.wanted) is not None:
+            weighted[~self.wanted] = -1
         places = best(weighted, count)
         return places[self.wanted[places]]
 
@@ -621,6 +687,13 @@ def _is_lost(memory: Memory | None, found: _Search) -> bool:
     return memory is None or not access.can_see(found.principal, memory.owner)
 
 
+def _load_if_possible(*models: Embedder | Reranker | None) -> None:
+    for model in models:
+        if model is not None:
+            with suppress(ModelError):  # Said where it is used.
+                model.load()
+
+
 def _turn(memory: Memory | None, found: _Search) -> str:
     return "" if memory is None or not _still_wanted(memory, found) else as_turn(memory)
 
@@ -644,6 +717,11 @@ def _all(masks: Any, size: int) -> Array:
     for mask in masks:
         together &= mask
     return together
+
+
+def _unless_all(mask: Array) -> Array | None:
+    """The mask, or None where it leaves nothing out: then nothing needs to be copied."""
+    return None if mask.all() else mask
 
 
 def _numbered(views: Sequence[View]) -> Array:

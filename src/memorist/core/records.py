@@ -18,10 +18,10 @@ _TIMES = {
     "created_at", "updated_at", "event_time", "valid_from", "valid_to", "archive_at", "retention_expires_at",
     "expires_at", "deleted_at", "hard_delete_at", "anonymized_at", "last_accessed_at",
 }  # fmt: skip
-_MEMORY_FIELDS = [field.name for field in fields(Memory) if field.name not in ("tenant", "owner")]
+_MEMORY_FIELDS = [field.name for field in fields(Memory) if field.name not in ("tenant", "owner", "redacted")]
 _REQUIRED = ("id", "content", "content_hash", "dedup_key", "created_at", "updated_at")
 _LAST_YEAR = 9000
-_DRAFT_FIELDS = [field.name for field in fields(Draft) if field.name != "owner"]
+_DRAFT_FIELDS = [field.name for field in fields(Draft) if field.name not in ("owner", "ttl", "same_as")]
 
 
 def memory_to_record(memory: Memory) -> dict[str, Any]:

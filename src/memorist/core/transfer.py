@@ -1,13 +1,14 @@
 """Export and import: everything a caller sees, as JSON records, one a line, streamed."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from memorist.core import access, validation
+from memorist.core import access, ledger, policies, validation
+from memorist.core.hashes import content_hash, dedup_key
 from memorist.core.records import (
     document_from_record,
     document_to_record,
@@ -16,10 +17,11 @@ from memorist.core.records import (
     memory_from_record,
     memory_to_record,
 )
+from memorist.core.redaction import REDACTED_FIELDS, Redaction, counted
 from memorist.core.validation import MAX_TOOL_OUTPUT
 from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
-from memorist.model import Document, Event, Kind, Memory, Owner, OwnerFilter, Principal
-from memorist.ports import Reader, Store, Writer
+from memorist.model import Document, Event, Kind, Memory, Owner, OwnerFilter, Principal, Retention
+from memorist.ports import Clock, Reader, Store, Writer
 
 FORMAT = "memorist-export"
 VERSION = 1
@@ -35,12 +37,17 @@ class ImportReport:
     already_there: int = 0
     conflicting: int = 0
     shared: int = 0
+    erased: int = 0
 
 
 class Transfer:
-    def __init__(self, store: Store, index: Callable[[str, list[Memory]], None]) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, redaction: Redaction, index: Callable[[str, list[Memory]], None]
+    ) -> None:
         """`index` is told what was imported, once that is durable."""
         self._store = store
+        self._clock = clock
+        self._redaction = redaction
         self._index = index
 
     def export(self, principal: Principal) -> Iterator[str]:
@@ -71,7 +78,8 @@ class Transfer:
 
         A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
         another active memory is counted as conflicting, one that the whole tenant shares, where the caller may not
-        write those, as shared. Raises InvalidField or Forbidden with the line's number; batches before it are stored.
+        write those, as shared, and one that was erased here, and so is not written again, as erased.
+        Raises InvalidField or Forbidden with the line's number; batches before it are stored.
         """
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
@@ -110,7 +118,7 @@ class Transfer:
             document = document_from_record(record["document"])
             if document.owner != Owner():
                 access.require_writable(principal, document.owner)
-            return _Line(None, [], None, document)
+            return _Line(None, [], None, self._document_without_secrets(document))
         if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
             raise InvalidField("A line holds a `memory` and its `events`, or a `document`.")
         memory = memory_from_record(record["memory"], principal.tenant)
@@ -124,17 +132,51 @@ class Transfer:
         payload = record.get("tool_output")
         if payload is not None:
             validation.text("tool_output", payload, longest=MAX_TOOL_OUTPUT)
-        return _Line(memory, events, payload, None)
+        return self._without_secrets(principal, _Line(memory, events, payload, None))
+
+    def _without_secrets(self, principal: Principal, line: "_Line") -> "_Line":
+        """An export may come from where nothing was redacted. What is taken out is told by an event."""
+        memory: Memory = line.memory
+        values = {name: getattr(memory, name) for name in (*REDACTED_FIELDS, "name", "category", "session")}
+        changed, found = self._redaction.fields({**values, "user": memory.owner.user, "agent": memory.owner.agent})
+        payload = None if line.payload is None else self._redaction.found(line.payload)
+        events = [replace(event, payload=self._redaction.json(event.payload)) for event in line.events]
+        for event in events:
+            self._redaction.refuse("actor", event.actor)
+            self._redaction.refuse("source", event.source)
+        rules = Counter(found) + Counter(counted(payload.findings if payload else ()))
+        if rules:
+            told = {"rules": dict(rules)}
+            events.append(Event(memory.id, "redacted", principal.source, self._clock.now(), principal.user, told))
+        if changed:
+            memory = replace(memory, **changed)
+            memory = replace(
+                memory,
+                content_hash=content_hash(memory.content),
+                dedup_key=dedup_key(memory, memory.id, memory.session),
+            )
+        return _Line(memory, events, None if payload is None else payload.text, None)
+
+    def _document_without_secrets(self, document: Document) -> Document:
+        self._redaction.refuse("id", document.id)
+        self._redaction.refuse("media_type", document.media_type)
+        title = self._redaction.text(document.title)[: validation.MAX_LINE]
+        content = self._redaction.text(document.content)
+        validation.text("content", content, longest=validation.MAX_DOCUMENT)
+        return replace(document, title=title, content=content)
 
     def _write(self, principal: Principal, batch: Sequence["_Line"], report: ImportReport) -> None:
         memories = [line for line in batch if line.memory is not None]
 
-        def work(tx: Writer) -> tuple[list[Memory], int]:
+        def work(tx: Writer) -> tuple[list[Memory], int, int, int]:
             there = {memory.id for memory in tx.get_memories([line.memory.id for line in memories])}
-            known = 0
+            erased = tx.find_erased(ledger.MEMORY, [ledger.hexadecimal(line.memory.id) for line in memories])
+            known = refused = documents = 0
             imported: list[Memory] = []
             for line in memories:
-                if line.memory.id in there:
+                if ledger.hexadecimal(line.memory.id) in erased:
+                    refused += 1
+                elif line.memory.id in there:
                     known += 1
                 elif tx.insert_memory(line.memory):
                     tx.append_events(line.events)
@@ -142,15 +184,23 @@ class Transfer:
                         tx.insert_tool_output(line.memory.id, line.payload)
                     there.add(line.memory.id)
                     imported.append(line.memory)
+            gone = tx.list_erased_of_kind(ledger.DOCUMENT) if len(memories) < len(batch) else []
             for line in batch:
-                if line.document is not None and tx.get_document(line.document.owner, line.document.id) is None:
+                if line.document is None:
+                    continue
+                if ledger.erased_documents(gone, line.document.owner, line.document.id):
+                    documents += 1
+                elif tx.get_document(line.document.owner, line.document.id) is None:
                     tx.put_document(line.document)
-            return imported, known
+            if any(memory.retention is Retention.POLICY for memory in imported):
+                policies.ask_for_deadlines(tx)
+            return imported, known, refused, documents
 
-        imported, known = self._store.write(principal.tenant, work)
+        imported, known, refused, documents = self._store.write(principal.tenant, work)
         report.imported += len(imported)
         report.already_there += known
-        report.conflicting += len(memories) - len(imported) - known
+        report.erased += refused + documents
+        report.conflicting += len(memories) - len(imported) - known - refused
         self._index(principal.tenant, imported)
 
 

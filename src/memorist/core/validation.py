@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ MAX_META_DEPTH = 32
 MAX_PAYLOAD_BYTES = 6_000_000
 MAX_BATCH = 1000
 MAX_IDEMPOTENCY_KEY = 255
+MAX_TTL = timedelta(days=36_500)
 
 _SLUG = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
 _TENANT = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62})")
@@ -112,6 +113,13 @@ def moment(field: str, value: datetime) -> datetime:
         raise InvalidField(f"{field} must be a time from year 1 to 9999 in UTC.", field=field) from error
 
 
+def ttl(value: timedelta) -> timedelta:
+    """How long a memory lives: more than no time, and less than a lifetime of this program."""
+    if not isinstance(value, timedelta) or not timedelta(0) < value <= MAX_TTL:
+        raise InvalidField(f"ttl must be more than 0 and at most {MAX_TTL.days} days.", field="ttl")
+    return value
+
+
 def meta(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """A JSON object of bounded size, returned as plain JSON values."""
     return json_object("meta", value, largest=MAX_META_BYTES, deepest=MAX_META_DEPTH)
@@ -164,6 +172,8 @@ def draft(value: Draft) -> None:
         fraction("relevance", value.relevance)
     if value.event_time is not None:
         moment("event_time", value.event_time)
+    if value.ttl is not None:
+        ttl(value.ttl)
     choice("kind", value.kind, Kind)
     choice("trust", value.trust, Trust)
     choice("retention", value.retention, Retention)

@@ -1,6 +1,7 @@
 """What SqlStore needs of a database: connections that run named statements, in transactions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from memorist.store.statements import Statement
@@ -53,6 +54,18 @@ class Driver(Protocol):
 
     def checkpoint(self, *, erased: bool = False) -> None:
         """Empty the write-ahead log where that is ours to do, so that erased bytes are in no file."""
+        ...
+
+    def scrub(self, tenant: str, tables: Sequence[str], *, rewrite: bool) -> tuple[str, ...]:
+        """Get what was erased from a tenant's rows of these tables out of the files. Returns what may still hold it."""
+        ...
+
+    def files(self) -> list[Path]:
+        """The files that hold the database, brought up to date; none where they are a server's."""
+        ...
+
+    def backup(self, path: Path) -> None:
+        """A consistent copy in a file of its own, made while the database is in use."""
         ...
 
     def describe(self) -> dict[str, str | int]:

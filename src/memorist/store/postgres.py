@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
@@ -43,6 +44,16 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
     (psycopg.OperationalError, errors.StoreUnavailable),
     (psycopg.Error, errors.StoreError),
 ]
+
+# Not partitioned by tenant.
+_WHOLE_TABLES = frozenset({"api_keys", "tenants"})
+
+_BEYOND_REACH = (
+    "Dead rows in the tables' files until VACUUM, which was run here, may remove them: a transaction that was open "
+    "meanwhile keeps them, and a page is overwritten only when it is used again (VACUUM FULL writes tables anew).",
+    "Write-ahead log: the server's own until it is recycled, its archive for as long as that is kept, and replicas.",
+    "Dumps, base backups and exports that were made before. Importing an export here applies the ledger of erased ids.",
+)
 
 # Work is repeatable by contract, so that a transaction the server gave up on is simply run again.
 _RETRYABLE = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
@@ -149,6 +160,42 @@ class PostgresDriver:
 
     def checkpoint(self, *, erased: bool = False) -> None:
         """Nothing to do: VACUUM and the retention of WAL archives are the server's."""
+
+    def scrub(self, tenant: str, tables: Sequence[str], *, rewrite: bool) -> tuple[str, ...]:  # noqa: ARG002
+        """VACUUM what was erased from. A server that does not let us says so in a warning, and goes on."""
+        part = self._partition_of(tenant)
+        with _translated(), self._pool.connection() as connection:
+            for table in tables:
+                # Without waiting for others who are at it, who do the same.
+                connection.execute(
+                    sql.SQL("VACUUM (SKIP_LOCKED) {}").format(sql.Identifier(table + self._suffix(table, part)))
+                )
+        return _BEYOND_REACH
+
+    def _partition_of(self, tenant: str) -> str:
+        """How the names of the tenant's partitions end: those of all tables are numbered alike. '' with Citus."""
+        if self._citus:
+            return ""
+        with _translated(), self._pool.connection() as connection, connection.transaction():
+            connection.execute("SELECT set_config('memorist.tenant', %s, true)", [tenant])
+            row = connection.execute(
+                "SELECT tableoid::regclass::text FROM receipts WHERE tenant_id = %s LIMIT 1", [tenant]
+            ).fetchone()
+        return "" if row is None else "_p" + str(row[0]).rpartition("_p")[2]
+
+    def _suffix(self, table: str, part: str) -> str:
+        return "" if table in _WHOLE_TABLES else part
+
+    def files(self) -> list[Path]:
+        return []
+
+    def backup(self, path: Path) -> None:  # noqa: ARG002
+        """Raises StoreUnavailable: the server has its own, which knows more of it."""
+        raise errors.StoreUnavailable(
+            "A PostgreSQL database is backed up with its own tools: `pg_dump --format=custom`, or a base backup. "
+            "After restoring one, apply the ledger: `memorist erase ledger FILE` before, `memorist erase apply FILE` "
+            "after. To move memories into another database use `memorist export` and `memorist import`."
+        )
 
     def health(self, thorough: bool) -> dict[str, str]:  # noqa: ARG002
         with _translated(), self._pool.connection() as connection:

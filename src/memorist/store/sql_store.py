@@ -2,9 +2,10 @@
 
 import heapq
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from memorist.model import (
@@ -24,8 +25,16 @@ from memorist.model import (
     Tenant,
 )
 from memorist.ports import Reader, Writer
+from memorist.store.companion import CompanionStatements
 from memorist.store.drivers import Connection, Driver
+from memorist.store.erasure import ErasureStatements
+from memorist.store.facts import FactStatements
+from memorist.store.feed import FeedStatements
+from memorist.store.file_search import find_in_files
+from memorist.store.jobs import JobStatements
+from memorist.store.lifecycle import LifecycleStatements, due_micros
 from memorist.store.migrations import Migrator, load_migrations
+from memorist.store.places import PLACES
 from memorist.store.rows import (
     MEMORY_PARAMETERS,
     document_from_row,
@@ -38,6 +47,7 @@ from memorist.store.rows import (
 )
 from memorist.store.statements import load_statements
 from memorist.store.tenant_statements import TenantStatements
+from memorist.store.turns import TurnStatements
 from memorist.times import from_micros, to_micros
 
 T = TypeVar("T")
@@ -50,6 +60,7 @@ class SqlStore:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.instant_reads = driver.instant_reads
+        self._tell: list[Callable[[str], None]] = []
         self._statements = load_statements(driver.dialect)
         self.migrator = Migrator(driver, self._statements, load_migrations(driver.dialect))
 
@@ -59,7 +70,13 @@ class SqlStore:
         )
 
     def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
-        return self.driver.write(tenant, lambda connection: work(self._transaction(connection, tenant)))
+        result = self.driver.write(tenant, lambda connection: work(self._transaction(connection, tenant)))
+        for tell in self._tell:
+            tell(tenant)
+        return result
+
+    def on_write(self, tell: Callable[[str], None]) -> None:
+        self._tell.append(tell)
 
     def _transaction(self, connection: Connection, tenant: str) -> "SqlTransaction":
         return SqlTransaction(connection, tenant, self._statements, self.driver.encode_list)
@@ -116,11 +133,30 @@ class SqlStore:
     def checkpoint(self, *, erased: bool = False) -> None:
         self.driver.checkpoint(erased=erased)
 
+    def scrub(self, tenant: str, *, rewrite: bool = True) -> tuple[str, ...]:
+        return self.driver.scrub(tenant, [place.table for place in PLACES if not place.kept], rewrite=rewrite)
+
+    def search_files(self, pieces: Collection[bytes]) -> frozenset[bytes] | None:
+        files = self.driver.files()
+        return find_in_files(files, pieces) if files else None
+
+    def backup(self, path: Path) -> None:
+        self.driver.backup(path)
+
     def close(self) -> None:
         self.driver.close()
 
 
-class SqlTransaction(TenantStatements):
+class SqlTransaction(
+    CompanionStatements,
+    FactStatements,
+    ErasureStatements,
+    FeedStatements,
+    JobStatements,
+    LifecycleStatements,
+    TurnStatements,
+    TenantStatements,
+):
     """One tenant's view inside a transaction."""
 
     __slots__ = ()
@@ -180,14 +216,16 @@ class SqlTransaction(TenantStatements):
         return [memory_from_row(row) for row in rows]
 
     def insert_memory(self, memory: Memory) -> bool:
-        if self._connection.run(self._statements["insert_memory"], memory_to_values(memory, self._tenant)) != 1:
+        values = (*memory_to_values(memory, self._tenant), due_micros(memory))
+        if self._connection.run(self._statements["insert_memory"], values) != 1:
             return False
         self._run("insert_index", **index_to_parameters(memory))
         return True
 
     def replace_memory(self, memory: Memory, expected_updated_at: datetime) -> bool:
         parameters = dict(zip(MEMORY_PARAMETERS, memory_to_values(memory, self._tenant), strict=True))
-        if self._run("replace_memory", expected_updated_at=to_micros(expected_updated_at), **parameters) != 1:
+        parameters |= {"expected_updated_at": to_micros(expected_updated_at), "due_at": due_micros(memory)}
+        if self._run("replace_memory", **parameters) != 1:
             return False
         row = index_to_parameters(memory)
         if self._run("replace_index", **row) == 0:
@@ -205,8 +243,9 @@ class SqlTransaction(TenantStatements):
         self._connection.run_many(self._statements["add_access"], rows)
 
     def erase_memories(self, memory_ids: Sequence[str]) -> int:
+        self._note_erasures(memory_ids)
         ids = self._encode_list(memory_ids)
-        for statement in ("erase_events", "erase_index", "erase_tool_outputs"):
+        for statement in ("purge_doubts_of_memories", "erase_events", "erase_index", "erase_tool_outputs"):
             self._run(statement, ids=ids)
         return self._run("erase_memories", ids=ids)
 
@@ -326,23 +365,6 @@ class SqlTransaction(TenantStatements):
         return self._run("erase_documents", **_slice(owner))
 
     # Events
-
-    def append_events(self, events: Iterable[Event]) -> None:
-        statement = self._statements["append_event"]
-        for event in events:
-            payload = json.dumps(event.payload, ensure_ascii=False) if event.payload else "{}"
-            self._connection.run(
-                statement,
-                (
-                    self._tenant,
-                    event.memory_id,
-                    event.event_type,
-                    event.source,
-                    event.actor,
-                    payload,
-                    to_micros(event.created_at),
-                ),
-            )
 
     def list_events(self, memory_ids: Sequence[str]) -> list[Event]:
         rows = self._rows("list_events", ids=self._encode_list(memory_ids))

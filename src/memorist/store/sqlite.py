@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +27,11 @@ PRAGMA foreign_keys = ON;
 PRAGMA temp_store = MEMORY;
 PRAGMA cache_size = -16384;
 """
+
+_BEYOND_REACH = (
+    "Backups and exports that were made before. Restoring or importing them here applies the ledger of erased ids.",
+    "Blocks that the disk or file system keeps of files that shrank, and its snapshots.",
+)
 
 # apsw's exception and what it means to a caller; the first match wins.
 _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
@@ -201,6 +206,30 @@ class SqliteDriver:
             raise errors.StoreBusy(
                 "A long read keeps the log from being emptied, so that erased text is still in it. Repeat this later."
             )
+
+    def scrub(self, tenant: str, tables: Sequence[str], *, rewrite: bool) -> tuple[str, ...]:  # noqa: ARG002
+        self.checkpoint(erased=rewrite)
+        return _BEYOND_REACH
+
+    def files(self) -> list[Path]:
+        self.checkpoint()
+        beside = [self.path.with_name(self.path.name + ending) for ending in ("-wal", "-shm", "-journal")]
+        return [file for file in (self.path, *beside) if file.exists()]
+
+    def backup(self, path: Path) -> None:
+        """Raises StoreUnavailable where the file cannot be written, StoreCorrupt where the copy is not sound."""
+        source = self._take_reader()
+        try:
+            with _translated(), closing(apsw.Connection(str(path))) as copy:
+                with copy.backup("main", source, "main") as running:
+                    # In one step, which reads one state of the database and keeps no writer waiting.
+                    running.step(-1)
+                copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+                found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check")]
+        finally:
+            self._return_reader(source)
+        if found != ["ok"]:
+            raise errors.StoreCorrupt(f"The copy is not sound: {'; '.join(found[:5])}.")
 
     def health(self, thorough: bool) -> dict[str, str]:
         check = "integrity_check" if thorough else "quick_check"

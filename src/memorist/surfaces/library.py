@@ -7,35 +7,56 @@ with Memorist.open("./memories") as m:
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from memorist import tools
 from memorist.bootstrap import open_core
-from memorist.core import validation
+from memorist.core import access, validation
 from memorist.core.context import Section
 from memorist.core.core import Core
-from memorist.core.ingestion import FactScope, Message, StoredDocument, ToolOutput
+from memorist.core.extraction import Extracted
+from memorist.core.facts import FactScope
+from memorist.core.feed import changes as follow_changes
+from memorist.core.ingestion import Message, StoredDocument, ToolOutput
+from memorist.core.policies import PolicyChange
+from memorist.core.sweeper import Sweep
 from memorist.core.transfer import ImportReport
 from memorist.model import (
+    Change,
     Document,
     DocumentPage,
+    DoubtPage,
+    DoubtStatus,
     Draft,
     Event,
+    FactVersion,
+    InDoubt,
+    Job,
+    JobPage,
+    JobStatus,
     Kind,
     Memory,
     Order,
     Owner,
     Page,
+    PolicyRevision,
     Principal,
     Question,
     Recalled,
+    Receipt,
     Remembered,
+    Retention,
     Role,
     Scope,
     Status,
     Trust,
+    Turn,
+    TurnEvent,
+    TurnPage,
+    Verification,
 )
 from memorist.settings import Settings, load_settings
 
@@ -138,6 +159,8 @@ class Handle:
         session: str | None = None,
         event_time: datetime | None = None,
         owner: Owner | None = None,
+        retention: Retention = Retention.KEEP,
+        ttl: timedelta | None = None,
         idempotency_key: str | None = None,
     ) -> Remembered:
         """Store one memory durably. `was_new` is False where this owner already has that fact in that category.
@@ -146,7 +169,7 @@ class Handle:
         """
         draft = Draft(
             content, kind, category, name, description, excerpt, importance, confidence, relevance, meta,
-            source_ref, trust, project, session, event_time=event_time, owner=owner,
+            source_ref, trust, project, session, retention, event_time, owner, ttl,
         )  # fmt: skip
         return self.remember_all([draft], idempotency_key=idempotency_key)[0]
 
@@ -187,8 +210,64 @@ class Handle:
     def remember_fact(
         self, content: str, scope: FactScope = FactScope.USER, *, idempotency_key: str | None = None
     ) -> Remembered:
-        """Store a fact about the user, or of the agent; the same one is stored once. Raises as `remember` does."""
-        return self._core.ingestion.remember_fact(self._writing(), content, scope, idempotency_key=idempotency_key)
+        """Store a fact about the user, or of the agent, and retire what it contradicts; the same one is stored once.
+
+        Raises as `remember` does.
+        """
+        return self._core.facts.remember(self._writing(), content, scope, idempotency_key=idempotency_key)
+
+    def extract(self, transcript: str, *, session: str | None = None, project: str | None = None) -> Extracted:
+        """Store a transcript and what is worth remembering of it; what is stored already is not stored again.
+
+        Where the language model does not answer, what it would have found comes later (`jobs`). Raises as `remember`
+        does.
+        """
+        return self._core.extraction.read_transcript(self._writing(), transcript, session=session, project=project)
+
+    def history(self, memory_id: str) -> Sequence[FactVersion]:
+        """The facts that replaced each other, oldest first, of which this is one. Raises NotFound or InvalidId."""
+        return self._core.facts.history(self.principal, memory_id)
+
+    def restore_fact(self, memory_id: str) -> Memory:
+        """Make a retired fact active again, beside what took its place. Raises NotFound, Forbidden or Conflict."""
+        return self._core.facts.restore(self.principal, memory_id)
+
+    def in_doubt(
+        self, *, status: DoubtStatus = DoubtStatus.OPEN, limit: int = 20, cursor: str | None = None
+    ) -> DoubtPage:
+        """A page of pairs of facts that may contradict each other, newest first. Raises as `list` does."""
+        return self._core.facts.in_doubt(self.principal, status=status, limit=limit, cursor=cursor)
+
+    def confirm_doubt(self, doubt_id: str) -> InDoubt:
+        """Decide that the newer fact holds: the older one is retired. Raises NotFound, Forbidden or Conflict."""
+        return self._core.facts.confirm(self.principal, doubt_id)
+
+    def dismiss_doubt(self, doubt_id: str) -> InDoubt:
+        """Decide that both facts hold. Raises NotFound, Forbidden or Conflict."""
+        return self._core.facts.dismiss(self.principal, doubt_id)
+
+    def jobs(
+        self,
+        *,
+        status: JobStatus | None = None,
+        kind: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> JobPage:
+        """A page of what is done in the background, newest first. Raises InvalidField, InvalidCursor or Forbidden."""
+        return self._core.jobs.list(self.principal, status=status, kind=kind, limit=limit, cursor=cursor)
+
+    def get_job(self, job_id: str) -> Job:
+        """One job. Raises NotFound or InvalidId."""
+        return self._core.jobs.get(self.principal, job_id)
+
+    def retry_job(self, job_id: str) -> Job:
+        """Make a job due now; a dead one gets all its attempts again. Raises NotFound, Forbidden or Conflict."""
+        return self._core.jobs.retry(self.principal, job_id)
+
+    def drop_job(self, job_id: str) -> Job:
+        """Remove a job: what it was to do is not done. Raises NotFound or Forbidden."""
+        return self._core.jobs.drop(self.principal, job_id)
 
     def add_messages(
         self, session: str, messages: Iterable[Message], *, idempotency_key: str | None = None
@@ -218,6 +297,25 @@ class Handle:
             event_time=event_time,
             idempotency_key=idempotency_key,
         )
+
+    def tools(self, format: str = "openai") -> "list[dict[str, Any]]":
+        """The agent's tools, as the API of a model (`openai`, `anthropic`) or an MCP client (`mcp`) takes them.
+
+        Raises InvalidField.
+        """
+        return tools.schemas(format)
+
+    def run_tool(
+        self, name: str, arguments: Mapping[str, Any], *, idempotency_key: str | None = None
+    ) -> dict[str, Any]:
+        """Run one of the agent's tools with the arguments that a model gave.
+
+        Raises NotFound, InvalidField or as the tool does.
+        """
+        if idempotency_key is not None and tools.get(name).writes:
+            arguments = {"idempotency_key": idempotency_key, **arguments}
+        principal = self._writing() if tools.get(name).writes else self.principal
+        return tools.run(self._core, principal, name, arguments).result
 
     def read_tool_output(self, key: str) -> str:
         """The whole payload of a tool output. Raises NotFound or InvalidId."""
@@ -311,9 +409,108 @@ class Handle:
             self.principal, memory_id, expected_version=expected_version, idempotency_key=idempotency_key
         )
 
+    def archive(self, memory_id: str) -> Memory:
+        """Take a memory out of recall and lists; it stays readable by its id.
+
+        Raises NotFound, Forbidden or IllegalTransition.
+        """
+        return self._core.retention.archive(self.principal, memory_id)
+
+    def restore(self, memory_id: str) -> Memory:
+        """Bring back a memory that is archived, or deleted and still recoverable.
+
+        Raises NotFound, Forbidden, IllegalTransition, NameTaken or DuplicateContent.
+        """
+        return self._core.retention.restore(self.principal, memory_id)
+
+    def policy(self) -> PolicyRevision:
+        """The tenant's retention policy, for an admin. Raises Forbidden."""
+        return self._core.policies.get(self.principal)
+
+    def set_policy(self, changes: Mapping[str, Any], *, dry_run: bool = False) -> PolicyChange:
+        """Change the tenant's retention policy, for an admin; the answer says how many rows that touches.
+
+        Raises Forbidden, InvalidField or Conflict.
+        """
+        return self._core.policies.change(self._writing(), changes, dry_run=dry_run)
+
+    def sweep(self, *, dry_run: bool = False) -> Sweep:
+        """Do what time asks for in the tenant, once, for an admin. Raises Forbidden."""
+        access.require(self.principal, access.Action.ADMINISTER)
+        sweeper = self._core.sweeper
+        return sweeper.dry_run(self.principal.tenant) if dry_run else sweeper.sweep(self._writing().tenant)
+
+    def erase(self, *memory_ids: str) -> Receipt:
+        """Erase memories for good, whatever their state, also from the bytes of the files; the receipt proves it.
+
+        Raises NotFound or Forbidden before anything is erased, and StoreError where it is to be finished later.
+        """
+        return self._core.erasure.erase(self.principal, memory_ids)
+
+    def purge(self, user: str | None = None, *, keys: bool = False) -> Receipt:
+        """Erase everything of this handle's user, with every agent, or for an admin of any user; `keys`: API keys too.
+
+        Raises Forbidden or InvalidField, and StoreError where it is to be finished later.
+        """
+        return self._core.erasure.purge_user(self.principal, user, keys=keys)
+
+    def delete_tenant(self, *, at_once: bool = False) -> Receipt:
+        """Erase the whole tenant in 30 days, or at once, for an admin. Its keys end now. Raises Forbidden."""
+        return self._core.erasure.delete_tenant(self.principal, at_once=at_once)
+
+    def receipt(self, receipt_id: str) -> Receipt:
+        """The receipt of an erasure of one's own, or for an admin of any. Raises NotFound or InvalidId."""
+        return self._core.erasure.get(self.principal, receipt_id)
+
+    def receipts(self, *, limit: int = 100) -> Sequence[Receipt]:
+        """The newest receipts of one's own, or for an admin of the tenant. Raises InvalidField."""
+        return self._core.erasure.receipts(self.principal, limit=limit)
+
+    def verify(self, receipt_id: str) -> Verification:
+        """Look again for what was erased, in the database and in its files' bytes. Raises NotFound or InvalidId."""
+        return self._core.erasure.verifier.verify(self._core.erasure.get(self.principal, receipt_id))
+
     def events(self, memory_id: str) -> Sequence[Event]:
         """What happened to a memory, oldest first. Raises NotFound or InvalidId."""
         return self._core.memories.events(self.principal, memory_id)
+
+    def changes(self, *, after: str | None = None, wait: float | None = None) -> Iterator[Change]:
+        """Changes of memories that this handle sees, as they happen, whichever process makes them.
+
+        Begins after a position (`"0-0"`: from the first change on) or, without one, with the first `next`. Ends when
+        none came for `wait` seconds; without `wait`, never. Raises InvalidCursor, or Unauthenticated once the API key
+        is revoked.
+        """
+        return follow_changes(self._core.feed, self._who, after, wait=wait)
+
+    def turn(
+        self,
+        messages: "Sequence[Message | Mapping[str, Any]]",
+        *,
+        include_memory: bool = True,
+        session: str | None = None,
+    ) -> Iterator[TurnEvent]:
+        """Ask the language model, with what is remembered, and learn from the exchange: its events as they come.
+
+        `messages` is the conversation so far and ends with the user's. An iterator that is dropped ends the turn soon.
+        Raises LlmNotConfigured, BudgetSpent, InvalidField or Forbidden.
+        """
+        said = [one if isinstance(one, Message) else Message(**one) for one in messages]
+        principal = self._writing()
+        turn = self._core.turns.start(principal, said, include_memory=include_memory, session=session)
+        return self._core.turns.follow(principal, turn.id)
+
+    def get_turn(self, turn_id: str) -> Turn:
+        """A turn: how it stands, and what came of it. Raises NotFound or InvalidId."""
+        return self._core.turns.get(self.principal, turn_id)
+
+    def turns(self, *, limit: int = 20, cursor: str | None = None) -> TurnPage:
+        """A page of turns, newest first. Raises InvalidField or InvalidCursor."""
+        return self._core.turns.list(self.principal, limit=limit, cursor=cursor)
+
+    def turn_events(self, turn_id: str, *, after: int = 0) -> Iterator[TurnEvent]:
+        """The events of a turn after one of them, until it is over. Raises NotFound or InvalidId."""
+        return self._core.turns.follow(self.principal, turn_id, after)
 
     def section(self, agent: str | None = None) -> Section:
         """The memory section for a system prompt: the named memories of a profile, fenced."""
@@ -348,6 +545,12 @@ def _awaitable(
     return call
 
 
+async def _one_by_one(items: Iterator[T]) -> AsyncIterator[T]:
+    """Each as it comes, waited for on a thread."""
+    while found := await asyncio.to_thread(lambda: list(islice(items, 1))):
+        yield found[0]
+
+
 class AsyncHandle:
     """A Handle to be awaited: the same calls, each on a thread."""
 
@@ -362,8 +565,20 @@ class AsyncHandle:
     remember_all = _awaitable(Handle.remember_all)
     recall = _awaitable(Handle.recall)
     remember_fact = _awaitable(Handle.remember_fact)
+    extract = _awaitable(Handle.extract)
+    history = _awaitable(Handle.history)
+    restore_fact = _awaitable(Handle.restore_fact)
+    in_doubt = _awaitable(Handle.in_doubt)
+    confirm_doubt = _awaitable(Handle.confirm_doubt)
+    dismiss_doubt = _awaitable(Handle.dismiss_doubt)
+    jobs = _awaitable(Handle.jobs)
+    get_job = _awaitable(Handle.get_job)
+    retry_job = _awaitable(Handle.retry_job)
+    drop_job = _awaitable(Handle.drop_job)
     add_messages = _awaitable(Handle.add_messages)
     add_tool_output = _awaitable(Handle.add_tool_output)
+    tools = _awaitable(Handle.tools)
+    run_tool = _awaitable(Handle.run_tool)
     read_tool_output = _awaitable(Handle.read_tool_output)
     add_document = _awaitable(Handle.add_document)
     get_document = _awaitable(Handle.get_document)
@@ -374,8 +589,40 @@ class AsyncHandle:
     list = _awaitable(Handle.list)
     edit = _awaitable(Handle.edit)
     forget = _awaitable(Handle.forget)
+    archive = _awaitable(Handle.archive)
+    restore = _awaitable(Handle.restore)
+    policy = _awaitable(Handle.policy)
+    set_policy = _awaitable(Handle.set_policy)
+    sweep = _awaitable(Handle.sweep)
+    erase = _awaitable(Handle.erase)
+    purge = _awaitable(Handle.purge)
+    delete_tenant = _awaitable(Handle.delete_tenant)
+    receipt = _awaitable(Handle.receipt)
+    receipts = _awaitable(Handle.receipts)
+    verify = _awaitable(Handle.verify)
     events = _awaitable(Handle.events)
+    get_turn = _awaitable(Handle.get_turn)
+    turns = _awaitable(Handle.turns)
     section = _awaitable(Handle.section)
+
+    async def turn(
+        self,
+        messages: "Sequence[Message | Mapping[str, Any]]",
+        *,
+        include_memory: bool = True,
+        session: str | None = None,
+    ) -> AsyncIterator[TurnEvent]:
+        events = await asyncio.to_thread(self._wrapped.turn, messages, include_memory=include_memory, session=session)
+        async for event in _one_by_one(events):
+            yield event
+
+    turn.__doc__ = Handle.turn.__doc__
+
+    async def turn_events(self, turn_id: str, *, after: int = 0) -> AsyncIterator[TurnEvent]:
+        async for event in _one_by_one(self._wrapped.turn_events(turn_id, after=after)):
+            yield event
+
+    turn_events.__doc__ = Handle.turn_events.__doc__
 
     async def export(self) -> AsyncIterator[str]:
         """Everything this handle sees, as lines of JSON, fetched a few at a time."""
@@ -383,6 +630,32 @@ class AsyncHandle:
         while batch := await asyncio.to_thread(lambda: list(islice(lines, _LINES_AT_ONCE))):
             for line in batch:
                 yield line
+
+    async def changes(self, *, after: str | None = None, wait: float | None = None) -> AsyncIterator[Change]:
+        woken = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        handle = self._wrapped
+        follower = await asyncio.to_thread(
+            handle._core.feed.follow, handle._who, after, wake=lambda: loop.call_soon_threadsafe(woken.set)
+        )
+        is_over = False
+        with follower:
+            follower.require_known()
+            while not follower.closed:
+                woken.clear()
+                found = await asyncio.to_thread(follower.read, fresh=is_over)
+                for change in found:
+                    yield change
+                if found or follower.is_behind:
+                    continue
+                if is_over:
+                    return
+                try:
+                    await asyncio.wait_for(woken.wait(), wait)
+                except TimeoutError:
+                    is_over = True
+
+    changes.__doc__ = Handle.changes.__doc__
 
     import_ = _awaitable(Handle.import_)
     reset = _awaitable(Handle.reset)

@@ -11,7 +11,11 @@ It needs pytest, which is not among Memorist's own dependencies.
 
 import pytest
 
-pytest.register_assert_rewrite("memorist.testing.conformance")
+pytest.register_assert_rewrite(
+    "memorist.testing.conformance",
+    "memorist.testing.facts_conformance",
+    "memorist.testing.lifecycle_conformance",
+)
 
 from memorist.testing.clocks import FrozenClock, StepClock  # noqa: E402
 from memorist.testing.conformance import StoreConformance  # noqa: E402

@@ -14,11 +14,14 @@ from typing import Any
 import pytest
 
 from memorist.errors import Conflict, StoreError
+from memorist.ids import to_uuid
 from memorist.model import (
     ApiKey,
+    ChunkQuery,
     Document,
     Embedded,
     Event,
+    HiddenOwner,
     IdempotencyRecord,
     IndexCounts,
     IndexRow,
@@ -36,6 +39,9 @@ from memorist.model import (
 from memorist.ports import Reader, Store, Writer
 from memorist.searchable import Standing
 from memorist.testing.clocks import START
+from memorist.testing.erasure_conformance import ErasureConformance
+from memorist.testing.facts_conformance import FactsConformance
+from memorist.testing.lifecycle_conformance import LifecycleConformance
 from memorist.testing.makers import (
     full_memory,
     make_document,
@@ -64,7 +70,7 @@ TEXTS = [
 ]
 
 
-class StoreConformance:
+class StoreConformance(ErasureConformance, FactsConformance, LifecycleConformance):
     @pytest.fixture
     def store(self) -> Iterator[Store]:
         """An open, migrated store. Override this one."""
@@ -474,6 +480,85 @@ class StoreConformance:
         store.write(tenant, lambda tx: tx.append_events([]))
         assert store.read(tenant, lambda tx: tx.list_events([])) == []
         assert store.read(tenant, lambda tx: tx.list_events([make_memory(tenant).id])) == []
+
+    # The feed of changes
+
+    def test_feed_gives_events_in_their_order_with_their_owners(self, store: Store, tenant: str) -> None:
+        start = store.read(tenant, methodcaller("feed_head"))
+        owners = (Owner("ada"), Owner(), Owner("b", "c"))
+        memories = [_created(store, make_memory(tenant, owner=owner)) for owner in owners]
+        page = store.read(tenant, methodcaller("read_feed", start, 10))
+        assert [(row.memory_id, row.event_type, row.owner) for row in page.rows] == [
+            (memory.id, "created", memory.owner) for memory in memories
+        ]
+        assert [row.position for row in page.rows] == sorted(row.position for row in page.rows)
+        assert (page.is_last, page.has_unsafe) == (True, False)
+        assert store.read(tenant, methodcaller("feed_head")) == page.rows[-1].position
+
+    def test_feed_goes_on_after_a_position(self, store: Store, tenant: str) -> None:
+        start = store.read(tenant, methodcaller("feed_head"))
+        memories = [_created(store, make_memory(tenant)) for _ in range(5)]
+        found: list[str] = []
+        page = store.read(tenant, methodcaller("read_feed", start, 2))
+        while page.rows:
+            found += [row.memory_id for row in page.rows]
+            page = store.read(tenant, methodcaller("read_feed", page.rows[-1].position, 2))
+        assert found == [memory.id for memory in memories]
+
+    def test_feed_tells_of_an_erasure_without_naming_the_owner(self, store: Store, tenant: str) -> None:
+        memory = _created(store, make_memory(tenant, owner=Owner("ada", "coder")))
+        start = store.read(tenant, methodcaller("feed_head"))
+        store.write(tenant, lambda tx: tx.erase_memories([memory.id]))
+        (row,) = store.read(tenant, methodcaller("read_feed", start, 10)).rows
+        assert (row.event_type, row.memory_id) == ("erased", to_uuid(memory.id).hex)
+        assert isinstance(row.owner, HiddenOwner)
+        for part in (OwnerFilter("ada", "coder"), OwnerFilter("ada", any_agent=True), EVERYBODY):
+            assert row.owner.is_in(part)
+        for part in (OwnerFilter(), OwnerFilter("ada"), OwnerFilter("bob", any_agent=True), OwnerFilter("ada", "no")):
+            assert not row.owner.is_in(part)
+        assert "coder" not in str(row)
+
+    def test_feed_of_a_tenant_has_nothing_of_another(self, store: Store, tenant: str, neighbour: str) -> None:
+        start = store.read(tenant, methodcaller("feed_head"))
+        _created(store, make_memory(neighbour))
+        assert store.read(tenant, methodcaller("read_feed", start, 10)).rows == ()
+        assert not store.read(tenant, methodcaller("is_feed_foreign"))
+        assert store.write(tenant, methodcaller("restart_feed")) == 0
+
+    def test_writes_are_told_once_they_are_durable(self, store: Store, tenant: str) -> None:
+        told: list[tuple[str, bool]] = []
+        memory = make_memory(tenant)
+
+        def tell(written: str) -> None:
+            told.append((written, store.read(tenant, methodcaller("get_memory", memory.id)) is not None))
+
+        store.on_write(tell)
+        with pytest.raises(ZeroDivisionError):
+            store.write(tenant, lambda _: 1 / 0)
+        assert told == []
+        _insert(store, memory)
+        assert told == [(tenant, True)]
+
+    # What coding assistants search
+
+    def test_chunks_are_found_by_pattern_newest_first(self, store: Store, tenant: str) -> None:
+        texts = ["Use pnpm", "USE_PNPM", "100% sure", "nothing", "möglich"]
+        for number, text in enumerate(texts):
+            _insert(store, make_memory(tenant, content=text, category="fact", created_at=START + timedelta(number)))
+        _insert(store, make_memory(tenant, content="use pnpm", category="goal"))
+        _insert(store, make_memory(tenant, content="use pnpm", category="fact", status=Status.ARCHIVED))
+
+        def found(pattern: str | None) -> list[str]:
+            query = ChunkQuery(OwnerFilter("ada", any_agent=True), pattern)
+            pages = store.read(tenant, lambda tx: list(tx.find_chunks(query, START, 2)))
+            return [one.content for page in pages for one in page]
+
+        # What is not of ASCII alone is always a candidate.
+        assert found("%use%pnpm%") == ["möglich", "USE_PNPM", "Use pnpm"]
+        assert found("%e!_p%") == ["möglich", "USE_PNPM"]
+        assert found("%0!% s%") == ["möglich", "100% sure"]
+        assert found(None) == ["möglich"]
+        assert found("%") == texts[::-1]
 
     # Erasing
 
@@ -1146,6 +1231,10 @@ def _insert(store: Store, memory: Memory, *events: Event) -> Memory:
 
     assert store.write(memory.tenant, work) is True
     return memory
+
+
+def _created(store: Store, memory: Memory) -> Memory:
+    return _insert(store, memory, make_event(memory))
 
 
 def _insert_series(store: Store, tenant: str, count: int, *, same_time_every: int) -> list[Memory]:

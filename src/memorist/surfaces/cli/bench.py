@@ -1,4 +1,4 @@
-"""`memorist bench recall` and `memorist bench speed`."""
+"""`memorist bench recall`, `speed`, `judge`, `extraction` and `secrets`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,10 +108,90 @@ def speed(
         print_table(["measured", "value"], rows, whole=["measured"])
 
 
+@with_flags(*PLACE)
+def secrets(
+    flags: Flags,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE...]", help="Benchmark files, whose messages are ordinary texts."),
+    ] = None,
+    texts: Annotated[int, typer.Option(metavar="N", help="How many ordinary texts are tried.")] = 20_000,
+    each: Annotated[int, typer.Option(metavar="N", help="How many secrets of each rule are tried.")] = 60,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another number gives other texts.")] = 1,
+) -> None:
+    """Measure how well secrets are found: on invented ones of every format, and on ordinary texts that hold none.
+
+    A secret is caught where no 8 characters of it are left. `unlisted_caught` tells of secrets that no rule knows.
+    Nothing is stored.
+    """
+    from memorist.benchmarks.datasets import read_benchmark
+    from memorist.benchmarks.secrets import measure_secrets
+
+    for name, value in (("texts", texts), ("each", each)):
+        if value < 1:
+            raise InvalidField(f"--{name} must be at least 1.", field=name)
+    benchmarks = [read_benchmark(Path(file)) for file in files or ()]
+    result = measure_secrets(seed=seed, each=each, ordinary=texts, benchmarks=benchmarks)
+    if flags.as_json:
+        print_json(result)
+        return
+    rows = [[name, _number(value)] for name, value in result.items() if not isinstance(value, Mapping)]
+    rows += [[f"missed: {name}", _number(count)] for name, count in result["missed_by_rule"].items()]
+    rows += [[f"false positives: {name}", _number(share)] for name, share in result["false_positives_in"].items()]
+    rows += [[f"unlisted: {name}", _number(share)] for name, share in result["unlisted_caught"].items()]
+    print_table(["measured", "value"], rows, whole=["measured"])
+
+
 def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+@with_flags(*PLACE)
+def judge(flags: Flags) -> None:
+    """Measure how well the local judge tells contradictions, on the labelled pairs of facts that come with Memorist.
+
+    The rules were made with the half `tune`; the half `held` was written after them. Needs no database and no model.
+    """
+    from memorist.benchmarks.judge import labelled_pairs, measure_judge
+
+    result = measure_judge(labelled_pairs())
+    if flags.as_json:
+        print_json(result)
+        return
+    columns = ["pairs", "contradictions", "precision", "recall", "unsure"]
+    rows = [[name, *(f"{found[column]:g}" for column in columns)] for name, found in result["halves"].items()]
+    print_table(["half", *columns], rows)
+    for name, heading in (("false_alarms", "taken for a contradiction"), ("misses", "missed")):
+        if result[name]:
+            wrong = [[one["half"], one["old"], one["new"], one["ruling"]] for one in result[name]]
+            print_table(["half", f"older ({heading})", "newer", "said"], wrong, whole=["half"])
+
+
+@with_flags(*PLACE)
+def extraction(flags: Flags) -> None:
+    """Measure how well the local extractor finds memories, on the conversations that come with Memorist.
+
+    A memory is found where one of its category has 60% of its words. The rules were tried out on the half `tune`; the
+    half `held` was written after them. Needs no database and no model.
+    """
+    from memorist.benchmarks.extraction import measure_extraction
+
+    result = measure_extraction()
+    if flags.as_json:
+        print_json(result)
+        return
+    columns = ["conversations", "expected", "found", "precision", "recall", "nothing_to_keep", "found_in_nothing"]
+    rows = [[half, *(f"{found[column]:g}" for column in columns)] for half, found in result.items()]
+    print_table(["half", *columns], rows)
+    for name in ("wrong", "missed"):
+        for half, found in result.items():
+            for line in found[name]:
+                note(f"{half}, {name}: {line}")
 
 
 app = new_group()
 register(app, "recall", recall)
 register(app, "speed", speed)
+register(app, "judge", judge)
+register(app, "extraction", extraction)
+register(app, "secrets", secrets)

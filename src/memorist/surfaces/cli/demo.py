@@ -85,7 +85,7 @@ class _Told:
         document = self._core.ingestion.add_document(
             self._principal, title=story.DOCUMENT_TITLE, content=story.DOCUMENT, media_type="text/markdown"
         )
-        self._core.ingestion.remember_fact(self._principal, story.FACT)
+        self._core.facts.remember(self._principal, story.FACT)
         self._clock.moment = _TODAY
         for _ in self._core.indexer.finish(self._principal.tenant):
             pass

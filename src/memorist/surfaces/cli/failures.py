@@ -4,6 +4,7 @@ import json
 import sys
 
 from memorist import errors
+from memorist.secrets import redact
 from memorist.surfaces.cli.terminal import note, printable
 
 FAILED_CHECK = 1
@@ -19,6 +20,7 @@ EXIT_CODES: tuple[tuple[type[errors.MemoristError], int], ...] = (
     (errors.Conflict, 5),
     (errors.StaleVersion, 5),
     (errors.StoreError, 6),
+    (errors.ServerUnavailable, 6),
     (errors.ModelError, 7),
 )
 
@@ -29,9 +31,10 @@ def exit_code_of(error: errors.MemoristError) -> int:
 
 def report(error: errors.MemoristError, *, as_json: bool) -> int:
     """Print an error on stderr, as a sentence or as one JSON object, and return its exit code."""
+    message = redact(error.message).text  # It may quote what was typed.
     if as_json:
-        fields = {"code": error.code, "message": error.message, "field": error.field}
+        fields = {"code": error.code, "message": message, "field": error.field and redact(error.field).text}
         print(json.dumps({"error": fields}), file=sys.stderr)
     else:
-        note(f"error: {printable(error.message)} [{error.code}]")
+        note(f"error: {printable(message)} [{error.code}]")
     return exit_code_of(error)

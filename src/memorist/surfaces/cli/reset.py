@@ -1,6 +1,5 @@
 """`memorist reset`."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -8,8 +7,9 @@ import typer
 from memorist.errors import Invalid
 from memorist.model import Principal
 from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.erasure import confirm
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
-from memorist.surfaces.cli.terminal import note, print_json, print_line
+from memorist.surfaces.cli.terminal import print_json, print_line
 
 
 @with_flags(*PLACE, *IDENTITY)
@@ -21,7 +21,8 @@ def reset(
     """Erase memories for good, with their history: those of the user (and agent, if one is set), or with --all of
     the whole tenant. API keys stay.
 
-    Nothing brings them back except an export made before. Without --yes it asks on the terminal.
+    Nothing brings them back except an export made before; `memorist purge` erases so that not even that does, and
+    proves it. Without --yes it asks on the terminal.
     """
     with opened(flags) as door:
         principal = door.everybody() if whole else door.caller()
@@ -30,23 +31,12 @@ def reset(
                 "Say whose memories to erase with --user, or erase the whole tenant with --all.", field="user"
             )
         if not yes:
-            _confirm(principal)
+            confirm(*_described(principal))
         erased = door.core.memories.reset(principal)
     if flags.as_json:
         print_json({"erased": erased, "tenant": principal.tenant, "user": principal.user, "agent": principal.agent})
     else:
         print_line(f"{erased} memories erased.")
-
-
-def _confirm(principal: Principal) -> None:
-    """Raises Invalid unless a person on a terminal types the name of what is to be erased."""
-    whose, word = _described(principal)
-    if not sys.stdin.isatty():
-        raise Invalid(f"This erases {whose} for good. Confirm it with --yes, or on a terminal. Nothing was erased.")
-    note(f"This erases {whose} for good.")
-    print(f"Type {word} to go on: ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip() != word:
-        raise Invalid("That was something else. Nothing was erased.")
 
 
 def _described(principal: Principal) -> tuple[str, str]:

@@ -1,11 +1,13 @@
-"""`memorist tenants create` and `list`: for the operator of the database."""
+"""`memorist tenants create`, `list` and `delete`: for the operator of the database."""
 
 from typing import Annotated, Any
 
 import typer
 
-from memorist.model import Tenant
+from memorist.errors import NotFound
+from memorist.model import Principal, Role, Tenant
 from memorist.surfaces.cli.door import opened, operator_settings
+from memorist.surfaces.cli.erasure import ReceiptFile, confirm, report_receipt
 from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
 from memorist.times import to_iso
@@ -40,6 +42,28 @@ def list_(flags: Flags) -> None:
         print_table(["id", "created_at"], [list(tenant.values()) for tenant in tenants], whole=["id"])
 
 
+@with_flags(*PLACE, *REFUSED_KEY)
+def delete(
+    flags: Flags,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tenant.")],
+    at_once: Annotated[bool, typer.Option("--at-once", help="Now, instead of in 30 days.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    receipt: ReceiptFile = None,
+) -> None:
+    """Erase a tenant: its keys end now, and in 30 days everything that it has is erased. Its name and receipts stay.
+
+    The server or `memorist sweep` erases it when the time has come. Without --yes it asks on the terminal.
+    """
+    operator_settings(flags)
+    with opened(flags) as door:
+        if name not in [tenant.id for tenant in door.core.identity.list_tenants()]:
+            raise NotFound(f"There is no tenant {name[:60]!r}.")
+        if not yes:
+            confirm(f"the tenant {name!r}, everything in it and all of its keys", name)
+        operator = Principal(name, Role.ADMIN, source="cli")
+        report_receipt(door, door.core.erasure.delete_tenant(operator, at_once=at_once), receipt)
+
+
 def _described(tenant: Tenant) -> dict[str, Any]:
     return {"id": tenant.id, "created_at": to_iso(tenant.created_at)}
 
@@ -47,3 +71,4 @@ def _described(tenant: Tenant) -> dict[str, Any]:
 app = new_group()
 register(app, "create", create)
 register(app, "list", list_)
+register(app, "delete", delete)

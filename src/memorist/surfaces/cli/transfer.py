@@ -12,9 +12,11 @@ import typer
 
 from memorist.core.transfer import ImportReport
 from memorist.errors import Invalid, InvalidField
+from memorist.importers import Source
 from memorist.model import Principal
 from memorist.surfaces.cli.door import Door, opened
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.terminal import escaped_json, note, print_json
 
@@ -50,15 +52,26 @@ def export(
 def import_(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="An export; - is stdin.")],
+    source: Annotated[
+        Source | None, typer.Option("--from", help="Whose export it is. Default: one of `memorist export`.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported, with --from.")] = False,
     no_wait: NoWait = False,
 ) -> None:
     """Store what an export holds, with its vectors. What is there already is left alone, so that it can be repeated.
 
-    The file is read as a stream, and stored in batches: where a line is wrong, those before it may be stored.
+    The file is read as a stream, and stored in batches: where a line is wrong, those before it may be stored. With
+    --from it is the export of another program, a file or a folder, which is checked as a whole before anything is
+    stored, for the user that --user or the key names; what cannot be categorised becomes `history`.
     """
-    with _binary_input(file) as source, opened(flags) as door:
+    if source is not None:
+        import_from(flags, source, file, dry_run=dry_run, no_wait=no_wait)
+        return
+    if dry_run:
+        raise Invalid("--dry-run is for the exports of other programs: name one with --from.", field="dry_run")
+    with _binary_input(file) as stream, opened(flags) as door:
         principal = door.backup()
-        report = _import(door, principal, source)
+        report = _import(door, principal, stream)
         if report.imported and not no_wait:
             wait_for_vectors(door.core, principal.tenant)
     _print_report(report, as_json=flags.as_json)
@@ -84,11 +97,14 @@ def _print_report(report: ImportReport, *, as_json: bool) -> None:
         "already_there": report.already_there,
         "conflicting": report.conflicting,
         "shared": report.shared,
+        "erased": report.erased,
     }
     if as_json:
         print_json(counts)
     else:
         note(f"{report.imported} imported, {report.already_there} were there already.")
+    if report.erased:
+        note(f"{report.erased} not imported: they were erased here, and stay so.")
     if report.shared:
         note(f"warning: {report.shared} not imported: the whole tenant shares them, and only an admin writes those.")
     if report.conflicting:

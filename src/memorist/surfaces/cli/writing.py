@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ from memorist.core import validation
 from memorist.errors import Invalid, InvalidField, InvalidJson
 from memorist.model import Draft, Kind, Memory, Owner
 from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.erasure import ReceiptFile, report_receipt
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.records import memory_record
 from memorist.surfaces.cli.terminal import note, print_json, print_line
@@ -45,6 +47,9 @@ def remember(
     shared: Annotated[
         bool, typer.Option("--shared", help="For everybody in the tenant (operator and admins).")
     ] = False,
+    ttl_minutes: Annotated[
+        float | None, typer.Option(metavar="N", help="Let it end after so many minutes; fractions are allowed.")
+    ] = None,
     idempotency_key: IdempotencyKey = None,
 ) -> None:
     """Store one memory durably and print its id.
@@ -54,6 +59,7 @@ def remember(
     draft = Draft(
         _content(text), kind, category, name, description, importance=importance, confidence=confidence,
         meta=_json_object(meta), project=project, session=session, owner=Owner() if shared else None,
+        ttl=None if ttl_minutes is None else _minutes(ttl_minutes),
     )  # fmt: skip
     validation.draft(draft)  # Before a tenant is made for it.
     with opened(flags) as door:
@@ -115,11 +121,20 @@ def edit(
 def forget(
     flags: Flags,
     memory_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the memories.")],
+    hard: Annotated[bool, typer.Option("--hard", help="Erase them for good, all or none, with a receipt.")] = False,
+    receipt: ReceiptFile = None,
 ) -> None:
     """Delete memories: gone from every list at once.
 
-    They are deleted one by one, and the first that cannot be ends the command; those before it are printed.
+    They are deleted one by one, and the first that cannot be ends the command; those before it are printed. With --hard
+    they are erased instead, from every place and from the bytes of the files, whatever their state.
     """
+    if hard:
+        with opened(flags) as door:
+            report_receipt(door, door.core.erasure.erase(door.caller(), memory_ids), receipt)
+        return
+    if receipt is not None:
+        raise Invalid("--receipt comes with --hard: only an erasure has a receipt.", field="receipt")
     forgotten: list[Memory] = []
     try:
         with opened(flags) as door:
@@ -149,6 +164,13 @@ def _content(text: str) -> str:
             ) from error
         raise InvalidField("The text from stdin is not valid UTF-8.", field="content") from error
     return content.removesuffix("\n").removesuffix("\r")
+
+
+def _minutes(minutes: float) -> timedelta:
+    try:
+        return validation.ttl(timedelta(minutes=minutes))
+    except (OverflowError, ValueError) as error:  # ValueError: not a number.
+        raise InvalidField("--ttl-minutes is no number of minutes that a memory can live.", field="ttl") from error
 
 
 def _json_object(text: str | None) -> Any:

@@ -6,28 +6,46 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from memorist import __version__
 from memorist.core.core import Core
 from memorist.errors import MemoristError
 from memorist.settings import Settings
-from memorist.surfaces.http import agent_tools, health, pages, problems, profiles
+from memorist.surfaces.http import (
+    agent_tools,
+    coding_assistant,
+    companion,
+    erasure,
+    events,
+    facts,
+    health,
+    lifecycle,
+    pages,
+    policies,
+    problems,
+    profiles,
+    turns,
+)
 from memorist.surfaces.http.boundary import Boundary
+from memorist.surfaces.http.mcp import McpEndpoint, host_names
 from memorist.surfaces.http.openapi import openapi
 
 
 def create_app(core: Core, settings: Settings) -> ASGIApp:
     """The application over a core, which it closes when the server stops."""
-    return Boundary(create_api(core), body_limit=settings.body_limit)
+    return Boundary(create_api(core, host_names(settings.allowed_hosts)), body_limit=settings.body_limit)
 
 
-def create_api(core: Core) -> FastAPI:
-    """The routes alone, as the OpenAPI document describes them."""
+def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastAPI:
+    """The routes alone, as the OpenAPI document describes them, and MCP."""
+    mcp = McpEndpoint(core, allowed_hosts)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with mcp.running():
+            yield
         core.close()
 
     api = FastAPI(
@@ -41,8 +59,18 @@ def create_api(core: Core) -> FastAPI:
     api.state.core = core
     api.openapi = lambda: openapi(api)  # type: ignore[method-assign]
     # Added flat: an included router is matched twice, which every request would pay for.
-    for router in (*profiles.routers, agent_tools.router, health.router, pages.router):
+    published = (
+        *profiles.routers,
+        agent_tools.router,
+        companion.router,
+        turns.router,
+        coding_assistant.router,
+        lifecycle.router,
+    )
+    doors = (*published, events.router)
+    for router in (*doors, facts.router, policies.router, erasure.router, health.router, pages.router):
         api.router.routes.extend(router.routes)
+    api.router.routes.append(Route("/mcp", mcp, methods=["POST"], include_in_schema=False))
     api.add_exception_handler(MemoristError, problems.on_memorist_error)
     api.add_exception_handler(HTTPException, problems.on_http_error)
     api.add_exception_handler(RequestValidationError, problems.on_validation_error)

@@ -9,9 +9,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.errors import MemoristError, PayloadTooLarge
 from memorist.ids import new_id
+from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.problems import problem
 
-_log = logging.getLogger("memorist.http")
+_log = redacting_logger("memorist.http")
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _SLOW_SECONDS = 1.0

@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 
+from memorist.secrets.logs import RedactingFilter
 from memorist.settings import Settings
 from memorist.times import from_micros, to_iso
 
@@ -23,8 +24,8 @@ class JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
             **getattr(record, "fields", {}),
         }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+        if record.exc_text or record.exc_info:
+            line["exception"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))
         return _encode(line)
 
 
@@ -40,6 +41,8 @@ class TextFormatter(logging.Formatter):
 def set_up_logging(settings: Settings) -> None:
     """Send everything, the server's own lines too, through one handler."""
     handler = logging.StreamHandler(sys.stderr)
+    # Libraries log as well, and what they quote may be a secret.
+    handler.addFilter(RedactingFilter())
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
     # Every request is already logged at the boundary.

@@ -42,7 +42,7 @@ _ACTING_HEADERS = [
 
 
 def openapi(api: FastAPI) -> dict[str, Any]:
-    """The document, made once. What every path under /v1 shares is added here: declared as dependencies of each
+    """The document, made once. What every path that needs a key shares is added here: declared as dependencies of each
     handler it would cost every request.
     """
     if api.openapi_schema is None:
@@ -56,7 +56,7 @@ def openapi(api: FastAPI) -> dict[str, Any]:
             components["schemas"].pop(unused, None)
         for path, operations in schema["paths"].items():
             for operation in operations.values():
-                _complete(operation, needs_key=path.startswith("/v1/"))
+                _complete(operation, needs_key=path.startswith(("/v1/", "/api/", "/memory/")))
         api.openapi_schema = schema
     return api.openapi_schema
 

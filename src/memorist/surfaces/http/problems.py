@@ -1,6 +1,5 @@
 """Errors on the wire: RFC 9457 problem details with a stable `code`, the request's id and a link to what to do."""
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -12,9 +11,11 @@ from starlette.requests import Request
 from starlette.routing import Match
 
 from memorist import errors
+from memorist.secrets import redact
+from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.responses import Json
 
-_log = logging.getLogger("memorist.http")
+_log = redacting_logger("memorist.http")
 
 ERRORS_PAGE = "/docs/errors"
 
@@ -31,6 +32,8 @@ STATUS: dict[type[errors.MemoristError], int] = {
     errors.Conflict: 409,
     errors.StaleVersion: 412,
     errors.PayloadTooLarge: 413,
+    errors.LlmNotConfigured: 503,
+    errors.BudgetSpent: 402,
     errors.StoreError: 503,
     errors.StoreFull: 507,
 }
@@ -68,21 +71,23 @@ def problem(
     *,
     headers: Mapping[str, str] | None = None,
     details: Sequence[Mapping[str, str]] = (),
+    status: int | None = None,
 ) -> Json:
-    """The response for an error."""
-    status = status_of(error)
+    """The response for an error; with a `status` where the API at hand has its own for it."""
+    status = status or status_of(error)
     body: dict[str, Any] = {
         "type": f"{ERRORS_PAGE}#{error.code}",
         "title": _TITLES.get(status) or HTTPStatus(status).phrase,
         "status": status,
-        "detail": error.message,
+        # It may quote what was sent.
+        "detail": redact(error.message).text,
         "code": error.code,
         "request_id": request_id,
     }
     if error.field is not None:
-        body["field"] = error.field
+        body["field"] = redact(error.field).text
     if details:
-        body["errors"] = list(details)
+        body["errors"] = [{name: redact(text).text for name, text in detail.items()} for detail in details]
     all_headers = {**_HEADERS.get(type(error), {}), **(headers or {})}
     return Json(body, status, all_headers, media_type="application/problem+json")
 
@@ -104,7 +109,8 @@ async def on_memorist_error(request: Request, error: Exception) -> Json:
     if status_of(error) >= 500:
         fields = {"request_id": request.state.request_id, "code": error.code, "detail": error.message}
         _log.error("the request failed", extra={"fields": fields})
-    return problem(error, request.state.request_id)
+    is_refusal = isinstance(error, errors.InvalidField | errors.InvalidId)
+    return problem(error, request.state.request_id, status=_refusal_status(request) if is_refusal else None)
 
 
 async def on_http_error(request: Request, error: Exception) -> Json:
@@ -132,7 +138,12 @@ async def on_validation_error(request: Request, error: Exception) -> Json:
     details = [{"field": _field(item["loc"]), "message": _message(item)} for item in found[:20]]
     first = details[0]
     named = errors.InvalidField(f"{first['field']}: {first['message']}", field=first["field"])
-    return problem(named, request.state.request_id, details=details)
+    return problem(named, request.state.request_id, details=details, status=_refusal_status(request))
+
+
+def _refusal_status(request: Request) -> int | None:
+    """What the route answers to an input that it refuses (routes.BadRequestRoute); None for the usual."""
+    return getattr(request.state, "refusal_status", None)
 
 
 async def on_unexpected_error(request: Request, error: Exception) -> Json:  # noqa: ARG001

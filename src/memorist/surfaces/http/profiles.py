@@ -28,9 +28,6 @@ routers = (section, direct, router)
 # What the core calls it, and what this API does.
 _WORDS = {"category": "type", "content": "body", "agent": "profile_id"}
 
-# The profile of callers that name none.
-DEFAULT_PROFILE = "default"
-
 MemoryType = Literal["user", "feedback", "project", "reference"]
 Profile = Annotated[str | None, Query(description="See what this profile sees, instead of all of yours.")]
 IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
@@ -215,7 +212,7 @@ def _renamed(changes: Mapping[str, Any]) -> dict[str, Any]:
 def _owner(principal: Principal, new: NewMemory) -> Owner:
     access.default_owner(principal)  # Refuses a key that acts for nobody, and says what to do.
     if "profile_id" not in new.model_fields_set:
-        return Owner(principal.user, principal.agent or DEFAULT_PROFILE)
+        return Owner(principal.user, principal.agent or access.DEFAULT_PROFILE)
     if new.profile_id is None:
         access.require(principal, access.Action.SHARE)
     return Owner(principal.user, new.profile_id)

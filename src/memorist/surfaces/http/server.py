@@ -1,5 +1,6 @@
 """Starting the server: the first key, the socket, and what to do next."""
 
+import asyncio
 import ipaddress
 import json
 import os
@@ -48,7 +49,19 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False) -> None:
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    Server(config, core).run(sockets=[listener])
+
+
+class Server(uvicorn.Server):
+    """Ends the streams of changes before it waits for what is in flight: by themselves they would never end."""
+
+    def __init__(self, config: uvicorn.Config, core: Core) -> None:
+        super().__init__(config)
+        self._core = core
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await asyncio.to_thread(self._core.feed.close)
+        await super().shutdown(sockets)
 
 
 def is_loopback(host: str) -> bool:

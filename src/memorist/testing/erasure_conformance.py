@@ -1,0 +1,216 @@
+"""What every store must do for erasure: a part of StoreConformance."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from memorist.ids import new_id, to_uuid
+from memorist.model import (
+    Erased,
+    ErasureKind,
+    ErasureStatus,
+    Event,
+    Memory,
+    Owner,
+    OwnerFilter,
+    Receipt,
+    Verification,
+)
+from memorist.ports import Reader, Store, Writer
+from memorist.testing.clocks import START
+from memorist.testing.makers import make_document, make_event, make_key, make_memory, make_record
+
+_LATER = START + timedelta(days=30)
+_ADA = OwnerFilter("ada", any_agent=True)
+
+
+def make_receipt(tenant: str, **fields: Any) -> Receipt:
+    """A receipt of an erasure that runs."""
+    values: dict[str, Any] = {
+        "id": new_id("rcpt"),
+        "kind": ErasureKind.USER,
+        "status": ErasureStatus.RUNNING,
+        "asked_by": {"role": "admin", "key": None},
+        "salt": "5a17",
+        "started_at": START,
+        "due_at": START,
+        "subject": "ab12",
+        "request": {"user": "ada"},
+    }
+    return Receipt(tenant=tenant, **(values | fields))
+
+
+class ErasureConformance:
+    """Receipts, the ledger, and what erasing removes, counts and finds."""
+
+    # Receipts
+
+    def test_receipt_comes_back_as_it_was_saved(self, store: Store, tenant: str, neighbour: str) -> None:
+        receipt = make_receipt(tenant)
+        assert store.write(tenant, lambda tx: tx.insert_receipt(receipt))
+        assert not store.write(tenant, lambda tx: tx.insert_receipt(receipt))
+        assert store.read(tenant, lambda tx: tx.get_receipt(receipt.id)) == receipt
+        done = replace(
+            receipt,
+            status=ErasureStatus.DONE,
+            request=None,
+            counts={"memories": 3},
+            verification=Verification(True, START, ids=3, rows={"memories": 0}, ids_in_files=0, samples=5),
+            remains=("backups",),
+            finished_at=_LATER,
+        )
+        store.write(tenant, lambda tx: tx.save_receipt(done))
+        assert store.write(tenant, lambda tx: tx.lock_receipt(receipt.id)) == done
+        assert store.read(neighbour, lambda tx: (tx.get_receipt(receipt.id), tx.list_receipts(None, 9))) == (None, [])
+
+    def test_receipts_are_listed_newest_first(self, store: Store, tenant: str) -> None:
+        receipts = [make_receipt(tenant) for _ in range(3)]
+        store.write(tenant, lambda tx: [tx.insert_receipt(receipt) for receipt in receipts])
+        assert store.read(tenant, lambda tx: tx.list_receipts(None, 2)) == [receipts[2], receipts[1]]
+        assert store.read(tenant, lambda tx: tx.list_receipts(receipts[1].id, 2)) == [receipts[0]]
+
+    def test_unfinished_are_those_that_were_begun_or_are_due(self, store: Store, tenant: str) -> None:
+        later = make_receipt(tenant, status=ErasureStatus.DUE, due_at=_LATER)
+        begun = [make_receipt(tenant, status=status) for status in (ErasureStatus.RUNNING, ErasureStatus.SCRUBBING)]
+        done = make_receipt(tenant, status=ErasureStatus.DONE)
+        store.write(tenant, lambda tx: [tx.insert_receipt(receipt) for receipt in (later, *begun, done)])
+        assert store.read(tenant, lambda tx: tx.list_unfinished(START)) == begun
+        assert store.read(tenant, lambda tx: tx.list_unfinished(_LATER)) == [*begun, later]
+
+    # The ledger
+
+    def test_ledger_is_found_by_receipt_by_kind_and_by_id(self, store: Store, tenant: str, neighbour: str) -> None:
+        lines = [Erased("memory", f"{number:032x}", "", "rcpt_1", START) for number in range(3)]
+        other = Erased("document", "ff", "salt", "rcpt_2", START)
+        store.write(tenant, lambda tx: tx.insert_erased([*lines, other]))
+        store.write(tenant, lambda tx: tx.insert_erased([replace(lines[0], receipt_id="rcpt_2")]))
+
+        def read(tx: Reader) -> list[Any]:
+            return [
+                tx.list_erased("rcpt_1", "memory", "", 2),
+                tx.list_erased("rcpt_1", "memory", lines[1].id, 2),
+                tx.list_erased_of_kind("document"),
+                tx.find_erased("memory", [lines[2].id, "unknown", other.id]),
+            ]
+
+        assert store.read(tenant, read) == [lines[:2], lines[2:], [other], {lines[2].id}]
+        assert store.read(neighbour, read) == [[], [], [], set()]
+
+    # Erasing
+
+    def test_rows_go_with_what_belongs_to_them(self, store: Store, tenant: str, neighbour: str) -> None:
+        gone, kept = make_memory(tenant), make_memory(tenant)
+        record = replace(make_record(), user="ada", response=json.dumps({"id": gone.id}))
+        other = replace(make_record(), user="ada", response=json.dumps({"id": kept.id}))
+
+        def write(tx: Writer) -> None:
+            for memory in (gone, kept):
+                tx.insert_memory(memory)
+                tx.append_events([make_event(memory), make_event(memory)])
+                tx.insert_tool_output(memory.id, "payload")
+            for one in (record, other):
+                tx.insert_idempotency(one)
+
+        for place in (tenant, neighbour):
+            store.write(place, write)
+        counts = store.write(tenant, lambda tx: tx.erase_rows([gone.id, new_id("mem")]))
+        assert {place: count for place, count in counts.items() if count} == {
+            "memories": 1, "memory_index": 1, "memory_events": 2, "tool_outputs": 1, "idempotency_keys": 1,
+        }  # fmt: skip
+        assert not any(store.read(tenant, lambda tx: tx.count_named([gone.id])).values())
+        assert store.read(tenant, lambda tx: tx.count_named([kept.id]))["memory_events"] == 2
+        assert store.read(neighbour, lambda tx: tx.count_named([gone.id]))["memories"] == 1
+        assert store.write(tenant, lambda tx: tx.erase_rows([gone.id])) == dict.fromkeys(counts, 0)
+
+    def test_what_a_user_owns_is_counted_and_goes(self, store: Store, tenant: str) -> None:
+        def write(tx: Writer) -> None:
+            for user in ("ada", "bob"):
+                tx.put_document(make_document(owner=Owner(user)))
+                tx.insert_idempotency(replace(make_record(), user=user))
+                tx.insert_key(make_key(tenant, user=user))
+                _insert(tx, make_memory(tenant, owner=Owner(user)), actor=user)
+            _insert(tx, make_memory(tenant, owner=Owner()), actor="ada")
+
+        store.write(tenant, write)
+        assert set(store.read(tenant, lambda tx: tx.list_users())) == {"ada", "bob"}
+        found = store.read(tenant, lambda tx: tx.count_of_user("ada", _LATER))
+        assert {place: count for place, count in found.items() if count} == {
+            "memories": 1, "memory_index": 1, "memory_events": 2, "documents": 1, "idempotency_keys": 1, "api_keys": 1,
+        }  # fmt: skip
+        assert not any(store.read(tenant, lambda tx: tx.count_of_user("ada", START - timedelta(days=9))).values())
+        counts = store.write(tenant, lambda tx: tx.erase_owned(_ADA))
+        assert (counts["documents"], counts["idempotency_keys"]) == (1, 1)
+        assert store.write(tenant, lambda tx: (tx.erase_keys("ada"), tx.forget_actor("ada"))) == (1, 2)
+        left = store.read(tenant, lambda tx: tx.count_of_user("ada", _LATER))
+        assert {place: count for place, count in left.items() if count} == {
+            "memories": 1, "memory_index": 1, "memory_events": 1,
+        }  # fmt: skip
+        assert store.read(tenant, lambda tx: tx.count_of_user("bob", _LATER))["documents"] == 1
+
+    def test_leftovers_of_a_tenant_go_and_its_receipts_stay(self, store: Store, tenant: str, neighbour: str) -> None:
+        receipt = make_receipt(tenant)
+        for place in (tenant, neighbour):
+            store.write(place, lambda tx: tx.append_events([make_event(make_memory(tenant))]))
+            store.write(place, lambda tx, place=place: tx.insert_key(make_key(place)))  # type: ignore[misc]
+        store.write(tenant, lambda tx: tx.insert_receipt(receipt))
+        assert store.write(tenant, lambda tx: tx.revoke_all_keys(START)) == 1
+        counts = store.write(tenant, lambda tx: tx.erase_leftovers())
+        assert (counts["memory_events"], counts["api_keys"]) == (1, 1)
+        assert store.read(tenant, lambda tx: (tx.list_keys(), tx.get_receipt(receipt.id))) == ([], receipt)
+        assert [key.revoked_at for key in store.read(neighbour, lambda tx: tx.list_keys())] == [None]
+
+    # What names others
+
+    def test_what_names_a_memory_is_found_page_by_page(self, store: Store, tenant: str) -> None:
+        named = new_id("mem")
+        rows = [
+            make_memory(tenant, source_ref=named),
+            make_memory(tenant, superseded_by=named),
+            make_memory(tenant, meta={"from": named}),
+            make_memory(tenant, source_ref="memory", meta={"a": "member"}),
+        ]
+        for row in rows:
+            store.write(tenant, lambda tx, row=row: _insert(tx, row, payload={"of": named}))  # type: ignore[misc]
+        found = store.read(tenant, lambda tx: tx.scan_naming("", 2))
+        assert [row.id for row in found] == sorted(row.id for row in rows[:3])[:2]
+        found += store.read(tenant, lambda tx: tx.scan_naming(found[-1].id, 2))
+        assert {(row.source_ref, row.superseded_by) for row in found} == {(named, None), (None, named), (None, None)}
+        events = store.read(tenant, lambda tx: tx.scan_naming_events(-1, 3))
+        events += store.read(tenant, lambda tx: tx.scan_naming_events(events[-1][0], 3))
+        assert [json.loads(payload) for _, payload in events] == [{"of": named}] * 4
+        store.write(tenant, lambda tx: tx.rewrite_event(events[0][0], '{"of": null}'))
+        assert len(store.read(tenant, lambda tx: tx.scan_naming_events(-1, 9))) == 3
+
+    def test_text_is_found_where_it_is(self, store: Store, tenant: str, neighbour: str) -> None:
+        memory = make_memory(tenant, description="100% of_the quetzal!", meta={"deep": ["Xylophone"]})
+        store.write(tenant, lambda tx: _insert(tx, memory, payload={"before": "an older text"}))
+        store.write(tenant, lambda tx: tx.put_document(make_document(content="a marimba")))
+        for piece, place in (
+            ("100% of_the", "memories"),
+            ("quetzal!", "memories"),
+            ("Xylophone", "memories"),
+            ("older text", "memory_events"),
+            ("marimba", "documents"),
+        ):
+            assert store.read(tenant, lambda tx, piece=piece: tx.find_text(piece)) == [place]  # type: ignore[misc]
+            assert store.read(neighbour, lambda tx, piece=piece: tx.find_text(piece)) == []  # type: ignore[misc]
+        for piece in ("100_ of", "of%the", "quetzal%"):
+            assert store.read(tenant, lambda tx, piece=piece: tx.find_text(piece)) == []  # type: ignore[misc]
+
+    # Files
+
+    def test_scrubbing_says_what_is_out_of_reach_and_files_are_searched(self, store: Store, tenant: str) -> None:
+        memory = make_memory(tenant, content="quetzalcoatl plays the marimba")
+        store.write(tenant, lambda tx: _insert(tx, memory))
+        pieces = [b"quetzalcoatl plays", to_uuid(new_id("mem")).bytes]
+        assert store.search_files(pieces) in (None, frozenset(pieces[:1]))
+        store.write(tenant, lambda tx: tx.erase_rows([memory.id]))
+        store.write(tenant, lambda tx: tx.insert_receipt(make_receipt(tenant)))
+        assert store.scrub(tenant)
+        assert store.search_files(pieces) in (None, frozenset())
+
+
+def _insert(tx: Writer, memory: Memory, *, actor: str | None = None, payload: Any = None) -> None:
+    tx.insert_memory(memory)
+    tx.append_events([Event(memory.id, "created", "test", memory.created_at, actor, payload or {})])
