@@ -8,8 +8,10 @@ runs in this process; a `text` block right after it is what it prints. A block w
 only written to that file.
 """
 
+import asyncio
 import contextlib
 import difflib
+import gc
 import io
 import os
 import re
@@ -58,6 +60,13 @@ class Mismatch(AssertionError):
     pass
 
 
+def _close_idle_loops() -> None:
+    """Close event loops that a framework in an example made and left open: nobody else would."""
+    for one in gc.get_objects():
+        if isinstance(one, asyncio.BaseEventLoop) and not one.is_closed() and not one.is_running():
+            one.close()
+
+
 class Session:
     def __init__(self, folder: Path, database_url: str | None = None) -> None:
         self.folder = folder
@@ -89,7 +98,8 @@ class Session:
         self._bash.stdout.close()
         self._bash.wait()
 
-    # Blocks
+        # Blocks
+        _close_idle_loops()
 
     def console(self, block: Block) -> None:
         for command, shown in commands_of(block):

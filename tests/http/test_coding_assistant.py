@@ -270,7 +270,7 @@ def test_transcript_with_nothing_to_keep_says_so(ada: httpx2.Client) -> None:
     assert answer == {"data": [], "message": "No memories worth extracting", "waiting": 0}
 
 
-@pytest.mark.parametrize("body", [{}, {"transcript": "a", "transcriptPath": "/b"}, {"transcript": None}])
+@pytest.mark.parametrize("body", [{}, {"transcript": None}])
 def test_either_a_transcript_or_its_path_is_needed(ada: httpx2.Client, body: dict) -> None:
     response = ada.post("/api/memory/extract", json=body)
     assert (response.status_code, response.json()["field"]) == (400, "transcript")
@@ -310,3 +310,14 @@ def test_transcript_is_read_below_an_allowed_folder_alone(with_files: tuple[Serv
         assert len(refusals) == 1
     with served.client(new_tenant(), Role.READER) as reader:
         assert reader.post("/api/memory/extract", json={"transcriptPath": str(root / "session.txt")}).status_code == 403
+
+
+def test_a_missing_id_is_a_bad_request_with_and_without_the_slash(ada: httpx2.Client) -> None:
+    for path in ("/api/memory", "/api/memory/"):
+        answer = ada.delete(path)
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_id")
+
+
+def test_a_transcript_that_is_sent_counts_before_a_path(ada: httpx2.Client) -> None:
+    body = {"transcript": "User: I prefer tabs.", "transcriptPath": "/etc/hostname"}
+    assert ada.post("/api/memory/extract", json=body).status_code == 200

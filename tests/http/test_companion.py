@@ -276,3 +276,25 @@ def test_the_summary_holds_the_newest_eighty(ada: httpx2.Client) -> None:
     assert "entry 84" in found["summary"]
     assert "entry 5\n" in found["summary"] + "\n"
     assert "entry 4\n" not in found["summary"] + "\n"
+
+
+@pytest.mark.parametrize("effect", [-0.34, 0.5, "ρ=-0.34"])
+def test_an_effect_is_a_number_or_a_text(ada: httpx2.Client, effect: object) -> None:
+    recorded = ada.post("/v1/findings", json=FINDING | {"effect": effect}).json()
+    assert recorded["insight"]["meta"]["effect"] == effect
+    assert f"(validated, {effect})" in ada.get("/v1/memory/summary").json()["summary"]
+
+
+def test_a_deleted_insight_does_not_come_back_with_its_finding(ada: httpx2.Client) -> None:
+    first = ada.post("/v1/findings", json=FINDING).json()
+    assert ada.delete(f"/v1/memory/{first['insight']['id']}").status_code == 204
+    again = ada.post("/v1/findings", json=FINDING).json()
+    assert (again["was_new"], again["insight"]) == (False, None)
+    assert texts(ada) == []
+
+
+def test_an_entry_that_another_door_deleted_can_still_be_erased(ada: httpx2.Client) -> None:
+    made = add(ada, "Soft, then hard.")
+    assert ada.delete(f"/memory/{made['id']}").status_code == 200
+    assert ada.delete(f"/v1/memory/{made['id']}").status_code == 204
+    assert ada.get(f"/memory/{made['id']}/events").status_code == 404

@@ -267,3 +267,10 @@ def test_report_tells_what_is_due(admin: httpx2.Client, user: httpx2.Client) -> 
     report = admin.get("/v1/admin/retention/report").json()
     assert (report["mode"], report["due"], report["done"]) == ("observe", {"archived": {"fact": 1}}, {})
     assert report["samples"] == {"archived": [row["id"]]}
+
+
+@pytest.mark.parametrize("given", ["true", 1, None])
+def test_a_dry_run_that_is_no_boolean_changes_nothing(admin: httpx2.Client, given: object) -> None:
+    answer = admin.put("/v1/admin/policy", json={"active_days": 30, "dry_run": given})
+    assert (answer.status_code, answer.json()["field"]) == (422, "dry_run")
+    assert admin.get("/v1/admin/policy").json()["revision"] == 0

@@ -286,3 +286,15 @@ def test_secrets_are_neither_stored_nor_sent(
     stored = served.core.memories.list(_ada(tenant), limit=50).items
     assert stored
     assert all(secret not in memory.content for memory in stored)
+
+
+@pytest.mark.usefixtures("model")
+def test_what_a_turn_learned_is_newer_than_its_answer(ada: httpx2.Client) -> None:
+    turn = ask(ada, "I prefer tea over coffee.")
+    learned = ada.get("/v1/memory", params={"after": turn["completed_at"]}).json()["data"]
+    assert [row["source_turn_id"] for row in learned] == [turn["id"]]
+
+
+def test_a_refused_session_is_named_as_it_was_sent(ada: httpx2.Client) -> None:
+    body = {"messages": [{"role": "user", "content": "x"}], "context": {"session_id": "a b"}}
+    assert ada.post("/v1/turns", json=body).json()["field"] == "context.session_id"

@@ -3,6 +3,7 @@
 Entries are only ever added, and the newest counts; a deleted one is erased.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +14,9 @@ from memorist.core import access, validation
 from memorist.core.context import format_summary
 from memorist.core.cursors import decode_place_cursor, encode_place_cursor
 from memorist.core.erasure import Erasure
+from memorist.core.hashes import dedup_key
 from memorist.core.memories import Memories
-from memorist.errors import Conflict, Forbidden, NotFound
+from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
 from memorist.ids import parse_id
 from memorist.model import Draft, Kind, Memory, OwnerFilter, Page, Position, Principal, Remembered, Trust
 from memorist.ports import Clock, Reader, Store, Writer
@@ -52,7 +54,7 @@ class Finding:
     feature: str
     target: str
     verdict: FindingVerdict
-    effect: str
+    effect: str | float
     text: str
 
 
@@ -143,7 +145,7 @@ class Companion:
         access.require(principal, access.Action.WRITE)
         memory_id = parse_id("mem", memory_id)
         found = self._store.read(principal.tenant, lambda tx: tx.get_memory(memory_id))
-        is_entry = found is not None and found.is_current(self._clock.now()) and found.category in (*Category, TESTED)
+        is_entry = found is not None and found.category in (*Category, TESTED) and found.kind is Kind.FACT
         if found is None or not is_entry or not any(part.matches(found.owner) for part in _own(principal)):
             raise NotFound(f"There is no memory {memory_id} that you may see.")
         self._erasure.erase(principal, [memory_id])
@@ -155,6 +157,9 @@ class Companion:
         """
         _require_user(principal)
         drafts = _finding_drafts(finding)
+        if (known := self._tested(principal, drafts[0])) is not None:
+            # Recorded before: an insight that was deleted since does not come back.
+            drafts = drafts[:1] if len(drafts) > 1 and not self._has_insight(principal, known) else drafts
         meant = [self._memories.prepare(principal, draft) for draft in drafts]
 
         def compare(_: Writer, results: Sequence[Remembered]) -> None:
@@ -167,6 +172,16 @@ class Companion:
         stored = self._memories.remember(principal, drafts, also=compare)
         insight = stored[1].memory if len(stored) > 1 else None
         return Recorded(stored[0].memory, insight, stored[0].was_new)
+
+    def _tested(self, principal: Principal, draft: Draft) -> Memory | None:
+        owner = access.writable_owner(principal, draft.owner)
+        key = dedup_key(draft, "", None)
+        return self._store.read(principal.tenant, lambda tx: tx.find_duplicate(owner.user, owner.agent, key))
+
+    def _has_insight(self, principal: Principal, tested: Memory) -> bool:
+        same_as = f"finding {(tested.meta or {}).get('finding_id')}"
+        insight = Draft(tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as)
+        return self._tested(principal, insight) is not None
 
     def summary(self, principal: Principal) -> Summary:
         """What would be told to a model now: the newest entries, by category. Raises Forbidden."""
@@ -203,7 +218,10 @@ def _newest(
 def _finding_drafts(finding: Finding) -> list[Draft]:
     validation.identifier("finding_id", finding.finding_id)
     for field in ("feature", "target", "effect"):
-        validation.text(field, getattr(finding, field), longest=validation.MAX_LINE, one_line=True)
+        if field != "effect" or isinstance(finding.effect, str):
+            validation.text(field, getattr(finding, field), longest=validation.MAX_LINE, one_line=True)
+    if isinstance(finding.effect, float) and not math.isfinite(finding.effect):
+        raise InvalidField("effect must be a finite number or a text.", field="effect")
     verdict = validation.choice("verdict", finding.verdict, FindingVerdict)
     text = validation.text("text", finding.text, longest=MAX_TEXT)
     meta: dict[str, Any] = {

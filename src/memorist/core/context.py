@@ -120,7 +120,7 @@ def _summary_line(memory: Memory) -> str:
     """The day, for a tested hypothesis its verdict, the text, and what the test found."""
     text = _shortened(_one_line(memory.content))
     meta = memory.meta or {}
-    effect, verdict = (_one_line(str(meta.get(name) or "")) for name in ("effect", "verdict"))
+    effect, verdict = (_one_line(str(meta.get(name, ""))) for name in ("effect", "verdict"))
     if effect and verdict:
         is_insight = memory.category == "insight"
         text = f"{text.rstrip('.')} ({f'{verdict}, ' if is_insight else ''}{effect})."

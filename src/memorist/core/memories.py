@@ -260,6 +260,15 @@ class Memories:
             self.index(principal.tenant, [memory])
         return memory
 
+    def require_fact(self, principal: Principal, memory_id: str) -> None:
+        """Raises Conflict where a memory is no fact but something that was seen, whose words are kept as they were."""
+        memory_id = parse_id("mem", memory_id)
+        found = self._store.read(principal.tenant, lambda tx: tx.get_memory(memory_id))
+        if found is not None and access.can_see(principal, found.owner) and found.kind is not Kind.FACT:
+            raise Conflict(
+                "What was said, returned or uploaded is kept verbatim. Forget it, or store a fact beside it."
+            )
+
     def _edit(
         self,
         tx: Writer,

@@ -69,10 +69,11 @@ class _Work:
         prompt = self._prompt(tools)
         text = self._converse(prompt, box, tools)
         self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
+        at = self._turns.clock.now()
         self._keep([Message("assistant", text)] if text.strip() else [])
         self._run.emit("agent.completed", self.learn())
         total = {"turn_id": self._run.turn.id, "status": "completed", "duration_ms": round(1000 * self._run.seconds)}
-        self._run.complete(text, self.usage, {**total, **spent(self.usage)})
+        self._run.complete(text, self.usage, {**total, **spent(self.usage)}, at)
 
     # Remembering
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any, Protocol
 
 from memorist.core import access, validation
@@ -59,6 +60,8 @@ ROLES = ("user", "assistant", "system")
 MAX_MESSAGES = 1000
 
 _BEAT_S = 2.0
+# Whoever asks for a turn ends it where it is lost; this is for those that nobody asks for.
+_REAP_EVERY = 30
 _LEASE = timedelta(seconds=10)
 _ATTENDED_FOR = timedelta(seconds=30)
 _POLL_S = 0.25
@@ -132,9 +135,6 @@ class Turns:
         Raises LlmNotConfigured, BudgetSpent, InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or
         StoreError.
         """
-        llm = self._llm()
-        if llm is None:
-            raise LlmNotConfigured
         access.require(principal, access.Action.WRITE)
         if principal.user is None:
             raise Forbidden("A turn is one user's. Use a user's key, or name the user with X-Memorist-User.")
@@ -142,6 +142,9 @@ class Turns:
         session = session or principal.session
         if session is not None:
             validation.identifier("session", session)
+        llm = self._llm()
+        if llm is None:
+            raise LlmNotConfigured
         request = {
             "messages": [{"role": one.role, "content": self.redaction.text(one.content)} for one in messages],
             "include_memory": include_memory,
@@ -200,6 +203,8 @@ class Turns:
         found = self.store.read(principal.tenant, lambda tx: tx.get_turn(turn_id))
         if found is None or not any(part.matches(found.owner) for part in _visible(principal)):
             raise NotFound(f"There is no turn {turn_id} that you may see.")
+        if _is_lost(found, self.clock.now()) and self.reap(principal.tenant):
+            return self._known(principal.tenant, turn_id)
         return found
 
     def list(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> TurnPage:
@@ -270,11 +275,13 @@ class Turns:
                 self._heart.start()
 
     def _beat(self) -> None:
-        while not self._stopping.is_set():
+        for beat in count():
+            if self._stopping.is_set():
+                return
             try:
                 for run in list(self._running.values()):
                     self._hold(run)
-                for tenant in self.store.list_tenants():
+                for tenant in self.store.list_tenants() if beat % _REAP_EVERY == 0 else ():
                     self.reap(tenant.id)
             except MemoristError as error:
                 _log.warning("turns could not be looked after: %s", error.message)
@@ -378,15 +385,16 @@ class Run:
         self.check()
         self._append(event, data)
 
-    def complete(self, answer: str, usage: Usage, data: Mapping[str, Any]) -> None:
-        self._finish(COMPLETED, data, replace(self.turn, status=TurnStatus.COMPLETED, answer=answer, usage=usage))
+    def complete(self, answer: str, usage: Usage, data: Mapping[str, Any], at: datetime) -> None:
+        """`at` is when the answer was whole: what was learned from it is newer."""
+        ended = replace(self.turn, status=TurnStatus.COMPLETED, answer=answer, usage=usage, completed_at=at)
+        self._append(COMPLETED, data, ended)
 
     def fail(self, error: MemoristError, usage: Usage) -> None:
-        data = failure(self.turn.id, error)
-        self._finish(FAILED, data, replace(self.turn, status=TurnStatus.FAILED, error=told(error), usage=usage))
-
-    def _finish(self, event: str, data: Mapping[str, Any], ended: Turn) -> None:
-        self._append(event, data, replace(ended, completed_at=self.turns.clock.now()))
+        ended = replace(
+            self.turn, status=TurnStatus.FAILED, error=told(error), usage=usage, completed_at=self.turns.clock.now()
+        )
+        self._append(FAILED, failure(self.turn.id, error), ended)
 
     def _append(self, event: str, data: Mapping[str, Any], ended: Turn | None = None) -> None:
         now = self.turns.clock.now()
@@ -443,7 +451,7 @@ class Listener:
 
     def _look_after(self, turn: Turn) -> None:
         now = self._turns.clock.now()
-        if turn.lease_until is not None and turn.lease_until <= now:
+        if _is_lost(turn, now):
             self._turns.reap(self._tenant)
         elif self._attended_until is None or self._attended_until - now < _ATTENDED_FOR * 0.8:
             until = self._attended_until = now + _ATTENDED_FOR
@@ -461,6 +469,11 @@ def failure(turn_id: str, error: MemoristError) -> dict[str, Any]:
 
 def spent(usage: Usage) -> dict[str, Any]:
     return asdict(usage)
+
+
+def _is_lost(turn: Turn, now: datetime) -> bool:
+    """Whether a turn runs that nobody works on any more."""
+    return turn.status is TurnStatus.RUNNING and turn.lease_until is not None and turn.lease_until <= now
 
 
 def _validate(messages: Sequence[Message]) -> None:

@@ -1,5 +1,7 @@
 """Looks for many pieces of bytes in files at once, at about the speed at which a disk gives them."""
 
+import os
+import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -26,10 +28,30 @@ def find_in_files(files: Iterable[Path], pieces: Collection[bytes]) -> frozenset
 def _blocks(file: Path, overlap: int) -> Iterator[bytes]:
     """The file in blocks, each of which begins with the end of the one before."""
     end = b""
-    with file.open("rb") as source:
-        while block := source.read(_BLOCK):
-            yield end + block
-            end = (end + block)[-overlap:]
+    source = _handle(file)
+    place = 0
+    while block := os.pread(source, _BLOCK, place):
+        yield end + block
+        end = (end + block)[-overlap:]
+        place += len(block)
+
+
+_handles: dict[tuple[int, int], int] = {}
+_handles_lock = threading.Lock()
+
+
+def _handle(file: Path) -> int:
+    """A handle on a file that is never closed.
+
+    Closing any handle of a file drops every lock that the process has on it: the database's own too, and others would
+    then believe that nobody uses it.
+    """
+    with _handles_lock:
+        status = file.stat()
+        key = (status.st_dev, status.st_ino)
+        if key not in _handles:
+            _handles[key] = os.open(file, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        return _handles[key]
 
 
 class _Search:

@@ -168,6 +168,12 @@ def extract(request: Request, new: Transcript) -> Response:
     return Json({"data": rows, "message": _message(len(rows), found.waiting), "waiting": found.waiting})
 
 
+@router.delete("", response_model=Deleted, summary="Delete a memory without naming it")
+def delete_nothing(request: Request) -> Response:
+    """Always 400: the id is missing."""
+    return delete(request, "")
+
+
 @router.delete("/{id:path}", response_model=Deleted, summary="Delete a memory")
 def delete(request: Request, id: str, idempotency_key: IdempotencyKey = None) -> Response:
     """Gone from every list at once. 400 where the id is missing or malformed, 404 where there is no such memory."""
@@ -195,12 +201,11 @@ def encode(memory: Memory) -> dict[str, Any]:
 
 
 def _transcript(core: Core, principal: Principal, new: Transcript) -> str:
-    if (new.transcript is None) == (new.transcriptPath is None):
-        raise InvalidField("transcript or transcriptPath is needed, and not both.", field="transcript")
-    if new.transcriptPath is not None:
-        return core.transcript_files.read(principal, new.transcriptPath)
-    assert new.transcript is not None
-    return new.transcript
+    if new.transcript is not None:
+        return new.transcript
+    if new.transcriptPath is None:
+        raise InvalidField("transcript or transcriptPath is needed.", field="transcript")
+    return core.transcript_files.read(principal, new.transcriptPath)
 
 
 def _message(count: int, waiting: int) -> str:

@@ -36,7 +36,7 @@ class NewFinding(_Body):
     feature: str = Field(description="What was looked at, such as `espressos_after_2pm`.")
     target: str = Field(description="What it was held against, such as `deep_sleep_minutes`.")
     verdict: Verdict
-    effect: str = Field(description="How strong it is, in your words, such as `ρ=-0.34, N=87`.")
+    effect: str | float = Field(description="How strong it is: a number, or your words, such as `ρ=-0.34, N=87`.")
     text: str = Field(description="The hypothesis as a sentence, at most 500 characters.")
 
 
@@ -45,7 +45,7 @@ class FindingMeta(BaseModel):
     feature: str
     target: str
     verdict: str
-    effect: str
+    effect: str | float
 
 
 class Entry(BaseModel):

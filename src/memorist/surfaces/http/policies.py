@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from memorist.core.policies import change_to_record, revision_to_record
+from memorist.errors import InvalidField
 from memorist.model import Principal
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
@@ -58,7 +59,10 @@ def change_policy(
     """`touched` counts the rows, by kind, whose deadlines move; `due` those that are then due, by move and kind.
     `dry_run`, here or in the body, says so and changes nothing.
     """
-    dry_run = changes.pop("dry_run", False) is True or dry_run
+    only_told = changes.pop("dry_run", False)
+    if not isinstance(only_told, bool):
+        raise InvalidField("dry_run must be true or false.", field="dry_run")
+    dry_run = only_told or dry_run
     change = core_of(request).policies.change(_caller(request), changes, dry_run=dry_run)
     return Json(change_to_record(change))
 

@@ -164,10 +164,13 @@ def change_memory(
     idempotency_key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Only the fields that are sent change."""
+    """Only the fields that are sent change. What was said, returned by a tool or uploaded is kept verbatim (409)."""
+    principal = _caller(request)
+    if "body" in changes:
+        core_of(request).memories.require_fact(principal, memory_id)
     with speaking(_WORDS):
         memory = core_of(request).memories.edit(
-            _caller(request),
+            principal,
             memory_id,
             _renamed(changes),
             expected_version=expected_version(if_match),

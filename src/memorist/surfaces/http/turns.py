@@ -14,6 +14,7 @@ from memorist.core.turns import Listener
 from memorist.errors import InvalidField
 from memorist.model import Turn, TurnEvent
 from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey
 from memorist.surfaces.http.routes import BadRequestRoute
@@ -105,14 +106,15 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
     """
     principal = await asyncio.to_thread(caller, request, source="companion")
     turns = core_of(request).turns
-    turn = await asyncio.to_thread(
-        turns.start,
-        principal,
-        [Message(one.role, one.content) for one in new.messages],
-        include_memory=new.context is None or new.context.include_memory,
-        session=None if new.context is None else new.context.session_id,
-        idempotency_key=idempotency_key,
-    )
+    with speaking({"session": "context.session_id"}):
+        turn = await asyncio.to_thread(
+            turns.start,
+            principal,
+            [Message(one.role, one.content) for one in new.messages],
+            include_memory=new.context is None or new.context.include_memory,
+            session=None if new.context is None else new.context.session_id,
+            idempotency_key=idempotency_key,
+        )
     woken, wake = _alarm()
     listener = await asyncio.to_thread(turns.listen, principal, turn.id, 0, wake=wake)
     if new.stream or _wants_events(request):
