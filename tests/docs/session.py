@@ -97,9 +97,9 @@ class Session:
         self._bash.stdin.close()
         self._bash.stdout.close()
         self._bash.wait()
-
-        # Blocks
         _close_idle_loops()
+
+    # Blocks
 
     def console(self, block: Block) -> None:
         for command, shown in commands_of(block):
