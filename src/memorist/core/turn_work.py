@@ -167,7 +167,7 @@ class _Work:
             nonlocal told_at
             text = "".join(pieces)
             # A word is told whole, so that a secret in it is seen.
-            end = len(text) if all_of_it else _LAST_WORD.search(text).start()  # type: ignore[union-attr]
+            end = len(text) if all_of_it else len(_LAST_WORD.sub("", text))
             if end:
                 told = redact(text[:end])
                 self._run.emit("answer.delta", {"text": told})

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -165,7 +166,7 @@ async def read_events(
     return Json({"data": [encode_event(event) for event in found[:limit]], "has_more": len(found) > limit})
 
 
-class _Following(Response):
+class _Following(Response, ABC):
     """Follows a turn until it is over or the client is gone."""
 
     def __init__(self, listener: Listener, woken: asyncio.Event, status: int) -> None:
@@ -186,8 +187,8 @@ class _Following(Response):
         if isinstance(outcomes[0], Exception):
             raise outcomes[0]
 
-    async def _respond(self, send: Send) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def _respond(self, send: Send) -> None: ...
 
     async def _next(self) -> list[TurnEvent]:
         """What is new; nothing where nothing came for a moment."""
