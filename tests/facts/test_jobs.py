@@ -240,7 +240,7 @@ def test_background_of_a_server_finds_jobs_of_every_tenant(core: Core, ada: Prin
     add(core, jobs, ada)
     jobs.start()
     try:
-        assert done.wait(10)
+        assert done.wait(60)
     finally:
         jobs.close()
 

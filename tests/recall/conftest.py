@@ -22,6 +22,16 @@ OpenCore = Callable[..., Core]
 @pytest.fixture
 def open_with(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
     """Open cores on one database, each with the models and options that it is given."""
+    yield from _opener(database_url, clock)
+
+
+@pytest.fixture
+def open_alone(new_database_url: str, clock: StepClock) -> Iterator[OpenCore]:
+    """The same on a database of the test's own: a server looks after all tenants that there are."""
+    yield from _opener(new_database_url, clock)
+
+
+def _opener(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
     opened: list[Core] = []
 
     def call(

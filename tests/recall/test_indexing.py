@@ -27,7 +27,7 @@ from tests.support.models import BrokenEmbedder, WordEmbedder
 from tests.support.processes import CONTEXT
 from tests.support.stores import bare
 
-SOON = 20.0
+SOON = 60.0
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -255,11 +255,11 @@ def test_what_was_not_embedded_is_embedded_by_the_next_process(open_with: OpenCo
     assert not ask(core, ada, "fact").degraded
 
 
-def test_servers_index_what_waits_without_being_asked(open_with: OpenCore) -> None:
-    writer = open_with(None)
+def test_servers_index_what_waits_without_being_asked(open_alone: OpenCore) -> None:
+    writer = open_alone(None)
     ada = user_of(writer)
     remember(writer, ada, "a teapot")
-    core = open_with(WordEmbedder())
+    core = open_alone(WordEmbedder())
     core.start()
     wait_for(lambda: is_done(core, ada.tenant))
 
