@@ -49,6 +49,8 @@ def _options(settings: Settings) -> Options:
         policy=Policy(anonymize_after_days=settings.anonymize_after_days),
         sweep_interval_s=settings.sweep_interval_s,
         redact=settings.redact == "on",
+        session_hours=settings.session_hours,
+        recall_history=settings.recall_history,
         transcript_roots=tuple(Path(part).expanduser() for part in settings.transcript_roots.split(os.pathsep) if part),
         judge=partial(open_judge, settings),
         judge_top_k=settings.judge_topk,

@@ -498,6 +498,21 @@ class ApiKey:
     last_used_at: datetime | None = None
 
 
+class SignInKind(StrEnum):
+    LINK = "link"
+    SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A link to the dashboard that works once, or a session there; it stands for a key."""
+
+    kind: SignInKind
+    key: ApiKey
+    created_at: datetime
+    expires_at: datetime
+
+
 class Ruling(StrEnum):
     """How a newer fact stands to an older one. Unsure: both stay, and somebody is asked."""
 

@@ -34,6 +34,7 @@ from memorist.model import (
     Position,
     Query,
     Receipt,
+    SignIn,
     SweepState,
     Tenant,
     Turn,
@@ -489,6 +490,14 @@ class Writer(Reader, Protocol):
 
     def touch_keys(self, uses: Mapping[str, datetime]) -> None: ...
 
+    def insert_sign_in(self, token_hash: str, sign_in: SignIn) -> None: ...
+
+    def delete_sign_in(self, token_hash: str) -> bool:
+        """False where it was not there: of two that use a link, one may."""
+        ...
+
+    def drop_expired_sign_ins(self, now: datetime) -> int: ...
+
     def insert_job(self, job: Job) -> Job:
         """The job, or the one that was added before under its kind and key."""
         ...
@@ -615,6 +624,10 @@ class Store(Protocol):
         ...
 
     def has_keys(self) -> bool: ...
+
+    def find_sign_in(self, token_hash: str) -> SignIn | None:
+        """A link or session of any tenant, over or not, whose key still exists."""
+        ...
 
     def ping(self) -> None:
         """Raises StoreError where the database cannot answer."""

@@ -196,6 +196,14 @@ class Settings:
         "~/.claude/projects. Whoever may write here may have them read. Empty: none.",
         _folders,
     )
+    session_hours: float = _setting(
+        168, "How long somebody stays signed in to the dashboard, in hours.", _between(0.01, 8760)
+    )
+    recall_history: int = _setting(
+        20,
+        "Recalls of each memory that are kept, with the question, for the dashboard to show; 0: none.",
+        _between(0, 1000),
+    )
     redact: str = _setting(
         "on", "Secrets in what is written are replaced before it is stored: on or off.", _one_of("on", "off")
     )

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -24,6 +25,7 @@ from memorist.core.openings import Openings
 from memorist.core.policies import Policies
 from memorist.core.redaction import Redaction
 from memorist.core.retention import Retention
+from memorist.core.sign_ins import SignIns
 from memorist.core.sources import Sources
 from memorist.core.sweeper import Sweeper
 from memorist.core.transcript_files import TranscriptFiles
@@ -60,6 +62,8 @@ class Options:
     policy: Policy = Policy()
     sweep_interval_s: float = 0
     redact: bool = True
+    session_hours: float = 168
+    recall_history: int = 20
     transcript_roots: tuple[Path, ...] = ()
     llm: Callable[[], Llm | None] = lambda: None
     extractor: str = "auto"
@@ -90,6 +94,9 @@ class Core:
         self.accesses = AccessLog(store)
         self.redaction = Redaction(enabled=self.options.redact)
         self.identity = Identity(store, clock, self.accesses, self.redaction)
+        self.sign_ins = SignIns(
+            store, clock, self.identity, session_lifetime=timedelta(hours=self.options.session_hours)
+        )
         self.policies = Policies(store, clock, self.options.policy)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(

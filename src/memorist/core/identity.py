@@ -31,6 +31,11 @@ class Identity:
 
         Raises Unauthenticated, with the same words whether the key is unknown or revoked.
         """
+        key = self.find_key(secret)
+        return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source=source)
+
+    def find_key(self, secret: str | None) -> ApiKey:
+        """The valid key with that secret, whose use is noted. Raises Unauthenticated."""
         if not secret or not _looks_like_a_key(secret):
             raise Unauthenticated
         digest = _hash(secret)
@@ -39,7 +44,7 @@ class Identity:
         if key is None or not hmac.compare_digest(key.secret_hash, digest) or key.revoked_at is not None:
             raise Unauthenticated("This API key is not known here, or was revoked.")
         self._accesses.record_key(key.tenant, key.id, self._clock.now())
-        return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source=source)
+        return key
 
     def create_tenant(self, name: str) -> tuple[Tenant, bool]:
         """The tenant, and whether it is new."""

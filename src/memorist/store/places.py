@@ -40,6 +40,13 @@ PLACES = (
         of_tenant="purge_index",
     ),
     Place(
+        "recalls",
+        texts=("user_id", "agent_id", "source", "query"),
+        codes=("tenant_id", "memory_id", "id"),
+        of_memories="erase_recalls",
+        of_owner="purge_recalls_of_owner",
+    ),
+    Place(
         "doubts",
         texts=("user_id", "agent_id", "reason"),
         codes=("tenant_id", "id", "fact_id", "other_id", "judge", "status"),
@@ -105,6 +112,7 @@ PLACES = (
         codes=("id", "tenant_id", "secret_hash", "role"),
         of_tenant="purge_keys",
     ),
+    Place("sign_ins", codes=("token_hash", "tenant_id", "kind", "key_id"), of_tenant="purge_sign_ins"),
     Place(
         "receipts",
         codes=(

@@ -46,7 +46,7 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
 ]
 
 # Not partitioned by tenant.
-_WHOLE_TABLES = frozenset({"api_keys", "tenants"})
+_WHOLE_TABLES = frozenset({"api_keys", "sign_ins", "tenants"})
 
 _BEYOND_REACH = (
     "Dead rows in the tables' files until VACUUM, which was run here, may remove them: a transaction that was open "

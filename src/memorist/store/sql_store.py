@@ -22,6 +22,8 @@ from memorist.model import (
     Owner,
     OwnerFilter,
     Query,
+    SignIn,
+    SignInKind,
     Tenant,
 )
 from memorist.ports import Reader, Writer
@@ -45,6 +47,7 @@ from memorist.store.rows import (
     memory_from_row,
     memory_to_values,
 )
+from memorist.store.sign_ins import SignInStatements
 from memorist.store.statements import load_statements
 from memorist.store.tenant_statements import TenantStatements
 from memorist.store.turns import TurnStatements
@@ -105,6 +108,13 @@ class SqlStore:
     def has_keys(self) -> bool:
         return bool(self._global_rows("any_key", {}))
 
+    def find_sign_in(self, token_hash: str) -> SignIn | None:
+        rows = self._global_rows("find_sign_in", {"token_hash": token_hash})
+        if not rows:
+            return None
+        kind, created_at, expires_at, *key = rows[0]
+        return SignIn(SignInKind(kind), key_from_row(tuple(key)), from_micros(created_at), from_micros(expires_at))
+
     def ping(self) -> None:
         self._global_rows("ping", {})
 
@@ -154,6 +164,7 @@ class SqlTransaction(
     FeedStatements,
     JobStatements,
     LifecycleStatements,
+    SignInStatements,
     TurnStatements,
     TenantStatements,
 ):

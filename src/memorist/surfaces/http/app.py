@@ -13,6 +13,8 @@ from memorist import __version__
 from memorist.core.core import Core
 from memorist.errors import MemoristError
 from memorist.settings import Settings
+from memorist.surfaces.dashboard import app as dashboard
+from memorist.surfaces.dashboard.visits import Site
 from memorist.surfaces.http import (
     agent_tools,
     coding_assistant,
@@ -35,11 +37,13 @@ from memorist.surfaces.http.openapi import openapi
 
 def create_app(core: Core, settings: Settings) -> ASGIApp:
     """The application over a core, which it closes when the server stops."""
-    return Boundary(create_api(core, host_names(settings.allowed_hosts)), body_limit=settings.body_limit)
+    api = create_api(core, host_names(settings.allowed_hosts))
+    api.router.routes.extend(dashboard.routes(Site(core, settings, problems.status_of)))
+    return Boundary(api, body_limit=settings.body_limit)
 
 
 def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastAPI:
-    """The routes alone, as the OpenAPI document describes them, and MCP."""
+    """The routes that the OpenAPI document describes, and MCP."""
     mcp = McpEndpoint(core, allowed_hosts)
 
     @asynccontextmanager

@@ -18,7 +18,6 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _SLOW_SECONDS = 1.0
 _SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
-    (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
 ]
 
@@ -79,11 +78,11 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [
-                *message["headers"],
-                (b"x-request-id", self.request_id.encode()),
-                *_SECURITY_HEADERS,
-            ]
+            headers = [*message["headers"], (b"x-request-id", self.request_id.encode()), *_SECURITY_HEADERS]
+            # Only files of ours that never change say otherwise.
+            if not any(name == b"cache-control" for name, _ in headers):
+                headers.append((b"cache-control", b"no-store"))
+            message["headers"] = headers
         await self._send(message)
 
     def log(self) -> None:

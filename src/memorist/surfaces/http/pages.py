@@ -1,13 +1,12 @@
-"""Pages for people, rendered here without scripts or outside assets: the start, the API reference and the errors."""
+"""Pages for people, rendered here without scripts or outside assets: the API reference and the errors."""
 
 import re
 from html import escape
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memorist import __version__
 from memorist.errors import all_errors
 from memorist.surfaces.http.problems import ERRORS_PAGE, status_of
 
@@ -30,16 +29,8 @@ td { border-top: 1px solid var(--line); }
 
 
 @router.get("/")
-def start_page(request: Request) -> Response:
-    address = str(request.base_url).rstrip("/")
-    body = f"""
-<h1>Memorist {escape(__version__)}</h1>
-<p>This server remembers for your agents. Send it a memory:</p>
-<pre>curl {escape(address)}/v1/memories \\
-  -H "Authorization: Bearer $MEMORIST_API_KEY" -H "Content-Type: application/json" \\
-  -d '{{"type": "user", "name": "user_profile", "description": "Who I am", "body": "I work in UTC+2."}}'</pre>
-<p><a href="/docs">API reference</a> · <a href="{ERRORS_PAGE}">Errors</a> · <a href="/openapi.json">OpenAPI</a></p>"""
-    return _page("Memorist", body)
+def start_page() -> Response:
+    return RedirectResponse("/dashboard", 303)
 
 
 @router.get("/docs")

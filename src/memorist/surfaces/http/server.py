@@ -5,6 +5,7 @@ import ipaddress
 import json
 import os
 import socket
+from datetime import timedelta
 from pathlib import Path
 
 import uvicorn
@@ -20,6 +21,7 @@ from memorist.surfaces.http.logs import set_up_logging
 LOCAL_KEY_FILE = "local.key"
 _GRACE_SECONDS = 30
 _BACKLOG = 2048
+_GREETING_LINK_LIFETIME = timedelta(hours=1)
 
 
 def serve(core: Core, settings: Settings, *, as_json: bool = False) -> None:
@@ -38,7 +40,9 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False) -> None:
         listener = _listen(settings)
         key_file = ensure_local_key(core, settings) if loopback else None
         set_up_logging(settings)
-        print((_greeting_json if as_json else _greeting)(_address(listener), key_file, settings), flush=True)
+        address = _address(listener)
+        link = f"{address}/dashboard{_link(core, key_file)}"
+        print((_greeting_json if as_json else _greeting)(address, link, key_file, settings), flush=True)
     except BaseException:
         core.close()
         raise
@@ -103,6 +107,16 @@ def _is_valid(core: Core, path: Path) -> bool:
     return True
 
 
+def _link(core: Core, key_file: Path | None) -> str:
+    """What signs the reader of the greeting in to the dashboard, where there is a key to stand for."""
+    if key_file is None:
+        return ""
+    principal = core.identity.authenticate(key_file.read_text("utf-8").strip(), source="first_start")
+    if principal.role is not Role.ADMIN:
+        return ""
+    return f"/enter?link={core.sign_ins.make_link(principal, lifetime=_GREETING_LINK_LIFETIME)}"
+
+
 def _write_secret(path: Path, secret: str) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -136,18 +150,19 @@ def _address(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _greeting_json(address: str, key_file: Path | None, settings: Settings) -> str:  # noqa: ARG001
-    return json.dumps({"url": address, "key_file": str(key_file) if key_file else None})
+def _greeting_json(address: str, link: str, key_file: Path | None, settings: Settings) -> str:  # noqa: ARG001
+    return json.dumps({"url": address, "dashboard": link, "key_file": str(key_file) if key_file else None})
 
 
-def _greeting(address: str, key_file: Path | None, settings: Settings) -> str:
+def _greeting(address: str, link: str, key_file: Path | None, settings: Settings) -> str:
     key = f"$(cat {key_file})" if key_file else "<your key>"
     database = settings.sqlite_path() or "PostgreSQL"
     return (
         f"Memorist is serving on {address}\n"
         f"  memories   {database}\n"
         f"  key        {key_file or 'memorist keys create --role user --user NAME'}\n"
-        f"  reference  {address}/docs\n\n"
+        f"  reference  {address}/docs\n"
+        f"  dashboard  {link}\n\n"
         "Remember something:\n"
         f'  curl {address}/v1/memories -H "Authorization: Bearer {key}" -H "Content-Type: application/json" \\\n'
         '    -d \'{"type": "user", "name": "user_profile", "description": "Who I am", "body": "I work in UTC+2."}\'\n\n'

@@ -1,0 +1,13 @@
+"""TODO."""
+
+from starlette.responses import Response
+
+from memorist.surfaces.dashboard.routing import Pages
+from memorist.surfaces.dashboard.visits import Visit
+
+pages = Pages()
+
+
+@pages.get("/recall")
+def show(visit: Visit) -> Response:
+    return visit.page("recall.html", section="recall")

@@ -1,0 +1,138 @@
+"""How a page is reached: the session, the CSRF token and the rendering of errors, once for all of them."""
+
+import hmac
+from collections.abc import Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from memorist.core.sign_ins import csrf_token
+from memorist.errors import Forbidden, MemoristError, Unauthenticated
+from memorist.model import SignIn
+from memorist.secrets import redact
+from memorist.secrets.logs import redacting_logger
+from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.visits import HOME, Site, Visit, as_chosen, parse_form, theme_of
+
+_log = redacting_logger("memorist.dashboard")
+
+Handler = Callable[[Visit], Response]
+
+SIGN_IN = f"{HOME}/sign-in"
+
+
+class Pages:
+    """Collects the routes of a page: `@pages.get("/memories")`, `@pages.post("/memories/new")`.
+
+    Handlers are ordinary functions; they run on a thread. What they raise of our error tree is shown in words.
+    """
+
+    def __init__(self) -> None:
+        self._routes: list[tuple[str, str, Handler]] = []
+
+    def get(self, path: str) -> Callable[[Handler], Handler]:
+        return self._collect("GET", path)
+
+    def post(self, path: str) -> Callable[[Handler], Handler]:
+        """A posted form must carry the session's CSRF token."""
+        return self._collect("POST", path)
+
+    def _collect(self, method: str, path: str) -> Callable[[Handler], Handler]:
+        def keep(handler: Handler) -> Handler:
+            self._routes.append((method, path, handler))
+            return handler
+
+        return keep
+
+    def routes(self, site: Site) -> list[Route]:
+        return [
+            Route(f"{HOME}{path}", _endpoint(site, handler), methods=[method], include_in_schema=False)
+            for method, path, handler in self._routes
+        ]
+
+
+def cookie_name(request: Request) -> str:
+    """Cookies are shared by all ports of a host, and two servers on one machine are not the same site to us."""
+    return f"memorist_session_{request.url.port or request.url.scheme}"
+
+
+def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Any]:
+    async def call(request: Request) -> Response:
+        token = request.cookies.get(cookie_name(request), "")
+        body = await request.body() if request.method == "POST" else b""
+        return await run_in_threadpool(_answer, site, handler, request, token, body)
+
+    return call
+
+
+def _answer(site: Site, handler: Handler, request: Request, token: str, body: bytes) -> Response:
+    try:
+        principal, session = site.core.sign_ins.find(token)
+    except Unauthenticated:
+        return _to_sign_in(request)
+    except MemoristError as error:
+        return plain_error(site, request, error)
+    principal, whose = as_chosen(request, principal)
+    visit = Visit(site, request, principal, session, token, whose)
+    try:
+        if request.method == "POST":
+            visit.form = parse_form(body)
+            _check_csrf(visit)
+        return handler(visit)
+    except MemoristError as error:
+        return _explain(visit, error)
+    except Exception:
+        _log.exception("a page failed", extra={"fields": {"request_id": request.state.request_id}})
+        return _explain(visit, MemoristError())
+
+
+def _check_csrf(visit: Visit) -> None:
+    given = visit.request.headers.get("x-csrf-token") or visit.text("csrf")
+    if not hmac.compare_digest(given.encode(), csrf_token(visit.session_token).encode()):
+        raise Forbidden("This form did not come from this page, or it is too old. Load the page again.")
+
+
+def _to_sign_in(request: Request) -> Response:
+    if request.headers.get("hx-request") == "true":
+        response = Response(status_code=401, headers={"HX-Redirect": SIGN_IN})
+    else:
+        response = RedirectResponse(SIGN_IN, 303)
+    rendering.protect(response)
+    return response
+
+
+def _explain(visit: Visit, error: MemoristError) -> Response:
+    """What went wrong: as a toast where htmx asked, which leaves the page as it is; as a page otherwise."""
+    status = visit.site.status_of(error)
+    if status >= 500:
+        fields = {"request_id": visit.request.state.request_id, "code": error.code, "detail": error.message}
+        _log.error("a page failed", extra={"fields": fields})
+    message = redact(error.message).text
+    if visit.is_partial:
+        headers = {"HX-Reswap": "none"}
+        # htmx swaps what answers 200 only, also what is beside the target.
+        return visit.part("parts/error_toast.html", message=message, code=error.code, headers=headers)
+    return visit.page("error.html", status=status, message=message, code=error.code, section="")
+
+
+def plain_error(site: Site, request: Request, error: MemoristError) -> Response:
+    """An error for somebody who is not signed in."""
+    context = {"message": redact(error.message).text, "code": error.code, "theme": theme_of(request)}
+    response = HTMLResponse(rendering.render("plain_error.html", context), site.status_of(error))
+    rendering.protect(response)
+    return response
+
+
+def session_cookie(request: Request, response: Response, token: str, session: SignIn) -> None:
+    response.set_cookie(
+        cookie_name(request),
+        token,
+        expires=session.expires_at,
+        path=HOME,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )

@@ -1,0 +1,127 @@
+"""Signing in by an API key or by a link that works once, and signing out. The only pages that anybody may see."""
+
+from collections.abc import Callable
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from memorist.core import access, validation
+from memorist.errors import MemoristError, Unauthenticated
+from memorist.secrets import redact
+from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.routing import SIGN_IN, Pages, cookie_name, plain_error, session_cookie
+from memorist.surfaces.dashboard.visits import (
+    EVERYBODY,
+    HOME,
+    THEMES,
+    Site,
+    Visit,
+    parse_form,
+    set_theme,
+    set_whose,
+    theme_of,
+)
+
+_MOST_BYTES = 4096
+
+pages = Pages()
+
+
+def routes(site: Site) -> list[Route]:
+    async def show(request: Request) -> Response:
+        return await run_in_threadpool(_show, site, request)
+
+    async def submit(request: Request) -> Response:
+        body = await request.body()
+        return await run_in_threadpool(_guarded, site, request, lambda: _submit(site, request, body))
+
+    async def enter(request: Request) -> Response:
+        return await run_in_threadpool(_guarded, site, request, lambda: _enter(site, request))
+
+    return [
+        Route(SIGN_IN, show, methods=["GET"], include_in_schema=False),
+        Route(SIGN_IN, submit, methods=["POST"], include_in_schema=False),
+        Route(f"{HOME}/enter", enter, methods=["GET"], include_in_schema=False),
+        *pages.routes(site),
+    ]
+
+
+def _guarded(site: Site, request: Request, work: Callable[[], Response]) -> Response:
+    try:
+        return work()
+    except Unauthenticated as error:
+        return _form(request, error.message, 401)
+    except MemoristError as error:
+        return plain_error(site, request, error)
+
+
+def _show(site: Site, request: Request) -> Response:
+    try:
+        site.core.sign_ins.find(request.cookies.get(cookie_name(request), ""))
+    except MemoristError:
+        return _form(request, None, 200)
+    return RedirectResponse(HOME, 303)
+
+
+def _submit(site: Site, request: Request, body: bytes) -> Response:
+    # Somebody else's page must not sign a visitor in to its own account.
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return _form(request, "Sign in on this page, not through another.", 403)
+    form = parse_form(body[:_MOST_BYTES])
+    key = form.get("key", "")
+    return _signed_in(site, request, site.core.sign_ins.sign_in(str(key).strip()))
+
+
+def _enter(site: Site, request: Request) -> Response:
+    return _signed_in(site, request, site.core.sign_ins.enter(request.query_params.get("link", "")))
+
+
+def _signed_in(site: Site, request: Request, token: str) -> Response:
+    response = RedirectResponse(HOME, 303)
+    session_cookie(request, response, token, site.core.sign_ins.find(token)[1])
+    rendering.protect(response)
+    return response
+
+
+def _form(request: Request, message: str | None, status: int) -> Response:
+    shown = None if message is None else redact(message).text
+    context = {"message": shown, "theme": theme_of(request)}
+    response = HTMLResponse(rendering.render("sign_in.html", context), status)
+    rendering.protect(response)
+    return response
+
+
+@pages.post("/sign-out")
+def sign_out(visit: Visit) -> Response:
+    visit.core.sign_ins.end(visit.session_token)
+    response = visit.redirect(SIGN_IN)
+    response.delete_cookie(cookie_name(visit.request), path=HOME)
+    return response
+
+
+@pages.post("/theme")
+def change_theme(visit: Visit) -> Response:
+    theme = visit.text("theme")
+    response = visit.redirect(_back(visit))
+    set_theme(response, theme if theme in THEMES else "auto")
+    return response
+
+
+@pages.post("/whose")
+def choose_whose(visit: Visit) -> Response:
+    """Whose memories an admin looks at from now on."""
+    access.require(visit.principal, access.Action.ADMINISTER)
+    whose = visit.text("whose")
+    if whose not in ("", EVERYBODY):
+        validation.identifier("user", whose)
+    response = visit.redirect(_back(visit))
+    set_whose(response, whose)
+    return response
+
+
+def _back(visit: Visit) -> str:
+    """The page that a form was on; never another site."""
+    back = visit.text("back", HOME)
+    return back if back.startswith(f"{HOME}/") and "//" not in back else HOME

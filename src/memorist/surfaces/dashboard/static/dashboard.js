@@ -1,0 +1,116 @@
+// What the pages need beyond htmx: keys, copying, dialogs, toasts and selecting. Nothing here reads or writes memories.
+"use strict";
+
+const isTyping = (element) => element.closest("input, textarea, select, [contenteditable]") !== null;
+
+// Keys
+
+let waitingForGo = false;
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isTyping(event.target)) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (document.querySelector("dialog[open]")) return;
+  if (waitingForGo) {
+    waitingForGo = false;
+    const link = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
+    if (link) {
+      event.preventDefault();
+      link.click();
+    }
+    return;
+  }
+  if (event.key === "g") {
+    waitingForGo = true;
+    setTimeout(() => (waitingForGo = false), 1500);
+  } else if (event.key === "/") {
+    const search = document.querySelector("[data-search]");
+    if (search) {
+      event.preventDefault();
+      search.focus();
+      search.select();
+    }
+  } else if (event.key === "?") {
+    document.getElementById("keys")?.showModal();
+  } else if (event.key === "j" || event.key === "k") {
+    moveInList(event.key === "j" ? 1 : -1);
+  } else if (event.key === "x") {
+    const box = document.activeElement?.closest("[data-item]")?.querySelector("input[type=checkbox]");
+    if (box) box.click();
+  }
+});
+
+function moveInList(step) {
+  const items = [...document.querySelectorAll("[data-item]")];
+  if (items.length === 0) return;
+  const here = items.indexOf(document.activeElement?.closest("[data-item]"));
+  const next = items[Math.min(items.length - 1, Math.max(0, here + step))];
+  (next.querySelector("a") ?? next).focus();
+  next.scrollIntoView({ block: "nearest" });
+}
+
+// Clicks
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button, [data-select-all]");
+  if (!button) return;
+  if (button.hasAttribute("data-copy")) copy(button);
+  if (button.dataset.open) document.getElementById(button.dataset.open)?.showModal();
+  if (button.hasAttribute("data-close")) button.closest("dialog")?.close();
+  if (button.hasAttribute("data-dismiss")) button.closest("[data-toast]")?.remove();
+});
+
+async function copy(button) {
+  const text = button.closest(".copyable").querySelector("pre, code, input, textarea");
+  const before = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text.value ?? text.textContent);
+    button.textContent = "Copied";
+  } catch {
+    // Without permission, as on plain http from another machine: select it, so that one key copies it.
+    getSelection().selectAllChildren(text);
+    button.textContent = "Selected";
+  }
+  setTimeout(() => (button.textContent = before), 1500);
+}
+
+// Selecting: boxes named by data-selectable, counted and acted on by a bar with data-selection.
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-select-all]")) {
+    document.querySelectorAll("[data-selectable]").forEach((box) => (box.checked = event.target.checked));
+  }
+  if (event.target.matches("[data-select-all], [data-selectable]")) showSelection();
+  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+});
+
+function showSelection() {
+  const chosen = document.querySelectorAll("[data-selectable]:checked").length;
+  document.querySelectorAll("[data-selection]").forEach((bar) => {
+    bar.hidden = chosen === 0;
+    const count = bar.querySelector("[data-selection-count]");
+    if (count) count.textContent = chosen;
+  });
+}
+
+document.addEventListener("htmx:afterSettle", showSelection);
+
+// Toasts go by themselves; one with a button stays long enough to be reached.
+
+function age(toast) {
+  if (toast.dataset.aging) return;
+  toast.dataset.aging = "1";
+  const stay = () => toast.matches(":hover, :focus-within");
+  const end = () => (stay() ? setTimeout(end, 2000) : toast.remove());
+  setTimeout(end, toast.querySelector("form") ? 15000 : 6000);
+}
+
+const toasts = document.getElementById("toasts");
+if (toasts) {
+  const ageAll = () => toasts.querySelectorAll("[data-toast]").forEach(age);
+  new MutationObserver(ageAll).observe(toasts, { childList: true, subtree: true });
+  ageAll();
+}

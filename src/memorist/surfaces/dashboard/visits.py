@@ -1,0 +1,219 @@
+"""A visit: one request of somebody who is signed in, and what a page answers with."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from memorist.core import access, validation
+from memorist.core.core import Core
+from memorist.core.sign_ins import csrf_token
+from memorist.errors import InvalidField, MemoristError
+from memorist.model import Principal, SignIn
+from memorist.settings import Settings
+from memorist.surfaces.dashboard import rendering
+
+HOME = "/dashboard"
+_FLASH_COOKIE = "memorist_flash"
+_THEME_COOKIE = "memorist_theme"
+_WHOSE_COOKIE = "memorist_whose"
+EVERYBODY = "*"
+THEMES = ("auto", "light", "dark")
+_MOST_FIELDS = 2000
+_IDS_IN_A_COOKIE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Toast:
+    """A short message at the edge of the page; with `undo`, the address that a button posts `ids` to."""
+
+    text: str
+    tone: str = "good"
+    undo: str | None = None
+    ids: tuple[str, ...] = ()
+    undo_label: str = "Undo"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What the pages are made over."""
+
+    core: Core
+    settings: Settings
+    status_of: Callable[[MemoristError], int]
+
+
+@dataclass(slots=True)
+class Visit:
+    """Handlers get one, and read the request through it. `form` is empty unless something was posted."""
+
+    site: Site
+    request: Request
+    principal: Principal
+    session: SignIn
+    session_token: str
+    whose: str = ""
+    form: FormData = field(default_factory=FormData)
+
+    @property
+    def core(self) -> Core:
+        return self.site.core
+
+    @property
+    def settings(self) -> Settings:
+        return self.site.settings
+
+    @property
+    def csrf(self) -> str:
+        return csrf_token(self.session_token)
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.request.query_params
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether htmx asked, and wants a part of a page rather than all of it."""
+        return self.request.headers.get("hx-request") == "true" and "hx-boosted" not in self.request.headers
+
+    @property
+    def is_admin(self) -> bool:
+        return access.allows(self.principal, access.Action.ADMINISTER)
+
+    @property
+    def may_write(self) -> bool:
+        return access.allows(self.principal, access.Action.WRITE)
+
+    @property
+    def address(self) -> str:
+        """The address of this server as the browser sees it, without a slash at its end."""
+        return str(self.request.base_url).rstrip("/")
+
+    def path(self, name: str) -> str:
+        """A part of the address."""
+        value: str = self.request.path_params[name]
+        return value
+
+    def text(self, name: str, default: str = "") -> str:
+        """A field of the form, without blanks around it."""
+        value = self.form.get(name, default)
+        return value.strip() if isinstance(value, str) else default
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """All values of a field that may be there several times, such as ticked boxes."""
+        return tuple(value for value in self.form.getlist(name) if isinstance(value, str))
+
+    def number(self, name: str, default: int, *, least: int, most: int) -> int:
+        """A whole number of the form or, without a form, of the query. Raises InvalidField."""
+        given = self.text(name) if self.form else self.query.get(name, "").strip()
+        if not given:
+            return default
+        try:
+            value = int(given)
+        except ValueError:
+            raise InvalidField(f"{name} must be a whole number.", field=name) from None
+        if not least <= value <= most:
+            raise InvalidField(f"{name} must be between {least} and {most}.", field=name)
+        return value
+
+    # Answers
+
+    def page(self, template: str, /, *, status: int = 200, **context: Any) -> Response:
+        """A whole page. Its template extends layout.html, and `section` in it names the entry of the menu."""
+        response = HTMLResponse(rendering.render(template, self._context(context)), status)
+        rendering.protect(response)
+        if self._flash() is not None:
+            response.delete_cookie(_FLASH_COOKIE, path=HOME)
+        return response
+
+    def part(
+        self,
+        template: str,
+        /,
+        *,
+        toast: Toast | None = None,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        **context: Any,
+    ) -> Response:
+        """A part of a page, for htmx; a toast travels beside it."""
+        html = rendering.render(template, self._context(context))
+        if toast is not None:
+            html += rendering.render("parts/toast.html", self._context({"toast": toast, "beside": True}))
+        response = HTMLResponse(html, status, dict(headers or {}))
+        rendering.protect(response)
+        return response
+
+    def redirect(self, address: str, *, toast: Toast | None = None) -> Response:
+        """Go on to another page, which shows the toast. htmx is told to load the whole page."""
+        headers = {"HX-Redirect": address} if self.is_partial else {"Location": address}
+        response = Response(status_code=200 if self.is_partial else 303, headers=headers)
+        if toast is not None:
+            # Ids travel along as far as a cookie holds them.
+            kept = asdict(toast) | {"ids": toast.ids[:_IDS_IN_A_COOKIE]}
+            text = quote(json.dumps(kept, separators=(",", ":")))
+            response.set_cookie(_FLASH_COOKIE, text, max_age=60, path=HOME, httponly=True, samesite="lax")
+        rendering.protect(response)
+        return response
+
+    def _flash(self) -> Toast | None:
+        given = self.request.cookies.get(_FLASH_COOKIE)
+        if not given:
+            return None
+        try:
+            value = json.loads(unquote(given))
+            return Toast(**(value | {"ids": tuple(value["ids"])}))
+        except (ValueError, TypeError, KeyError):
+            return None
+
+    def _context(self, context: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "visit": self,
+            "csrf": self.csrf,
+            "theme": theme_of(self.request),
+            "flash": self._flash(),
+            "path": self.request.url.path,
+            "menu": rendering.menu(is_admin=self.is_admin),
+            "now": self.core.clock.now(),
+            **context,
+        }
+
+
+def theme_of(request: Request) -> str:
+    chosen = request.cookies.get(_THEME_COOKIE, "auto")
+    return chosen if chosen in THEMES else "auto"
+
+
+def set_theme(response: Response, theme: str) -> None:
+    response.set_cookie(_THEME_COOKIE, theme, max_age=365 * 86400, path=HOME, httponly=True, samesite="lax")
+
+
+def as_chosen(request: Request, holder: Principal) -> tuple[Principal, str]:
+    """Whose memories an admin looks at: its own, everybody's or another user's. A choice it may not make is none."""
+    whose = unquote(request.cookies.get(_WHOSE_COOKIE, ""))
+    if not whose or whose == holder.user or not access.allows(holder, access.Action.ADMINISTER):
+        return holder, ""
+    if whose == EVERYBODY:
+        return replace(holder, user=None, agent=None), whose
+    try:
+        return access.acting(holder, user=validation.identifier("user", whose)), whose
+    except MemoristError:
+        return holder, ""
+
+
+def set_whose(response: Response, whose: str) -> None:
+    response.set_cookie(_WHOSE_COOKIE, quote(whose), path=HOME, httponly=True, samesite="lax")
+
+
+def parse_form(body: bytes) -> FormData:
+    """The fields of a posted form. Raises InvalidField where it is none."""
+    try:
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        return FormData([(name, value) for name, value in pairs])
+    except ValueError:  # Undecodable, or too many fields.
+        raise InvalidField("This form cannot be read: at most 2,000 fields in UTF-8 are taken.") from None

@@ -1,0 +1,134 @@
+"""A server with a dashboard, a tenant of the test's own, and a browser that is signed in and may not complain."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from memorist.core.core import Core
+from memorist.model import Draft, Memory, Principal, Role
+from memorist.settings import Settings
+from memorist.testing import new_tenant
+from tests.http.conftest import Served, serving
+from tests.support.browser import DESKTOP, Complaints, browsing
+
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with browsing() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for all tests, without models: what a page shows does not depend on them."""
+    folder: Path = tmp_path_factory.mktemp("dashboard")
+    with serving(Settings(data=folder, port=0, embedder="off", reranker="off")) as server:
+        yield server
+
+
+@dataclass
+class Person:
+    """Somebody who is signed in: their browser, and the core behind it."""
+
+    served: Served
+    principal: Principal
+    key: str
+    context: BrowserContext
+    page: Page
+    complaints: Complaints
+
+    @property
+    def core(self) -> Core:
+        return self.served.core
+
+    def goto(self, path: str = "") -> Page:
+        """Open a page of the dashboard, and wait until htmx is there."""
+        self.page.goto(f"{self.served.url}/dashboard{path}")
+        return self.page
+
+    def remember(self, *contents: str, **fields: Any) -> list[Memory]:
+        drafts = [Draft(content, **fields) for content in contents]
+        return [result.memory for result in self.core.memories.remember(self.principal, drafts)]
+
+    def check_axe(self) -> None:
+        """No serious finding on what is shown now."""
+        findings = Axe().run(self.page).response["violations"]
+        serious = [
+            f"{finding['id']}: {finding['help']}: {[node['target'] for node in finding['nodes']]}"
+            for finding in findings
+            if finding["impact"] in SERIOUS
+        ]
+        assert serious == []
+
+
+class People:
+    """Signs people in, each in a browser profile of their own."""
+
+    def __init__(self, browser: Browser, served: Served) -> None:
+        self._browser = browser
+        self._served = served
+        self._made: list[Person] = []
+
+    def sign_in(
+        self,
+        tenant: str,
+        role: Role = Role.ADMIN,
+        user: str | None = "ada",
+        *,
+        served: Served | None = None,
+        **options: Any,
+    ) -> Person:
+        """`options` are Playwright's for a browser context: viewport, color_scheme, …"""
+        served = served or self._served
+        key = served.key(tenant, role, user)
+        context = self._browser.new_context(**({"viewport": DESKTOP} | options))
+        context.set_default_timeout(15_000)
+        page = context.new_page()
+        person = Person(served, served.core.identity.authenticate(key), key, context, page, Complaints(page))
+        self._made.append(person)
+        page.goto(f"{served.url}/dashboard/sign-in")
+        page.get_by_label("API key").fill(key)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"{served.url}/dashboard")
+        return person
+
+    def check(self) -> None:
+        for person in self._made:
+            person.complaints.check()
+
+    def close(self) -> None:
+        for person in self._made:
+            person.context.close()
+
+
+@pytest.fixture
+def people(browser: Browser, served: Served) -> Iterator[People]:
+    """Everybody that a test signs in. At its end nobody's page may have complained."""
+    people = People(browser, served)
+    yield people
+    people.close()
+    people.check()
+
+
+@pytest.fixture
+def tenant() -> str:
+    return new_tenant()
+
+
+@pytest.fixture
+def ada(people: People, tenant: str) -> Person:
+    """An admin who is also the user ada, at a desk."""
+    return people.sign_in(tenant)
+
+
+@pytest.fixture
+def reader(people: People, tenant: str) -> Person:
+    """Somebody who may only read."""
+    return people.sign_in(tenant, Role.READER, "ada")

@@ -1,0 +1,59 @@
+"""A real Chromium, driven by Playwright. Where there is none the tests fail, and say how to get it."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1280, "height": 900}
+
+
+def find_chromium() -> str:
+    """The path of the browser. Fails the test where there is none."""
+    for name in _NAMES:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    pytest.fail("The dashboard's tests need Chromium on the PATH: `apt-get install chromium`, or your system's package.")
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Complaints:
+    """What a page complained of: errors on its console (CSP violations too), exceptions, and failed requests."""
+
+    def __init__(self, page: Page) -> None:
+        self.found: list[str] = []
+        self.expected: tuple[str, ...] = ()
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.found.append(f"exception: {error}"))
+        page.on("requestfailed", self._on_failed)
+
+    def expect(self, *pieces: str) -> None:
+        """Complaints with one of these in them are what the test is about, such as an answer 401."""
+        self.expected = (*self.expected, *pieces)
+
+    def check(self) -> None:
+        unexpected = [text for text in self.found if not any(piece in text for piece in self.expected)]
+        assert unexpected == []
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.found.append(f"{message.type}: {message.text}")
+
+    def _on_failed(self, request: Request) -> None:
+        # A page that is left cancels what it still waited for.
+        if request.failure != "net::ERR_ABORTED":
+            self.found.append(f"{request.method} {request.url}: {request.failure}")
