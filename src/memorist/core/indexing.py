@@ -16,6 +16,7 @@ from itertools import islice
 import numpy as np
 
 from memorist.core import vectors
+from memorist.core.rounds import Rounds
 from memorist.errors import MemoristError, ModelError
 from memorist.model import Embedded, IndexCounts, Memory
 from memorist.models import passages
@@ -59,8 +60,7 @@ class Indexer:
         self._embedder = embedder
         self._inline = inline if embedder is not None and embedder.is_local else 0
         self._prepared: set[str] = set()
-        self._tenants: set[str] = set()
-        self._everybody = False
+        self._rounds = Rounds(store)
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -129,9 +129,9 @@ class Indexer:
             return
         with self._lock:
             if tenant is None:
-                self._everybody = True
+                self._rounds.tell_of_everybody()
             else:
-                self._tenants.add(tenant)
+                self._rounds.tell(tenant)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, args=(warm,), name="memorist-indexer", daemon=True)
                 self._thread.start()
@@ -153,17 +153,18 @@ class Indexer:
         failures = 0
         while not self._stopping.is_set():
             self._wake.clear()
-            failed = [tenant for tenant in self._known_tenants() if not self._catch_up(tenant)]
+            failed = [tenant for tenant in self._next_tenants() if not self._catch_up(tenant)]
+            for tenant in failed:
+                self._rounds.tell(tenant)
             failures = min(failures + 1, _MOST_DOUBLINGS) if failed else 0
             self._wake.wait(_POLL_SECONDS * 2**failures)
 
-    def _known_tenants(self) -> list[str]:
-        if self._everybody:
-            try:
-                self._tenants |= {tenant.id for tenant in self._store.list_tenants()}
-            except MemoristError as error:
-                self._note(error)
-        return sorted(self._tenants)
+    def _next_tenants(self) -> list[str]:
+        try:
+            return self._rounds.take()
+        except MemoristError as error:
+            self._note(error)
+            return []
 
     def _catch_up(self, tenant: str) -> bool:
         """Embed all that waits. Returns whether that went well; what failed is tried again later."""

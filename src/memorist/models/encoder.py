@@ -62,6 +62,8 @@ class LocalModel:
         options.inter_op_num_threads = 1
         # Waiting threads sleep: a memory server shares its machine, and is idle most of the time.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # A plan of the memory would be kept for each shape of batch, and every batch has its own: 30 MB for nothing.
+        options.enable_mem_pattern = False
         options.log_severity_level = 3
         shared = _shared(self._folder)
         network = onnxruntime.InferenceSession(

@@ -1,0 +1,146 @@
+"""Draws what `memorist bench` printed: `python -m bench.plots` reads results/*.json and writes docs/images/*.svg.
+
+Each file of results holds what the command printed, one object a line; nothing is computed here but ratios.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+IMAGES = Path(__file__).parent.parent / "docs" / "images"
+
+Result = dict[str, Any]
+
+_STYLE = """\
+  <style>
+    .back { fill: #ffffff; }
+    .axis { stroke: #57606a; stroke-width: 1; fill: none; }
+    .grid { stroke: #d0d7de; stroke-width: 1; }
+    .first { stroke: #1d4ed8; fill: #1d4ed8; }
+    .second { stroke: #0f8f6e; fill: #0f8f6e; }
+    .line { stroke-width: 2; fill: none; }
+    .bar { stroke: none; }
+    text { fill: #1f2328; stroke: none; }
+    .soft { fill: #57606a; font-size: 12px; }
+    .mid { text-anchor: middle; }
+    .end { text-anchor: end; }
+    @media (prefers-color-scheme: dark) {
+      .back { fill: #0d1117; }
+      .axis { stroke: #8b949e; }
+      .grid { stroke: #30363d; }
+      .first { stroke: #6ea8fe; fill: #6ea8fe; }
+      .second { stroke: #4fc8a6; fill: #4fc8a6; }
+      text { fill: #e6edf3; }
+      .soft { fill: #9da7b1; }
+    }
+  </style>
+"""
+_LEFT, _TOP, _WIDTH, _HEIGHT = 60, 60, 640, 260
+_FIFTHS = 5
+
+
+def main() -> None:
+    for name, drawing in drawings().items():
+        (IMAGES / name).write_text(drawing, "utf-8")
+        print(IMAGES / name)
+
+
+def drawings() -> dict[str, str]:
+    """Every picture by the name of its file."""
+    return {
+        "recall-speed.svg": draw_speed(read("recall-speed.json")),
+        "recall-quality.svg": draw_quality(read("recall-quality.json")),
+    }
+
+
+def read(name: str) -> list[Result]:
+    return [json.loads(line) for line in (RESULTS / name).read_text("utf-8").splitlines() if line]
+
+
+def draw_speed(results: Sequence[Result]) -> str:
+    """Recall and the floor in query embeddings, over the memories of one user."""
+    shown = sorted((one for one in results if one["users"] == 1), key=lambda one: one["memories"])
+    sizes = [one["memories"] for one in shown]
+    series = {
+        "recall without reranking": [one["recall_ms_p50"] / one["embed_ms_p50"] for one in shown],
+        "one embedding and the bare searches": [one["floor_ms"] / one["embed_ms_p50"] for one in shown],
+    }
+    highest = math.ceil(max(value for values in series.values() for value in values))
+    low, high = math.log10(sizes[0]), math.log10(sizes[-1])
+    places = [_LEFT + _WIDTH * (0.04 + 0.92 * (math.log10(size) - low) / (high - low)) for size in sizes]
+    lines = list(_frame("Recall in query embeddings, by memories of one user", highest, series, str))
+    for style, values in zip(("first", "second"), series.values(), strict=True):
+        points = [(x, _y(value, highest)) for x, value in zip(places, values, strict=True)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        lines.append(f'  <polyline class="line {style}" style="fill:none" points="{path}"/>')
+        for (x, y), value in zip(points, values, strict=True):
+            lines.append(f'  <circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
+            lines.append(f'  <text class="mid" x="{x:.1f}" y="{y - 10:.1f}">{value:.1f}</text>')
+    for x, size in zip(places, sizes, strict=True):
+        lines.append(f'  <text class="soft mid" x="{x:.1f}" y="{_TOP + _HEIGHT + 20}">{size:,}</text>')
+    return _document("How long recall takes", lines)
+
+
+def draw_quality(results: Sequence[Result]) -> str:
+    """recall@10 of each file, before and after reranking."""
+    names = list(dict.fromkeys(one["name"] for one in results))
+    series = {
+        title: [
+            next(one["recall@10"] for one in results if (one["name"], one["reranker"] is not None) == (name, reranked))
+            for name in names
+        ]
+        for title, reranked in (("without reranking", False), ("reranked", True))
+    }
+    lines = list(_frame("recall@10", 1, series, lambda value: f"{value:.1f}", steps=_FIFTHS))
+    room = _WIDTH / len(names)
+    for number, name in enumerate(names):
+        middle = _LEFT + room * (number + 0.5)
+        for style, offset, values in zip(("first", "second"), (-62, 2), series.values(), strict=True):
+            top = _y(values[number], 1)
+            height = _TOP + _HEIGHT - top
+            lines.append(
+                f'  <rect class="bar {style}" x="{middle + offset:.1f}" y="{top:.1f}" '
+                f'width="60" height="{height:.1f}"/>'
+            )
+            lines.append(
+                f'  <text class="mid" x="{middle + offset + 30:.1f}" y="{top - 8:.1f}">{values[number]:.3f}</text>'
+            )
+        lines.append(f'  <text class="soft mid" x="{middle:.1f}" y="{_TOP + _HEIGHT + 20}">{name}</text>')
+    return _document("How well recall finds", lines)
+
+
+def _frame(title: str, highest: float, series: Any, label: Any, steps: int = 0) -> Iterator[str]:
+    yield f'  <text x="{_LEFT}" y="24" font-weight="600">{title}</text>'
+    for number, (style, name) in enumerate(zip(("first", "second"), series, strict=True)):
+        x = _LEFT + 260 * number
+        yield f'  <rect class="bar {style}" x="{x}" y="36" width="12" height="12"/>'
+        yield f'  <text class="soft" x="{x + 18}" y="46">{name}</text>'
+    steps = steps or int(highest)
+    for step in range(steps + 1):
+        value = highest * step / steps
+        y = _y(value, highest)
+        yield f'  <path class="grid" d="M{_LEFT} {y:.1f} H{_LEFT + _WIDTH}"/>'
+        shown = label(round(value, 2) if steps == _FIFTHS else int(value))
+        yield f'  <text class="soft end" x="{_LEFT - 8}" y="{y + 4:.1f}">{shown}</text>'
+    yield f'  <path class="axis" d="M{_LEFT} {_TOP} V{_TOP + _HEIGHT} H{_LEFT + _WIDTH}"/>'
+
+
+def _y(value: float, highest: float) -> float:
+    return _TOP + _HEIGHT - _HEIGHT * 0.92 * value / highest
+
+
+def _document(title: str, lines: Sequence[str]) -> str:
+    width, height = _LEFT + _WIDTH + 20, _TOP + _HEIGHT + 40
+    body = "\n".join(lines)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="{title}" font-family="system-ui, -apple-system, \'Segoe UI\', sans-serif" '
+        f'font-size="14">\n{_STYLE}  <rect class="back" width="{width}" height="{height}"/>\n{body}\n</svg>\n'
+    )
+
+
+if __name__ == "__main__":
+    main()
