@@ -6,18 +6,19 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 DATA ?= .memorist
 ARGS ?=
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs bench lifecycle training lock clean
+.PHONY: help run test lint format docs screenshots bench lifecycle training lock clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 run: $(VENV)/.run ## Set everything up and start the server on loopback (DATA=folder ARGS="--port 9000")
 	@$(BIN)/memorist serve --data $(DATA) $(ARGS)
 
-test: $(VENV)/.dev ## Set everything up and run all tests (ARGS="-k name")
-	$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.dev $(VENV)/.browser ## Set everything up and run all tests (ARGS="-k name"; WORKERS=0 for one after another)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and formatting
 	$(BIN)/ruff check .
@@ -30,6 +31,9 @@ format: $(VENV)/.dev ## Rewrite the code in the project's style
 
 docs: $(VENV)/.dev ## Write the generated parts of the documentation anew
 	$(BIN)/python docs/generate.py
+
+screenshots: $(VENV)/.dev $(VENV)/.browser ## Make the pictures of the dashboard in docs/images anew
+	$(BIN)/python -m docs.screenshots
 
 bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results (ARGS="writes")
 	$(BIN)/python -m bench $(ARGS)
@@ -64,6 +68,19 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/.run
+
+# The dashboard's tests drive a real browser, which comes from the system. Without it they fail, and say so too.
+CHROMIUM = for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done
+AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n) env DEBIAN_FRONTEND=noninteractive
+
+$(VENV)/.browser: | $(BIN)/python
+	@if test -z "$$($(CHROMIUM))" && command -v apt-get >/dev/null && $(AS_ROOT) true 2>/dev/null; then \
+		echo "Installing Chromium for the dashboard's tests"; \
+		{ $(AS_ROOT) apt-get install --yes chromium || \
+		{ $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes chromium; }; } >$@.log 2>&1 || tail -n 3 $@.log; \
+	fi
+	@if test -n "$$($(CHROMIUM))"; then touch $@; else \
+		echo "The dashboard's tests need Chromium on the PATH: \`apt-get install chromium\`, or your system's package." >&2; fi
 
 # The CPU build of torch where it is offered: the other one brings gigabytes that nothing here uses.
 $(VENV)/.training: training/requirements.txt | $(VENV)/.dev

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from bench import chunks, hooks, lists, reads, size, sweeps, writes
+from bench import chunks, hooks, lists, reads, size, sweeps, turns, writes
 from bench.results import Results, to_json, to_table
 
 
@@ -27,6 +27,7 @@ def main() -> None:
         "sweeps": partial(sweeps.run, due=options.due),
         "chunks": chunks.run,
         "hooks": hooks.run,
+        "turns": partial(turns.run, memories=options.memories),
     }
     chosen = options.names or list(benchmarks)
     collected = {}
@@ -43,11 +44,12 @@ def main() -> None:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Memorist, as ratios within one run.")
-    names = ("writes", "reads", "lists", "size", "sweeps", "chunks", "hooks")
+    names = ("writes", "reads", "lists", "size", "sweeps", "chunks", "hooks", "turns")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to run, of {', '.join(names)}; without: all")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the large database of `lists`")
     parser.add_argument("--due", type=int, default=100_000, help="memories that `sweeps` has to move")
+    parser.add_argument("--memories", type=int, default=10_000, help="memories of the user whose `turns` are timed")
     options = parser.parse_args()
     for name in options.names:
         if name not in names:

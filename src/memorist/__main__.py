@@ -45,7 +45,10 @@ def _dispatch(arguments: list[str]) -> int:
         # Whoever waits for a hook should not have to wait for the command line's library.
         from memorist.surfaces.claude_code import main as answer_hook
 
-        return answer_hook(arguments[1:])
+        code = answer_hook(arguments[1:])
+        sys.stdout.flush()
+        # Nothing is left to do, and an interpreter that ends in good order takes its time.
+        os._exit(code)
     from memorist.surfaces.cli.runner import run
 
     return run(arguments)

@@ -1,7 +1,7 @@
 """The composition root: the only file that knows which parts are used."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memorist.core.core import Core, Options
 from memorist.core.ledger import ledger_lines
-from memorist.core.turns import Toolbox, TurnLimits
+from memorist.core.turn_limits import Toolbox, TurnLimits
 from memorist.errors import Conflict, Forbidden, StoreCorrupt, StoreError, StoreUnavailable
 from memorist.model import Policy, Principal, Receipt, Role, Weights
 from memorist.ports import Clock, Embedder, Judge, Llm, Reranker
@@ -216,13 +216,16 @@ def _ledger_of(settings: Settings, *, required: bool) -> list[str]:
         return []
 
 
-def run_server(settings: Settings, *, as_json: bool = False) -> None:
-    """Greet, for people or for programs, and serve until told to stop. Raises StoreError or InvalidSetting."""
+def run_server(settings: Settings, *, as_json: bool = False, origins: Mapping[str, str] | None = None) -> None:
+    """Greet, for people or for programs, and serve until told to stop. `origins`: where each setting came from.
+
+    Raises StoreError or InvalidSetting.
+    """
     from memorist.surfaces.http.server import serve
 
     core = open_core(settings)
     core.start()
-    serve(core, settings, as_json=as_json)
+    serve(core, settings, as_json=as_json, origins=origins)
 
 
 def run_mcp(

@@ -376,6 +376,24 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class PastRecall:
+    """One time that a memory came back: who asked what, and at which place of the answer it was, from 1.
+
+    `id` is shared by all memories that came back together.
+    """
+
+    memory_id: str
+    at: datetime
+    id: str
+    user: str | None
+    agent: str | None
+    source: str
+    query: str
+    place: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Recalled:
     """The answer. `degraded`: some memories are found by keyword only, because they wait for their vectors."""
 
@@ -541,7 +559,7 @@ class DoubtStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Two facts of one owner that may contradict each other: `fact_id` is the newer one."""
+    """Two facts of one owner that may contradict each other, or say the same: `fact_id` is the newer one."""
 
     id: str
     owner: Owner
@@ -556,11 +574,12 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """A doubt with its two facts, to be decided."""
+    """A doubt with its two facts, to be decided; and what the judge said, where the audit trail has it."""
 
     doubt: Doubt
     fact: Memory
     other: Memory
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -568,6 +587,29 @@ class DoubtPage:
     """A page of doubts; `next_cursor` is None on the last one."""
 
     items: tuple[InDoubt, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Supersession:
+    """A fact that was retired, what took its place, and when, why and by whose judgement that was.
+
+    `by` is None where it is gone; `confidence` where nobody said how certain it is.
+    """
+
+    retired: Memory
+    by: Memory | None
+    at: datetime
+    reason: str
+    judge: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SupersessionPage:
+    """A page of supersessions; `next_cursor` is None on the last one."""
+
+    items: tuple[Supersession, ...]
     next_cursor: str | None
 
 
@@ -876,7 +918,7 @@ class Turn:
     """One exchange with a language model. `request` is what was asked, as JSON, until the turn is over.
 
     `runner` is the process that works on it, whose word holds until `lease_until`; until `attended_until` somebody
-    listens.
+    listens. `replayed` where it was begun before, and asked for again under the same idempotency key.
     """
 
     id: str
@@ -892,6 +934,7 @@ class Turn:
     runner: str = ""
     lease_until: datetime | None = None
     attended_until: datetime | None = None
+    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -910,3 +953,142 @@ class TurnPage:
 
     items: tuple[Turn, ...]
     next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionNote:
+    """That secrets were taken out of a memory when it was written: by which rules, and how many; never what they were.
+
+    `seq` is the number of the event that tells it.
+    """
+
+    seq: int
+    memory_id: str
+    owner: Owner
+    rules: Mapping[str, int]
+    source: str
+    actor: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionPage:
+    """A page of what redaction took out; `next_cursor` is None on the last one."""
+
+    items: tuple[RedactionNote, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class KindCount:
+    """How many memories there are of a state and a kind."""
+
+    status: Status
+    kind: Kind
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerCount:
+    """An owner, how many active memories they have, and when the last of those was written."""
+
+    owner: Owner
+    count: int
+    newest_at: datetime | None
+
+
+class BrowseOrder(StrEnum):
+    """How browsing sorts. By importance, what has none comes last, newest first."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    IMPORTANCE = "importance"
+
+
+@dataclass(frozen=True, slots=True)
+class Browse:
+    """What to browse. Every word of `text` must occur; '' as a category or an agent means those without one."""
+
+    text: str = ""
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    agent: str | None = None
+    category: str | None = None
+    kind: Kind | None = None
+    trust: Trust | None = None
+    project: str | None = None
+    order: BrowseOrder = BrowseOrder.NEWEST
+
+
+class BrowsePlace(NamedTuple):
+    """A place in the order of a walk; the time in microseconds."""
+
+    importance: int
+    created_at: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One slice and state in one order. `pattern` is for LIKE, with `!` before what is literal; None fits no ASCII."""
+
+    owner: OwnerFilter
+    status: Status
+    order: BrowseOrder = BrowseOrder.NEWEST
+    pattern: str | None = "%"
+    category: str | None = None
+    kind: Kind | None = None
+    trust: Trust | None = None
+    project: str | None = None
+    most_importance: int = 2**31 - 1
+
+
+class BrowseCandidate(NamedTuple):
+    """A row that may fit a text; `content` is '' where no text is looked for."""
+
+    place: BrowsePlace
+    name: str
+    description: str | None
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What was found on a part of a walk. `end` is where it stopped; None where the walk is over."""
+
+    candidates: tuple[BrowseCandidate, ...]
+    end: BrowsePlace | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrowsedPage:
+    """A page of what was browsed. With a `next_cursor` it goes on, even where the page is not full, or empty:
+    `reached` is then the time up to which was looked.
+    """
+
+    items: tuple[Memory, ...]
+    next_cursor: str | None
+    reached: datetime | None = None
+
+
+class FacetRow(NamedTuple):
+    """How many memories there are of one combination; '' for what is absent."""
+
+    user: str
+    status: str
+    kind: str
+    category: str
+    trust: str
+    agent: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What can be narrowed down to: by name, the values and how many memories each has while the others stay as chosen.
+
+    `is_complete`: False where there was more to count than time; the counts are then lower bounds.
+    """
+
+    counts: Mapping[str, Mapping[str, int]]
+    projects: tuple[str, ...]
+    is_complete: bool

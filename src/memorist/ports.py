@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from memorist.model import (
     ApiKey,
+    BrowsePlace,
     ChunkCandidate,
     ChunkQuery,
     Document,
@@ -17,6 +18,7 @@ from memorist.model import (
     Embedded,
     Erased,
     Event,
+    FacetRow,
     FeedPage,
     FeedPosition,
     IdempotencyRecord,
@@ -24,22 +26,28 @@ from memorist.model import (
     IndexRow,
     Job,
     JobStatus,
+    KindCount,
     LlmAnswer,
     LlmRequest,
     Memory,
     Naming,
     Owner,
+    OwnerCount,
     OwnerFilter,
+    PastRecall,
     PolicyRevision,
     Position,
     Query,
     Receipt,
+    RedactionNote,
     SignIn,
+    Stretch,
     SweepState,
     Tenant,
     Turn,
     TurnEvent,
     Verdict,
+    Walk,
 )
 
 if TYPE_CHECKING:  # Only those who embed pay for importing numpy.
@@ -330,6 +338,25 @@ class Reader(Protocol):
         """
         ...
 
+    def browse(
+        self, walk: Walk, after: BrowsePlace | None, now: datetime, *, span: int, limit: int, texts: bool
+    ) -> Stretch:
+        """What may fit among the next `span` rows of a walk, at most `limit` of them.
+
+        Every row is among them that has a text which is not of ASCII alone, or fits `walk.pattern` in any case.
+        """
+        ...
+
+    def count_facets(
+        self, user: str | None, after: FacetRow | None, now: datetime, limit: int, *, any_user: bool
+    ) -> list[FacetRow]:
+        """How many memories a user has, or everybody, of each combination: the next ones in a fixed order."""
+        ...
+
+    def next_project(self, user: str | None, after: tuple[str, str], *, any_user: bool) -> tuple[str, str] | None:
+        """The user and project after a pair of them, in a fixed order; names of more than 1,000 bytes aside."""
+        ...
+
     def get_job(self, job_id: str) -> Job | None: ...
 
     def has_due_jobs(self, now: datetime) -> bool: ...
@@ -352,6 +379,35 @@ class Reader(Protocol):
         """Doubts of a slice, newest first, those before an id; open ones as far as both facts are active."""
         ...
 
+    def list_retired(self, owner: OwnerFilter, before: Position | None, now: datetime, limit: int) -> list[Memory]:
+        """Facts of a slice that another took the place of, the last changed first, those before a place.
+
+        The time of `before` is that of the last change. Anonymized and expired ones are left out.
+        """
+        ...
+
+    def said_around(self, memory: Memory, session: str, before: int, after: int) -> tuple[list[Memory], list[Memory]]:
+        """The last messages and tool outputs of a session before a memory of the same owner, and the first after it,
+        each in their order, as far as they are not deleted.
+        """
+        ...
+
+    def chunks_around(self, chunk: Memory, before: int, after: int) -> tuple[list[Memory], list[Memory]]:
+        """The chunks of its document before and after one, likewise."""
+        ...
+
+    def latest_events(self, memory_id: str, limit: int) -> list[Event]:
+        """The last events of a memory, newest first."""
+        ...
+
+    def list_recalls(self, memory_id: str, limit: int) -> list[PastRecall]:
+        """What a memory was recalled for, newest first."""
+        ...
+
+    def list_purges(self, since: datetime) -> list[tuple[str, str, datetime]]:
+        """The erasures of users that were asked for since a moment: salt, salted hash of the user, and when."""
+        ...
+
     def get_turn(self, turn_id: str) -> Turn | None: ...
 
     def list_turns(self, owner: OwnerFilter, before_id: str | None, limit: int) -> list[Turn]:
@@ -372,6 +428,54 @@ class Reader(Protocol):
         """What the tenant's turns have cost since a moment, in dollars."""
         ...
 
+    def count_kinds(self, owner: OwnerFilter, now: datetime) -> list[KindCount]:
+        """How many memories of each state and kind a slice has, those that `list_memories` would list."""
+        ...
+
+    def count_days(self, owner: OwnerFilter, since: datetime, days: int) -> list[int]:
+        """How many memories of a slice were written on each of so many days, and are still there."""
+        ...
+
+    def count_waiting(self, owner: OwnerFilter, most: int) -> int:
+        """How many memories of a slice's users wait for vectors; `most` at most."""
+        ...
+
+    def count_jobs(self, owner: OwnerFilter, most: int) -> dict[JobStatus, int]:
+        """How many jobs of a slice there are of each status; `most` at most, of those that are not done together."""
+        ...
+
+    def count_open_doubts(self, owner: OwnerFilter, most: int) -> int:
+        """How many doubts `list_doubts` would list of a slice; `most` at most."""
+        ...
+
+    def list_owners(self, after: Owner, limit: int, most: int) -> list[OwnerCount]:
+        """Owners of memories after one of them, by user and then by agent; each count is `most` at most."""
+        ...
+
+    def list_sessions(self, now: datetime, limit: int) -> list[SignIn]:
+        """Who is signed in to the dashboard, newest first."""
+        ...
+
+    def list_session_ids(self, owner: Owner, session: str, limit: int) -> list[str]:
+        """The memories of a session that are exactly this owner's, whatever their state, in id order."""
+        ...
+
+    def list_chunk_ids(self, owner: Owner, document_id: str, limit: int) -> list[str]:
+        """The chunks of exactly this owner's document, likewise."""
+        ...
+
+    def list_redactions(self, before: int | None, limit: int) -> list[RedactionNote]:
+        """What redaction took out of memories that are there, newest first, before the number of an event."""
+        ...
+
+    def list_learned(self, source_ref: str, limit: int) -> list[Memory]:
+        """Facts of every status that name a source, oldest first."""
+        ...
+
+    def list_said(self, owner: Owner, session: str, since: datetime, until: datetime, limit: int) -> list[Memory]:
+        """Messages of exactly that owner's session that were stored between two moments, in their order."""
+        ...
+
 
 class Writer(Reader, Protocol):
     """A transaction of one tenant: all of it happens, or none."""
@@ -389,6 +493,18 @@ class Writer(Reader, Protocol):
 
     def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
         """Add to the count, and move forward the time, of reads of each memory."""
+        ...
+
+    def insert_recalls(self, recalls: Iterable[PastRecall]) -> None:
+        """Note what memories were recalled for, as far as they exist; in a transaction that added to their accesses."""
+        ...
+
+    def trim_recalls(self, memory_ids: Collection[str], keep: int) -> None:
+        """Keep the newest few of each memory, at least one."""
+        ...
+
+    def erase_recalls(self, owner: OwnerFilter) -> int:
+        """Remove what a slice of users and agents asked."""
         ...
 
     def append_events(self, events: Iterable[Event]) -> None: ...
@@ -481,7 +597,7 @@ class Writer(Reader, Protocol):
         ...
 
     def clear_traces(self, memory: Memory, events: Iterable[Event]) -> None:
-        """Remove what the index, payloads, doubts and these events still hold of a text that the memory had."""
+        """Remove what the index, payloads, recalls, doubts and these events still hold of a text it had."""
         ...
 
     def insert_key(self, key: ApiKey) -> None: ...
@@ -651,6 +767,10 @@ class Store(Protocol):
 
     def search_files(self, pieces: Collection[bytes]) -> frozenset[bytes] | None:
         """Which of these pieces, of 8 bytes or more, the files of the database hold; None where they are a server's."""
+        ...
+
+    def describe(self) -> Mapping[str, str | int]:
+        """What database it is: `engine`, `version`, `place` and `size_bytes`. Raises StoreError."""
         ...
 
     def backup(self, path: Path) -> None:

@@ -96,7 +96,7 @@ class Settings:
         "IP addresses are always taken.",
     )
     hook_wait_ms: int = _setting(
-        1000,
+        250,
         "Longest time that a coding assistant's session waits, when it starts, for its memories; what is not ready by "
         "then comes with the first prompt.",
         _between(0, 60_000),
@@ -233,6 +233,17 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, str]
     warnings: tuple[str, ...] = ()
+
+
+def shown_settings(settings: Settings) -> dict[str, str | int]:
+    """Every setting as it may be shown: secrets and passwords are masked."""
+    return {setting.name: _shown_value(setting, getattr(settings, setting.name)) for setting in fields(Settings)}
+
+
+def _shown_value(setting: Any, value: Any) -> str | int:
+    if setting.metadata["secret"]:
+        return MASK if value else ""
+    return value if isinstance(value, int) else without_password(str(value))
 
 
 def load_settings(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Loaded:

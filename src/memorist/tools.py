@@ -3,6 +3,7 @@
 Every surface shows them in the shape of its own protocol (`schemas`) and runs them by name (`run`).
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,16 +20,20 @@ from memorist.core.facts import FactScope
 from memorist.core.ingestion import output_key
 from memorist.errors import InvalidField, InvalidId, NotFound
 from memorist.ids import to_uuid
-from memorist.model import Hit, Kind, LlmTool, Memory, Order, Owner, Principal, Question, Scope, Trust
+from memorist.model import Hit, Kind, LlmTool, Memory, Order, Owner, Principal, Question, Recalled, Scope, Trust
 from memorist.times import from_iso, to_iso
 
 Format = Literal["openai", "anthropic", "mcp"]
 
 
+# A plus in a query that was not escaped arrives as a space.
+_UNESCAPED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
+
+
 def _moment(value: object) -> datetime:
     try:
         if isinstance(value, str):
-            return from_iso(value)
+            return from_iso(_UNESCAPED_PLUS.sub("+", value) if "T" in value else value)
     except (ValueError, OverflowError):
         pass
     raise PydanticCustomError("time", "Input should be a time in ISO-8601, such as 2026-05-02T14:23:01Z")
@@ -105,13 +110,12 @@ def get(name: str) -> Tool[Any]:
 def run(core: Core, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Outcome:
     """Run a tool for a caller. Raises NotFound for no such tool, InvalidField naming a bad argument, or as it does."""
     tool = get(name)
-    known = tool.arguments.model_fields
-    given = {key: value for key, value in arguments.items() if value is not None or key not in known}
-    try:
-        decoded = tool.arguments.model_validate(given)
-    except ValidationError as error:
-        raise _refusal(error) from error
-    return tool.handler(core, principal, decoded)
+    return tool.handler(core, principal, _decoded(tool, arguments))
+
+
+def question_of(arguments: Mapping[str, Any]) -> Question:
+    """The question that `recall` asks with these arguments. Raises InvalidField naming a bad one."""
+    return Question(**dict(_decoded(get("recall"), arguments)))
 
 
 def schemas(format: str) -> list[dict[str, Any]]:
@@ -192,6 +196,11 @@ class RecallArguments(Arguments):
 def _recall(core: Core, principal: Principal, arguments: RecallArguments) -> Outcome:
     with _about("why_not"):
         recalled = core.recall.recall(principal, Question(**dict(arguments)))
+    return Outcome(recall_result(recalled))
+
+
+def recall_result(recalled: Recalled) -> dict[str, Any]:
+    """An answer as `recall` returns it to the model."""
     result: dict[str, Any] = {
         "items": [_item(hit) for hit in recalled.hits],
         "total": len(recalled.hits),
@@ -200,7 +209,7 @@ def _recall(core: Core, principal: Principal, arguments: RecallArguments) -> Out
     }
     if recalled.why_not is not None:
         result["why_not"] = {**recalled.why_not, "id": _uuid(recalled.why_not["id"])}
-    return Outcome(result)
+    return result
 
 
 def _item(hit: Hit) -> dict[str, Any]:
@@ -540,6 +549,15 @@ def _about(argument: str) -> Iterator[None]:
         yield
     except InvalidId as error:
         raise InvalidId(error.message, field=argument) from error
+
+
+def _decoded(tool: Tool[A], arguments: Mapping[str, Any]) -> A:
+    known = tool.arguments.model_fields
+    given = {key: value for key, value in arguments.items() if value is not None or key not in known}
+    try:
+        return tool.arguments.model_validate(given)
+    except ValidationError as error:
+        raise _refusal(error) from error
 
 
 def _refusal(error: ValidationError) -> InvalidField:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from zlib import crc32
 
 _UNSPACED = (
@@ -16,9 +16,8 @@ _UNSPACED = (
     "\U00020000-\U0002fa1f"
 )
 # Vowel signs of Indian scripts are no letters to `\w`, but parts of their words.
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[\u0900-\u0dff])+")
+_TOKEN = rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_]|[\u0900-\u0dff])+"
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 # Accents of Latin, Greek and Cyrillic letters, points of Hebrew and Arabic: written by some and left out by others.
 _ACCENTS = dict.fromkeys((*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x660)), "")
 # Letters that Unicode does not take apart, but that people write without their stroke or dot.
@@ -33,8 +32,9 @@ def terms(text: str) -> list[str]:
     if text.isascii():
         return [_stem(word) for word in _ASCII_TOKEN.findall(text.lower())]
     found: list[str] = []
-    for token in _TOKEN.findall(_fold(text)):
-        if _IS_UNSPACED.match(token):
+    token_pattern, unspaced = _patterns()
+    for token in token_pattern.findall(_fold(text)):
+        if unspaced.match(token):
             found += _pairs(token)
         else:
             found.append(_stem(token))
@@ -57,6 +57,12 @@ def pack(text: str) -> bytes:
 @lru_cache(maxsize=65_536)
 def hash_of(term: str) -> int:
     return crc32(term.encode("utf-8", "surrogatepass")) & ~_COUNT_BITS
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A token, and the beginning of one without spaces; such large sets take their time to compile."""
+    return re.compile(_TOKEN), re.compile(f"[{_UNSPACED}]")
 
 
 def _fold(text: str) -> str:

@@ -9,10 +9,10 @@ from agents.memory import Session, SessionSettings
 from agents.models.interface import Model
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
+from memorist.adapters.memories import Memories
 from memorist.adapters.openai_agents import MemoristSession
 from memorist.core.ingestion import Message
 from memorist.errors import InvalidField
-from memorist.surfaces.library import Handle
 
 set_tracing_disabled(True)
 
@@ -29,8 +29,8 @@ OUTPUT: Any = {"type": "function_call_output", "call_id": "c1", "output": "Sunny
 
 
 @pytest.fixture
-def session(handle: Handle, session_id: str) -> MemoristSession:
-    return MemoristSession(handle, session_id)
+def session(memories: Memories, session_id: str) -> MemoristSession:
+    return MemoristSession(memories, session_id)
 
 
 def test_it_is_a_session(session: MemoristSession) -> None:
@@ -49,9 +49,9 @@ def test_items_come_back_as_they_were_in_their_order(session: MemoristSession) -
     asyncio.run(main())
 
 
-def test_limit_of_the_settings_holds_unless_another_is_given(handle: Handle, session_id: str) -> None:
+def test_limit_of_the_settings_holds_unless_another_is_given(memories: Memories, session_id: str) -> None:
     async def main() -> None:
-        session = MemoristSession(handle, session_id, SessionSettings(limit=1))
+        session = MemoristSession(memories, session_id, SessionSettings(limit=1))
         await session.add_items([HELLO, ANSWER])
         assert await session.get_items() == [ANSWER]
         assert await session.get_items(limit=5) == [HELLO, ANSWER]
@@ -98,17 +98,17 @@ def test_more_items_than_a_page(session: MemoristSession) -> None:
     asyncio.run(main())
 
 
-def test_sessions_are_apart_and_messages_of_other_origin_are_items_too(handle: Handle, session_id: str) -> None:
+def test_sessions_are_apart_and_messages_of_other_origin_are_items_too(memories: Memories, session_id: str) -> None:
     async def main() -> None:
-        one, other = MemoristSession(handle, session_id), MemoristSession(handle, f"{session_id}-b")
+        one, other = MemoristSession(memories, session_id), MemoristSession(memories, f"{session_id}-b")
         await one.add_items([HELLO])
-        handle.add_messages(session_id, [Message("assistant", "From elsewhere.")])
+        memories.add_messages(session_id, [Message("assistant", "From elsewhere.")])
         assert await one.get_items() == [HELLO, {"role": "assistant", "content": "From elsewhere."}]
         assert await other.get_items() == []
 
     asyncio.run(main())
     with pytest.raises(InvalidField):
-        MemoristSession(handle, "two words")
+        MemoristSession(memories, "two words")
 
 
 class WrittenModel(Model):
@@ -137,7 +137,7 @@ def weather(city: str) -> str:
     return f"It rains in {city}."
 
 
-def test_agent_goes_on_where_the_last_run_ended(handle: Handle, session_id: str) -> None:
+def test_agent_goes_on_where_the_last_run_ended(memories: Memories, session_id: str) -> None:
     call = ResponseFunctionToolCall(
         type="function_call", call_id="c1", name="weather", arguments='{"city": "Lisbon"}', id="f1"
     )
@@ -145,7 +145,7 @@ def test_agent_goes_on_where_the_last_run_ended(handle: Handle, session_id: str)
     agent = Agent(name="helper", model=model, tools=[weather])
 
     async def main() -> None:
-        session = MemoristSession(handle, session_id)
+        session = MemoristSession(memories, session_id)
         first = await Runner.run(agent, "How is the weather in Lisbon?", session=session)
         assert first.final_output == "It rains."
         second = await Runner.run(agent, "What did I ask?", session=session)
@@ -155,5 +155,5 @@ def test_agent_goes_on_where_the_last_run_ended(handle: Handle, session_id: str)
     asked = str(model.asked[-1])
     for part in ("How is the weather in Lisbon?", "It rains in Lisbon.", "It rains.", "What did I ask?"):
         assert part in asked
-    hits = handle.recall("weather in Lisbon").hits
+    hits = memories.recall("weather in Lisbon").hits
     assert any("Lisbon" in hit.excerpt for hit in hits)

@@ -75,3 +75,26 @@ def test_speed_prints_every_figure(cli: Cli, monkeypatch: pytest.MonkeyPatch, da
 @pytest.mark.parametrize("options", [["--memories", "0"], ["--users", "0"], ["--memories", "5", "--users", "6"]])
 def test_speed_refuses_what_makes_no_sense(cli: Cli, options: list[str]) -> None:
     assert cli("bench", "speed", *options).code == 2
+
+
+def test_dashboard_prints_every_view(cli: Cli, data: Path) -> None:
+    found = cli.json("bench", "dashboard", "--memories", "120", "--rounds", "1")
+    assert (found["memories"], found["database"]) == (120, "sqlite")
+    assert {"home", "memories", "memory", "recall, a question", "system (everybody)"} <= set(found["views"])
+    shown = cli.ok("bench", "dashboard", "--memories", "60", "--rounds", "1")
+    assert "recall, a question" in shown.out
+    assert "the slowest view" in shown.err
+    assert not data.exists()
+
+
+def test_dashboard_erases_what_it_put_into_a_given_database(cli: Cli, new_database_url: str) -> None:
+    cli.ok("remember", "mine", "--database", new_database_url)
+    cli.json("bench", "dashboard", "--memories", "60", "--rounds", "1", "--database", new_database_url)
+    status = cli.json("index", "status", "--all", "--database", new_database_url)["items"]
+    assert {one["tenant"]: one["total"] for one in status} == {"local": 1, "memorist-scratch": 0}
+    assert cli.json("db", "check", "--database", new_database_url)["ok"]
+
+
+@pytest.mark.parametrize("options", [["--memories", "0"], ["--rounds", "0"]])
+def test_dashboard_refuses_what_makes_no_sense(cli: Cli, options: list[str]) -> None:
+    assert cli("bench", "dashboard", *options).code == 2

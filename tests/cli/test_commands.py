@@ -1,6 +1,7 @@
 """What each command does, and the shape of what it prints."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -218,11 +219,16 @@ def test_tenants_are_created_once(cli: Cli) -> None:
 
 
 def test_serve_hands_the_settings_to_the_server(cli: Cli, monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
-    served: list[tuple[Settings, bool]] = []
-    monkeypatch.setattr(bootstrap, "run_server", lambda settings, *, as_json: served.append((settings, as_json)))
+    served: list[tuple[Settings, bool, str]] = []
+
+    def run(settings: Settings, *, as_json: bool, origins: Mapping[str, str]) -> None:
+        served.append((settings, as_json, origins["port"]))
+
+    monkeypatch.setattr(bootstrap, "run_server", run)
     cli.ok("serve", "--host", "::1", "--port", "9000", "--data", str(data / "other"), "--json")
-    (settings, as_json) = served[0]
+    (settings, as_json, origin) = served[0]
     assert (settings.host, settings.port, settings.data, as_json) == ("::1", 9000, data / "other", True)
+    assert origin == "flag"
     assert cli("serve", "--port", "70000").code == 2
 
 

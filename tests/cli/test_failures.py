@@ -67,7 +67,6 @@ def test_every_error_has_its_documented_exit_code() -> None:
         (["list", "--database", "mysql://somewhere"], 2, "invalid_setting"),
         (["list", "--nonsense"], 2, "invalid_request"),
         (["list", "--key", "mst_live_wrong"], 4, "unauthenticated"),
-        (["keys"], 2, "invalid_request"),
         (["keys", "revoke", NOBODY.replace("mem_", "key_")], 3, "not_found"),
         (["keys", "create", "--role", "god"], 2, "invalid_request"),
         (["import", "/does/not/exist"], 2, "invalid_request"),
@@ -86,6 +85,23 @@ def test_failures_have_stable_codes(cli: Cli, arguments: list[str], exit_code: i
     assert (plain.code, plain.out) == (exit_code, "")
     assert plain.err.startswith("error: ")
     assert plain.err.endswith(f"[{code}]\n")
+
+
+@pytest.mark.parametrize("group", ["keys", "jobs", "policy", "backup", "db", "config"])
+def test_group_without_a_command_shows_which_it_has(cli: Cli, group: str) -> None:
+    shown = cli(group)
+    assert (shown.code, shown.out) == (2, "")
+    assert shown.err.startswith(f"Usage: memorist {group} ")
+    assert "Commands:" in shown.err
+    asked = cli(group, "--json")
+    assert (asked.code, asked.error["code"]) == (2, "invalid_request")
+
+
+def test_memory_without_entries_says_where_the_others_are(cli: Cli) -> None:
+    cli("remember", "Deploys happen on Fridays.")
+    shown = cli("memory")
+    assert (shown.code, shown.out) == (0, "")
+    assert "memorist list" in shown.err
 
 
 def test_a_name_is_taken_once(cli: Cli) -> None:

@@ -76,6 +76,10 @@ class People:
         self._served = served
         self._made: list[Person] = []
 
+    def visit(self, *, served: Served | None = None, **options: Any) -> Person:
+        """Somebody who is not signed in. `options` are Playwright's for a browser context: viewport, color_scheme, …"""
+        return self._open(served or self._served, Principal("nobody", Role.READER), "", options)
+
     def sign_in(
         self,
         tenant: str,
@@ -88,15 +92,20 @@ class People:
         """`options` are Playwright's for a browser context: viewport, color_scheme, …"""
         served = served or self._served
         key = served.key(tenant, role, user)
-        context = self._browser.new_context(**({"viewport": DESKTOP} | options))
-        context.set_default_timeout(15_000)
-        page = context.new_page()
-        person = Person(served, served.core.identity.authenticate(key), key, context, page, Complaints(page))
-        self._made.append(person)
+        person = self._open(served, served.core.identity.authenticate(key), key, options)
+        page = person.page
         page.goto(f"{served.url}/dashboard/sign-in")
         page.get_by_label("API key").fill(key)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(f"{served.url}/dashboard")
+        return person
+
+    def _open(self, served: Served, principal: Principal, key: str, options: dict[str, Any]) -> Person:
+        context = self._browser.new_context(**({"viewport": DESKTOP} | options))
+        context.set_default_timeout(30_000)
+        page = context.new_page()
+        person = Person(served, principal, key, context, page, Complaints(page))
+        self._made.append(person)
         return person
 
     def check(self) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from memorist.surfaces.cli.config import without_password
+from memorist.addresses import without_password
 from tests.docs.pages import Block
 
 PORT = "8377"

@@ -19,6 +19,7 @@ from memorist.model import (
     Kind,
     Memory,
     Owner,
+    PastRecall,
     Principal,
     Role,
     Status,
@@ -124,6 +125,10 @@ class Planter:
                     ]
                 )
             tx.insert_tool_output(rows[0].id, self.words(3))
+            tx.insert_recalls(
+                PastRecall(row.id, START, new_id("rec"), user.user, self.word(), self.word(), self.words(3), 1, 0.5)
+                for row in rows[:3]
+            )
             tx.insert_job(job)
             assert tx.insert_doubt(doubt)
             assert tx.insert_idempotency(answer)

@@ -72,7 +72,7 @@ def test_facts_are_sent_as_data_and_the_older_one_is_retired(
         (ruling("contradicts", extra=[1]), True, False),
         (ruling("unsure"), False, True),
         (ruling("unrelated"), False, False),
-        (ruling("same"), False, False),
+        (ruling("same"), False, True),
     ],
 )
 def test_what_it_says_is_done(

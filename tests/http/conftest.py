@@ -13,6 +13,7 @@ import uvicorn
 from memorist.bootstrap import open_core
 from memorist.core.core import Core
 from memorist.model import Principal, Role
+from memorist.ports import Clock
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
 from memorist.surfaces.http.server import Server, _listen
@@ -40,8 +41,8 @@ class Served:
 
 
 @contextmanager
-def serving(settings: Settings) -> Iterator[Served]:
-    core = open_core(settings)
+def serving(settings: Settings, *, clock: Clock | None = None) -> Iterator[Served]:
+    core = open_core(settings, clock=clock)
     listener = _listen(settings)
     config = uvicorn.Config(create_app(core, settings), log_config=None, access_log=False)
     server = Server(config, core)

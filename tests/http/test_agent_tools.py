@@ -615,3 +615,24 @@ def test_users_and_tenants_recall_their_own(served: Served, tenant: str) -> None
             assert stranger.get("/v1/documents/d1").status_code == 404
             assert stranger.delete("/v1/documents/d1").status_code == 404
             assert stranger.get("/v1/documents").json()["data"] == []
+
+
+def test_messages_of_a_session_are_listed_newest_first(served: Served, tenant: str) -> None:
+    with served.client(tenant, user="ada") as ada, served.client(tenant, user="bob") as bob:
+        said = [
+            {"role": "user", "content": f"line {number}", "name": "Ada", "meta": {"n": number}} for number in range(3)
+        ]
+        ada.post("/v1/sessions/talk/1/messages", json={"messages": said})
+        first = ada.get("/v1/sessions/talk/1/messages", params={"limit": 2}).json()
+        assert [row["content"] for row in first["data"]] == ["line 2", "line 1"]
+        assert {name: first["data"][0][name] for name in ("role", "name", "meta")} == {
+            "role": "user",
+            "name": "Ada",
+            "meta": {"n": 2},
+        }
+        rest = ada.get("/v1/sessions/talk/1/messages", params={"cursor": first["next_cursor"]}).json()
+        assert [row["content"] for row in rest["data"]] == ["line 0"]
+        assert (rest["has_more"], rest["next_cursor"]) == (False, None)
+        assert bob.get("/v1/sessions/talk/1/messages").json()["data"] == []
+        assert ada.get("/v1/sessions/two%20words/messages").json()["data"] == []
+        assert ada.get("/v1/sessions/talk/1/messages", params={"limit": 0}).status_code == 422

@@ -209,6 +209,32 @@ def test_same_memory_is_stored_once(ada: httpx2.Client) -> None:
     assert store(ada, "Once", "decision")["id"] != first["id"]
 
 
+def test_store_says_whether_it_stored_anything(ada: httpx2.Client) -> None:
+    body = {"content": "Said twice", "chunkType": "fact"}
+    answers = [ada.post("/api/memory/store", json=body | more).json() for more in ({}, {"relevanceScore": 0.1})]
+    assert [answer["wasNew"] for answer in answers] == [True, False]
+    assert [answer["data"]["relevanceScore"] for answer in answers] == [1.0, 1.0]
+
+
+def test_null_stands_for_what_is_left_out(ada: httpx2.Client) -> None:
+    names = ("sessionId", "projectPath", "sourceExcerpt", "relevanceScore")
+    row = store(ada, "Nothing else", "fact", **dict.fromkeys(names))
+    assert [row[name] for name in names] == [None, None, None, 1.0]
+    response = ada.post("/api/memory/store", json={"content": None, "chunkType": "fact"})
+    assert (response.status_code, response.json()["field"]) == (400, "content")
+
+
+def test_project_with_a_slash_at_its_end_is_the_same(ada: httpx2.Client) -> None:
+    with_slash = store(ada, "Kept in a shop", "fact", projectPath="/home/ada/shop/")
+    assert with_slash["projectPath"] == "/home/ada/shop"
+    assert store(ada, "Kept in a shop", "fact", projectPath="/home/ada/shop")["id"] == with_slash["id"]
+    for path in ("/home/ada/shop", "/home/ada/shop/"):
+        assert [row["id"] for row in search(ada, projectPath=path)] == [with_slash["id"]]
+        context = ada.get("/api/memory/context", params={"project": path}).json()["data"]
+        assert [row["id"] for row in context["memories"]] == [with_slash["id"]]
+    assert store(ada, "Of everything", "fact", projectPath="/")["projectPath"] == "/"
+
+
 def test_retry_under_a_key_has_one_effect(ada: httpx2.Client) -> None:
     body = {"content": "Retried", "chunkType": "fact"}
     headers = {"Idempotency-Key": "one"}

@@ -124,6 +124,19 @@ def test_times_bound_a_list_on_both_sides(ada: httpx2.Client) -> None:
     assert texts(ada, after=datetime.now(UTC) + timedelta(hours=1)) == []
 
 
+def test_a_plus_that_was_not_escaped_is_still_an_offset(ada: httpx2.Client) -> None:
+    add(ada, "now")
+    assert [row["text"] for row in ada.get("/v1/memory?after=2026-01-01T00:00:00+02:00").json()["data"]] == ["now"]
+    assert [row["text"] for row in ada.get("/v1/memory?after=2026-01-01T00:00:00.5%2B0200").json()["data"]] == ["now"]
+    assert ada.get("/v1/memory?before=2026-01-01T00:00+02:00").json()["data"] == []
+    assert ada.get("/v1/memory?after=2026-01-01T00:00:00+nonsense").status_code == 400
+
+
+def test_null_stands_for_what_is_left_out(ada: httpx2.Client) -> None:
+    body = {"text": "Vegetarian.", "category": "preference", "confidence": None}
+    assert ada.post("/v1/memory", json=body).json()["confidence"] == 1.0
+
+
 def test_the_same_text_said_again_is_the_newest(ada: httpx2.Client) -> None:
     add(ada, "Vegetarian.", "preference")
     add(ada, "Pescatarian.", "preference")

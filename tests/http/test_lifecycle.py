@@ -87,6 +87,30 @@ def test_expired_row_is_gone_though_nothing_was_swept(user: httpx2.Client) -> No
     assert user.post(f"/memory/{row['id']}/archive").status_code == 404
 
 
+def test_expired_row_is_restored_as_a_deleted_one_though_nothing_was_swept(user: httpx2.Client) -> None:
+    row = add(user, ttl_minutes=1e-6)
+    back = user.post(f"/memory/{row['id']}/restore")
+    assert (back.status_code, back.json()["retention_status"], back.json()["expires_at"]) == (200, "active", None)
+    assert found(user) == [row["id"]]
+    events = user.get(f"/memory/{row['id']}/events").json()["events"]
+    assert [event["event_type"] for event in events] == ["created", "expired", "restored"]
+
+
+@pytest.mark.parametrize("path", ["/memory/add/", "/memory/query/", "/v1/memory/", "/v1/turns/"])
+def test_address_with_a_slash_too_many_is_not_found(user: httpx2.Client, path: str) -> None:
+    response = user.post(path, json={"content": "x", "query": "x"}, follow_redirects=False)
+    assert response.status_code in (404, 405)
+    assert "location" not in response.headers
+    assert "code" in response.json()
+
+
+def test_same_text_again_keeps_its_metadata_and_says_so(user: httpx2.Client) -> None:
+    first = add(user, metadata={"by": "ada"})
+    again = add(user, metadata={"by": "bob"})
+    assert (first["was_new"], again["was_new"]) == (True, False)
+    assert again["metadata"] == {"by": "ada"}
+
+
 def test_query_finds_active_rows_with_their_scores(user: httpx2.Client) -> None:
     row = add(user)
     response = user.post("/memory/query", json={"query": "kiln"})

@@ -81,6 +81,10 @@ def test_greeting_for_programs_is_one_json_object(tmp_path: Path) -> None:
         # Nothing was waited for: who has read the greeting can connect.
         assert httpx2.get(f"{greeting['url']}/healthz", timeout=20).status_code == 200
         assert greeting["key_file"] == str(data / "local.key")
+        # The link signs in, once.
+        assert greeting["dashboard"].startswith(f"{greeting['url']}/dashboard/enter?link=")
+        answers = [httpx2.get(greeting["dashboard"]) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [303, 401]
         process.terminate()
 
 

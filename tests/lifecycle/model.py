@@ -110,9 +110,11 @@ class Row:
         if self.status == SOFT_DELETED:
             assert self.gone_at is not None
             return now < self.gone_at
-        return self.status == ARCHIVED
+        return self.status == ARCHIVED or (self.status == ACTIVE and self.is_expired(now))
 
     def restore(self, rules: Rules, now: datetime) -> None:
+        if self.status == ACTIVE:
+            self.delete(rules, now, "expired")
         self.status, self.deleted_at, self.gone_at, self.replaced_by, self.since = ACTIVE, None, None, None, now
         if self.is_expired(now):
             self.ttl = None

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import apsw
 
+import pytest
+
 from memorist.bootstrap import open_core, open_store
 from memorist.model import Memory, Status
 from memorist.store.sql_store import SqlStore
@@ -83,6 +85,8 @@ def check_tenant(store: SqlStore, tenant: str, acknowledged: Acknowledged) -> No
     assert said == "ok", f"{tenant}: {said}"
 
 
+# Each kill starts a process anew, which takes its time on a busy machine.
+@pytest.mark.timeout(900)
 def test_two_hundred_kills_lose_nothing_and_tear_nothing(sqlite_url: str, rng: random.Random) -> None:
     open_core(bare(sqlite_url)).close()
     everything: dict[str, Acknowledged] = {}

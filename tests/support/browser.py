@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PHONE = {"width": 390, "height": 844}
@@ -23,6 +23,7 @@ def find_chromium() -> str:
 
 @contextmanager
 def browsing() -> Iterator[Browser]:
+    expect.set_options(timeout=30_000)  # A busy machine is slow, and not wrong.
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         try:
@@ -47,7 +48,7 @@ class Complaints:
 
     def check(self) -> None:
         unexpected = [text for text in self.found if not any(piece in text for piece in self.expected)]
-        assert unexpected == []
+        assert unexpected == [], unexpected
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from memorist.model import Principal, Role, TurnStatus
 from memorist.settings import Settings
 from memorist.testing import FrozenClock
 from tests.http.test_server import MEMORIST
-from tests.support.scripted_http import ScriptedServer
+from tests.support.scripted_http import Body, Reply, ScriptedServer
 from tests.support.talking import says
 from tests.turns.conftest import turn_settings
 
@@ -80,12 +81,11 @@ def test_a_turn_ends_that_nobody_hears_or_that_takes_too_long(
 ) -> None:
     model.always = says(" ".join(["word"] * 4000), pause=0.01)
     turn = core.turns.start(ADA, HELLO)
-    run = core.turns._running[turn.id]
     if code == "turn_too_long":
         # Somebody listens all the time.
         core.store.write("local", lambda tx: tx.attend_turn(turn.id, clock.now() + timedelta(days=1)))
     clock.advance(timedelta(seconds=seconds))
-    core.turns._hold(run)
+    core.turns._hold_all()
     events = list(core.turns.follow(ADA, turn.id))
     assert events[-1].event == "turn.failed"
     assert events[-1].data["error"]["code"] == code
@@ -165,3 +165,22 @@ def test_a_failed_turn_is_an_error_of_the_command(tmp_path: Path, model: Scripte
     done = memorist(model, "turn", "Hello.", "--data", str(tmp_path))
     assert done.returncode == 7
     assert "401" in done.stderr
+
+
+def test_a_turn_that_is_worked_on_here_is_late_and_not_lost(
+    core: Core, clock: FrozenClock, model: ScriptedServer
+) -> None:
+    """A busy machine may be late with saying that it works on a turn; it does not end its own."""
+    released = threading.Event()
+
+    def wait(reply: Reply, body: Body) -> None:
+        released.wait(20)
+        says("Late, but here.")(reply, body)
+
+    model.scripts.append(wait)
+    turn = core.turns.start(ADA, HELLO)
+    clock.advance(timedelta(seconds=11))
+    assert core.turns.reap("local") == 0
+    assert core.turns.get(ADA, turn.id).status is TurnStatus.RUNNING
+    released.set()
+    assert names(core, turn.id)[-1] == "turn.completed"

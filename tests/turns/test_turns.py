@@ -1,6 +1,7 @@
 """Turns over a real server, with a scripted language model, on both databases."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -202,9 +203,27 @@ def test_a_passing_fault_is_tried_again_before_anything_was_said(ada: httpx2.Cli
 
 def test_a_retry_with_a_key_asks_the_model_once(ada: httpx2.Client, model: ScriptedServer) -> None:
     body = {"messages": [{"role": "user", "content": "Hello."}]}
-    first, second = (ada.post("/v1/turns", json=body, headers={"Idempotency-Key": "k"}).json() for _ in range(2))
-    assert first == second
+    first, second = (ada.post("/v1/turns", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert first.json() == second.json()
     assert len(model.requests) == 1
+    assert "Idempotency-Replayed" not in first.headers
+    assert second.headers["Idempotency-Replayed"] == "true"
+    streamed = ada.post("/v1/turns", json=body, headers={"Idempotency-Key": "k", "Accept": "text/event-stream"})
+    assert streamed.headers["Idempotency-Replayed"] == "true"
+    assert f'"turn_id":"{first.json()["id"]}"' in streamed.text
+
+
+def test_null_stands_for_what_is_left_out(ada: httpx2.Client) -> None:
+    context = {"include_memory": None, "session_id": None}
+    body = {"messages": [{"role": "user", "content": "Hello."}], "context": context, "stream": None}
+    assert ada.post("/v1/turns", json=body).json()["status"] == "completed"
+
+
+def test_a_failure_names_the_model_and_not_where_it_is(ada: httpx2.Client, model: ScriptedServer) -> None:
+    model.scripts[:] = [fails(401)]
+    error = ask(ada, "Hello.")["error"]
+    assert re.match(r"(openai:gpt-4o|anthropic:claude-sonnet-4-5) answered 401\.", error["message"])
+    assert "127.0.0.1" not in error["message"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 session = MemoristSession(Memorist.open("./memories").user("ada"), "chat-1")
 await Runner.run(agent, "Hello", session=session)
+
+It takes a handle of the library or a `Client` of a server.
 """
 
 import asyncio
@@ -13,11 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 from agents.memory import SessionABC, SessionSettings
 from agents.memory.session_settings import resolve_session_limit
 
+from memorist.adapters.memories import Memories
+from memorist.client.values import RemoteMemory
 from memorist.core import validation
 from memorist.core.ingestion import Message
 from memorist.errors import NotFound
 from memorist.model import Kind, Memory
-from memorist.surfaces.library import Handle
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
@@ -31,11 +34,11 @@ _PAGE = 100
 class MemoristSession(SessionABC):
     """The history of one conversation, in full. What was said is recalled in the user's other conversations too."""
 
-    def __init__(self, handle: Handle, session_id: str, settings: SessionSettings | None = None) -> None:
+    def __init__(self, memories: Memories, session_id: str, settings: SessionSettings | None = None) -> None:
         """Raises InvalidField where the id cannot name a session."""
         self.session_id = validation.identifier("session", session_id)
         self.session_settings = settings
-        self._handle = handle
+        self._memories = memories
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
         """The items in their order; with a limit, the latest so many."""
@@ -49,7 +52,7 @@ class MemoristSession(SessionABC):
         """Store items after those that are there, all or none."""
         messages = [_message(cast(dict[str, Any], item)) for item in items]
         if messages:
-            await asyncio.to_thread(self._handle.add_messages, self.session_id, messages)
+            await asyncio.to_thread(self._memories.add_messages, self.session_id, messages)
 
     async def pop_item(self) -> "TResponseInputItem | None":
         """Remove the latest item and return it; None where there is none."""
@@ -60,19 +63,19 @@ class MemoristSession(SessionABC):
         """Remove every item. They can be restored one by one until they are purged."""
         await asyncio.to_thread(self._clear)
 
-    def _newest_first(self) -> Iterator[Memory]:
+    def _newest_first(self) -> Iterator[Memory | RemoteMemory]:
         cursor = None
         while True:
-            page = self._handle.list(session=self.session_id, kind=Kind.CHAT_MESSAGE, limit=_PAGE, cursor=cursor)
+            page = self._memories.list(session=self.session_id, kind=Kind.CHAT_MESSAGE, limit=_PAGE, cursor=cursor)
             yield from page.items
             cursor = page.next_cursor
             if cursor is None:
                 return
 
-    def _pop(self) -> Memory | None:
+    def _pop(self) -> Memory | RemoteMemory | None:
         for memory in self._newest_first():
             try:
-                self._handle.forget(memory.id)
+                self._memories.forget(memory.id)
             except NotFound:
                 continue  # Another one took it at the same time.
             return memory
@@ -94,7 +97,7 @@ def _message(item: dict[str, Any]) -> Message:
     return Message(role, text if text.strip() else whole, meta={_ITEM: item})
 
 
-def _item(memory: Memory) -> "TResponseInputItem":
+def _item(memory: Memory | RemoteMemory) -> "TResponseInputItem":
     meta = memory.meta or {}
     kept = meta.get(_ITEM)
     if kept == _IN_CONTENT:

@@ -177,7 +177,7 @@ def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Scores
             for number, turns in batch
         ]
         written = list(chain.from_iterable(memories for _, memories in prepared))
-        embedded = [] if pool is None else _embedded(core.indexer.model, written, pool, noise)
+        embedded = [] if pool is None else synthetic_vectors(core.indexer.model, written, pool, noise)
 
         def write(tx: Writer, prepared: Any = prepared, embedded: Any = embedded) -> None:
             for principal, memories in prepared:
@@ -201,7 +201,10 @@ def _prepared(core: Core, principal: Principal, number: int, turn: Turn) -> Memo
     return core.memories.prepare(principal, draft)
 
 
-def _embedded(model: str, memories: Sequence[Memory], pool: Scores, noise: np.random.Generator) -> list[Embedded]:
+def synthetic_vectors(
+    model: str, memories: Sequence[Memory], pool: Scores, noise: np.random.Generator
+) -> list[Embedded]:
+    """A vector for each memory, near one of the pool."""
     size = pool.shape[1]
     near = pool[noise.integers(len(pool), size=len(memories))]
     made = near + noise.standard_normal((len(memories), size), dtype=np.float32) * np.float32(_NOISE / size**0.5)

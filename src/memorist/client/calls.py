@@ -70,9 +70,11 @@ def list(
 ) -> Call[RemotePage]:
     """A page of memories; pass `next_cursor` back to go on. Raises InvalidField or InvalidCursor.
 
-    The server lists the memories of a profile (`named=True`, by type), and those of a companion (newest first, by
-    category). Raises InvalidField for anything else.
+    The server lists the memories of a profile (`named=True`, by type), those of a companion (newest first, by
+    category), and the messages of a session (`session` and `kind`). Raises InvalidField for anything else.
     """
+    if session is not None and kind is Kind.CHAT_MESSAGE and not (named or agent or category or project):
+        return _messages(session, status, order, limit, cursor)
     unknown = {"kind": kind, "project": project, "session": session}
     refused = [field for field, value in unknown.items() if value is not None]
     refused += ["status"] if status is not Status.ACTIVE else []
@@ -88,6 +90,18 @@ def list(
         return Call("GET", "/v1/memory", lambda response: _page(response, decoding.companion_memory), query, reads=True)
     query |= {"profile_id": agent, "type": category, "sort": "created" if order is Order.NEWEST else "importance"}
     return Call("GET", "/v1/memories", lambda response: _page(response, decoding.profile_memory), query, reads=True)
+
+
+def _messages(session: str, status: Status, order: Order, limit: int, cursor: str | None) -> Call[RemotePage]:
+    if status is not Status.ACTIVE or order is not Order.NEWEST:
+        raise InvalidField("The server lists messages that are active, newest first.", field="status")
+    return Call(
+        "GET",
+        f"/v1/sessions/{_part(session)}/messages",
+        lambda response: _page(response, lambda row: decoding.message_memory(session, row)),
+        {"limit": limit, "cursor": cursor},
+        reads=True,
+    )
 
 
 def _page(response: httpx2.Response, decode: Any) -> RemotePage:
@@ -426,7 +440,7 @@ def restore_fact(memory_id: str) -> Call[RemoteMemory]:
 def in_doubt(
     *, status: DoubtStatus = DoubtStatus.OPEN, limit: int = 20, cursor: str | None = None
 ) -> Call[RemoteDoubtPage]:
-    """A page of pairs of facts that may contradict each other, newest first. Raises as `list` does."""
+    """A page of pairs of facts that may contradict each other, or say the same. Raises as `list` does."""
 
     def decode(response: httpx2.Response) -> RemoteDoubtPage:
         answer = response.json()

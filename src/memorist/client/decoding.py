@@ -82,6 +82,20 @@ def chunk_memory(row: Row) -> RemoteMemory:
     )
 
 
+def message_memory(session: str, row: Row) -> RemoteMemory:
+    """A row of `/v1/sessions/{id}/messages`."""
+    said = {"role": row["role"]} | ({} if row["name"] is None else {"speaker": row["name"]})
+    return RemoteMemory(
+        row["id"],
+        row["content"],
+        kind=Kind.CHAT_MESSAGE,
+        session=session,
+        meta={**row["meta"], **said},
+        event_time=_time(row["event_time"]),
+        **_times(row),
+    )
+
+
 def fact_memory(row: Row) -> RemoteMemory:
     """A row of `/v1/facts`."""
     return RemoteMemory(

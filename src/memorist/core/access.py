@@ -83,6 +83,14 @@ def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     return (OwnerFilter(agent=agent),)
 
 
+def recoverable_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """Whose deleted memories the caller sees: of what it sees, what it may restore."""
+    if not allows(principal, Action.WRITE):
+        return ()
+    shares = allows(principal, Action.SHARE)
+    return tuple(part for part in visible_slices(principal) if shares or part != OwnerFilter())
+
+
 def can_see(principal: Principal, owner: Owner) -> bool:
     return any(part.matches(owner) for part in visible_slices(principal))
 

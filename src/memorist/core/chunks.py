@@ -110,7 +110,7 @@ class Chunks:
         if category is not None:
             _category(category)
         if project is not None:
-            validation.text("project", project, longest=validation.MAX_LINE, empty=True)
+            project = validation.project(validation.text("project", project, longest=validation.MAX_LINE, empty=True))
         return ChunkQuery(OwnerFilter(), category=category, project=project, min_relevance=min_relevance)
 
 

@@ -10,34 +10,44 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memorist.core.accesses import AccessLog
 from memorist.core.chunks import Chunks
-from memorist.core.companion import Companion
 from memorist.core.context import Context
-from memorist.core.erasure import Erasure
-from memorist.core.extraction import EXTRACTING, Extraction
-from memorist.core.facts import JUDGING, Facts
-from memorist.core.feed import Feed
 from memorist.core.idempotency import Idempotency
 from memorist.core.identity import Identity
-from memorist.core.ingestion import Ingestion
-from memorist.core.jobs import Jobs
 from memorist.core.memories import Memories
 from memorist.core.openings import Openings
 from memorist.core.policies import Policies
 from memorist.core.redaction import Redaction
 from memorist.core.retention import Retention
-from memorist.core.sign_ins import SignIns
-from memorist.core.sources import Sources
-from memorist.core.sweeper import Sweeper
-from memorist.core.transcript_files import TranscriptFiles
-from memorist.core.transcripts import Transcripts
-from memorist.core.transfer import Transfer
-from memorist.core.turns import Toolbox, TurnLimits, Turns
+from memorist.core.turn_limits import Toolbox, TurnLimits
 from memorist.model import Memory, Policy, Weights
 from memorist.ports import Clock, Embedder, Judge, Llm, Reranker, Store
 
-if TYPE_CHECKING:  # Only those who search or embed pay for importing numpy.
+if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays only for what it uses.
+    from memorist.core.browsing import Browsing
+    from memorist.core.bulk import Bulk
+    from memorist.core.companion import Companion
+    from memorist.core.dossiers import Dossiers
+    from memorist.core.erasure import Erasure
+    from memorist.core.extraction import Extraction
+    from memorist.core.facts import Facts
+    from memorist.core.feed import Feed
     from memorist.core.indexing import Indexer
+    from memorist.core.ingestion import Ingestion
+    from memorist.core.installation import Installation
+    from memorist.core.jobs import Jobs
+    from memorist.core.overview import Overview
     from memorist.core.recall import Recall
+    from memorist.core.recall_history import RecallHistory
+    from memorist.core.redaction_log import RedactionLog
+    from memorist.core.sample_data import SampleData
+    from memorist.core.sign_ins import SignIns
+    from memorist.core.sources import Sources
+    from memorist.core.sweeper import Sweeper
+    from memorist.core.transcript_files import TranscriptFiles
+    from memorist.core.transcripts import Transcripts
+    from memorist.core.transfer import Transfer
+    from memorist.core.turn_stories import TurnStories
+    from memorist.core.turns import Turns
 
 
 T = TypeVar("T")
@@ -91,12 +101,9 @@ class Core:
         self.clock = clock
         self.options = options or Options()
         self.making = threading.RLock()
-        self.accesses = AccessLog(store)
+        self.accesses = AccessLog(store, recall_history=self.options.recall_history)
         self.redaction = Redaction(enabled=self.options.redact)
         self.identity = Identity(store, clock, self.accesses, self.redaction)
-        self.sign_ins = SignIns(
-            store, clock, self.identity, session_lifetime=timedelta(hours=self.options.session_hours)
-        )
         self.policies = Policies(store, clock, self.options.policy)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(
@@ -105,62 +112,19 @@ class Core:
         self.retention = Retention(
             store, clock, self.memories, self.policies, lambda principal, id: self.facts.restore(principal, id)
         )
-        self.erasure = Erasure(store, clock, self.accesses, self.policies.of, self._forget)
-        self.sweeper = Sweeper(store, clock, self.policies, self.erasure.purge_rows)
-        self.ingestion = Ingestion(
-            store, clock, self.memories, self.redaction, preview=self.options.tool_output_preview
-        )
         self.context = Context(self.memories)
-        self.companion = Companion(store, clock, self.memories, self.erasure)
         self.chunks = Chunks(store, clock, self.accesses, self.memories)
         self.openings = Openings(self.memories, self.chunks)
-        self.feed = Feed(store)
-        self.transcript_files = TranscriptFiles(self.options.transcript_roots)
-        # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
-        self.jobs = Jobs(
-            store,
-            clock,
-            {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.work(job)},
-            self.redaction,
-        )
-        self.facts = Facts(
-            store,
-            clock,
-            self.memories,
-            self.jobs,
-            lambda: self.judge,
-            lambda memory, **limits: self.recall.nearest_facts(memory, **limits),
-            top_k=self.options.judge_top_k,
-            threshold=self.options.judge_threshold,
-        )
-        sources = Sources(store, clock, self.memories, self.ingestion)
-        self.transcripts = Transcripts(store, clock, sources, self.jobs, self.options.extractor)
-        self.extraction = Extraction(
-            store,
-            clock,
-            sources,
-            self.facts,
-            self.jobs,
-            self.redaction,
-            lambda: self.llm,
-            self.options.extractor,
-        )
-        self.turns = Turns(
-            store,
-            clock,
-            self.companion,
-            self.extraction,
-            Idempotency(store, clock, self.redaction),
-            lambda: self.llm,
-            lambda: self.options.toolbox(self),
-            self.options.turn_limits,
-            self.redaction,
-        )
-        self.transfer = Transfer(store, clock, self.redaction, self._index)
+
+    # Models
 
     @_made_once
     def embedder(self) -> Embedder | None:
         return self.options.embedder()
+
+    @_made_once
+    def reranker(self) -> Reranker | None:
+        return self.options.reranker()
 
     @_made_once
     def llm(self) -> Llm | None:
@@ -169,6 +133,8 @@ class Core:
     @_made_once
     def judge(self) -> Judge | None:
         return self.options.judge()
+
+    # Finding
 
     @_made_once
     def indexer(self) -> "Indexer":
@@ -188,11 +154,196 @@ class Core:
             self.indexer,
             Shelves(self.store, model=self.indexer.model, limit_bytes=self.options.index_memory_bytes),
             self.embedder,
-            self.options.reranker(),
+            self.reranker,
             redaction=self.redaction,
             weights=self.options.weights,
             min_score=self.options.min_score,
         )
+
+    @_made_once
+    def recall_history(self) -> "RecallHistory":
+        from memorist.core.recall_history import RecallHistory
+
+        return RecallHistory(self.store, self.accesses, keep=self.options.recall_history)
+
+    @_made_once
+    def dossiers(self) -> "Dossiers":
+        from memorist.core.dossiers import Dossiers
+
+        return Dossiers(self.store, self.clock, self.accesses, self.policies.of)
+
+    @_made_once
+    def browsing(self) -> "Browsing":
+        from memorist.core.browsing import Browsing
+
+        return Browsing(self.store, self.clock, self.accesses)
+
+    # Keeping and learning
+
+    @_made_once
+    def companion(self) -> "Companion":
+        from memorist.core.companion import Companion
+
+        return Companion(self.store, self.clock, self.memories, self.erasure)
+
+    @_made_once
+    def ingestion(self) -> "Ingestion":
+        from memorist.core.ingestion import Ingestion
+
+        return Ingestion(
+            self.store, self.clock, self.memories, self.redaction, preview=self.options.tool_output_preview
+        )
+
+    @_made_once
+    def sources(self) -> "Sources":
+        from memorist.core.sources import Sources
+
+        return Sources(self.store, self.clock, self.memories, self.ingestion)
+
+    @_made_once
+    def transcripts(self) -> "Transcripts":
+        from memorist.core.transcripts import Transcripts
+
+        return Transcripts(self.store, self.clock, self.sources, self.jobs, self.options.extractor)
+
+    @_made_once
+    def transcript_files(self) -> "TranscriptFiles":
+        from memorist.core.transcript_files import TranscriptFiles
+
+        return TranscriptFiles(self.options.transcript_roots)
+
+    @_made_once
+    def facts(self) -> "Facts":
+        from memorist.core.facts import Facts
+
+        return Facts(
+            self.store,
+            self.clock,
+            self.memories,
+            self.jobs,
+            lambda: self.judge,
+            lambda memory, **limits: self.recall.nearest_facts(memory, **limits),
+            top_k=self.options.judge_top_k,
+            threshold=self.options.judge_threshold,
+        )
+
+    @_made_once
+    def extraction(self) -> "Extraction":
+        from memorist.core.extraction import Extraction
+
+        return Extraction(
+            self.store,
+            self.clock,
+            self.sources,
+            self.facts,
+            self.jobs,
+            self.redaction,
+            lambda: self.llm,
+            self.options.extractor,
+        )
+
+    @_made_once
+    def jobs(self) -> "Jobs":
+        from memorist.core.extraction import EXTRACTING
+        from memorist.core.facts import JUDGING
+        from memorist.core.jobs import Jobs
+
+        # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
+        work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.work(job)}
+        return Jobs(self.store, self.clock, work, self.redaction)
+
+    @_made_once
+    def turns(self) -> "Turns":
+        from memorist.core.turns import Turns
+
+        return Turns(
+            self.store,
+            self.clock,
+            self.companion,
+            self.extraction,
+            Idempotency(self.store, self.clock, self.redaction),
+            lambda: self.llm,
+            lambda: self.options.toolbox(self),
+            self.options.turn_limits,
+            self.redaction,
+        )
+
+    @_made_once
+    def turn_stories(self) -> "TurnStories":
+        from memorist.core.turn_stories import TurnStories
+
+        return TurnStories(self.store, self.clock, self.turns)
+
+    # Letting go
+
+    @_made_once
+    def bulk(self) -> "Bulk":
+        from memorist.core.bulk import Bulk
+
+        return Bulk(self.store, self.retention)
+
+    @_made_once
+    def erasure(self) -> "Erasure":
+        from memorist.core.erasure import Erasure
+
+        return Erasure(self.store, self.clock, self.accesses, self.policies.of, self._forget)
+
+    @_made_once
+    def sweeper(self) -> "Sweeper":
+        from memorist.core.sweeper import Sweeper
+
+        return Sweeper(self.store, self.clock, self.policies, self.erasure.purge_rows)
+
+    # Looking after it
+
+    @_made_once
+    def feed(self) -> "Feed":
+        from memorist.core.feed import Feed
+
+        return Feed(self.store)
+
+    @_made_once
+    def installation(self) -> "Installation":
+        from memorist.core.installation import Installation
+
+        parts = {
+            "embedder": lambda: self.embedder,
+            "reranker": lambda: self.reranker,
+            "language model": lambda: self.llm,
+            "judge": lambda: self.judge,
+        }
+        return Installation(self.store, parts, lambda: self.indexer.failure)
+
+    @_made_once
+    def overview(self) -> "Overview":
+        from memorist.core.overview import Overview
+
+        return Overview(self.store, self.clock, self.policies, lambda: self.embedder is not None)
+
+    @_made_once
+    def sample_data(self) -> "SampleData":
+        from memorist.core.sample_data import SampleData
+
+        return SampleData(self.store, self.ingestion, self.facts, self.erasure)
+
+    @_made_once
+    def redaction_log(self) -> "RedactionLog":
+        from memorist.core.redaction_log import RedactionLog
+
+        return RedactionLog(self.store)
+
+    @_made_once
+    def sign_ins(self) -> "SignIns":
+        from memorist.core.sign_ins import SignIns
+
+        lifetime = timedelta(hours=self.options.session_hours)
+        return SignIns(self.store, self.clock, self.identity, session_lifetime=lifetime)
+
+    @_made_once
+    def transfer(self) -> "Transfer":
+        from memorist.core.transfer import Transfer
+
+        return Transfer(self.store, self.clock, self.redaction, self._index)
 
     def start(self) -> None:
         """For servers: get the models ready, index what waits and do the jobs that are due, in the background."""
@@ -214,12 +365,9 @@ class Core:
             self.indexer.follow(tenant, memories)
 
     def close(self) -> None:
-        self.turns.close()
-        self.feed.close()
-        self.jobs.close()
-        self.sweeper.close()
-        self.erasure.close()
-        if "indexer" in self.__dict__:
-            self.indexer.close()
+        for name in ("turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
+            # What was never made has nothing to finish.
+            if name in self.__dict__:
+                getattr(self, name).close()
         self.accesses.close()
         self.store.close()

@@ -9,7 +9,7 @@ from typing import Any
 from memorist.core import validation
 from memorist.errors import InvalidCursor
 from memorist.ids import parse_id
-from memorist.model import Document, DocumentPosition, Memory, Owner, Position, Query
+from memorist.model import Browse, BrowsePlace, Document, DocumentPosition, Memory, Owner, Position, Principal, Query
 from memorist.times import from_micros, to_micros
 
 _DOCUMENTS = "documents"
@@ -64,6 +64,22 @@ def decode_id_cursor(name: str, prefix: str, cursor: str) -> str:
         raise InvalidCursor from error
 
 
+def encode_number_cursor(name: str, last: int) -> str:
+    """The same of a list that is in the order of numbers."""
+    return _packed([name, last])
+
+
+def decode_number_cursor(name: str, cursor: str) -> int:
+    """The number after which such a list goes on. Raises InvalidCursor for anything that this list did not give out."""
+    try:
+        found, last = _unpacked(cursor)
+        if found != name:
+            raise ValueError(found)
+        return _whole(last)
+    except Exception as error:
+        raise InvalidCursor from error
+
+
 def encode_place_cursor(name: str, last: Memory) -> str:
     """The cursor of a list of memories, newest first, that is told from others by its name."""
     return _packed([_hash(name), to_micros(last.created_at), last.id])
@@ -79,6 +95,26 @@ def decode_place_cursor(name: str, cursor: str) -> Position:
     if found != _hash(name):
         raise InvalidCursor("The cursor belongs to a list with other filters. Keep the filters, or start again.")
     return position
+
+
+def encode_browse_cursor(principal: Principal, browse: Browse, place: BrowsePlace) -> str:
+    return _packed([_browse_fingerprint(principal, browse), *place])
+
+
+def decode_browse_cursor(principal: Principal, browse: Browse, cursor: str) -> BrowsePlace:
+    """Where browsing goes on. Raises InvalidCursor for anything that this very list did not give out."""
+    try:
+        found, importance, micros, memory_id = _unpacked(cursor)
+        place = BrowsePlace(_whole(importance), _whole(micros), parse_id("mem", memory_id))
+    except Exception as error:
+        raise InvalidCursor from error
+    if found != _browse_fingerprint(principal, browse):
+        raise InvalidCursor("The cursor belongs to a list with other filters. Keep the filters, or start again.")
+    return place
+
+
+def _browse_fingerprint(principal: Principal, browse: Browse) -> str:
+    return _hash(repr((principal.tenant, principal.user, principal.agent, browse)))
 
 
 def _packed(body: list[Any]) -> str:

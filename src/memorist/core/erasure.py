@@ -286,6 +286,7 @@ class Erasure:
         while documents := self._store.read(receipt.tenant, partial(_documents, owner, None)):
             for document in documents:
                 self._remove_document(receipt, document.owner, document.id, samples)
+        self._accesses.forget_asked(receipt.tenant, owner)
         self._count(receipt, lambda tx: tx.erase_owned(owner))
 
     def _remove_batch(self, receipt: Receipt, find: Callable[[Writer], Sequence[Memory]], samples: Samples) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from memorist import lifecycle
 from memorist.core import access, validation
-from memorist.core.cursors import decode_id_cursor, encode_id_cursor
+from memorist.core.cursors import decode_id_cursor, decode_place_cursor, encode_id_cursor, encode_place_cursor
 from memorist.core.jobs import Jobs, Result
 from memorist.core.memories import Memories
 from memorist.errors import Conflict, DuplicateContent, InvalidField, NotFound
@@ -36,6 +36,8 @@ from memorist.model import (
     Remembered,
     Ruling,
     Status,
+    Supersession,
+    SupersessionPage,
     Trust,
     Verdict,
 )
@@ -50,7 +52,11 @@ _MOST_JUDGED = 100
 _ATTEMPTS = 10
 _LONGEST_CHAIN = 500
 _CURSOR = "doubts"
-_STEPS = ("created", "judged", "superseded", "supersedes", "restored", "doubt_dismissed", "updated", "deleted")
+_RETIRED_CURSOR = "retired facts"
+_STEPS = (
+    "created", "judged", "superseded", "supersedes", "restored", "doubt_dismissed", "doubt_reopened", "updated",
+    "deleted",
+)  # fmt: skip
 
 
 class FactScope(StrEnum):
@@ -195,7 +201,8 @@ class Facts:
             if other is None or not other.is_current(now) or other.content_hash != finding.other.content_hash:
                 continue
             newer, older = _newer_first(fact, other)
-            if finding.verdict.ruling is Ruling.UNSURE:
+            if finding.verdict.ruling in (Ruling.UNSURE, Ruling.SAME):
+                # Of two that say the same one is enough, but which of them is not for a judge to say.
                 tx.insert_doubt(self._doubt(newer, older, finding.verdict.reason, judge))
             elif finding.verdict.ruling is Ruling.CONTRADICTS and not _is_dismissed(tx, newer, older):
                 details = {"reason": finding.verdict.reason, "judge": judge, "confidence": finding.verdict.confidence}
@@ -253,6 +260,29 @@ class Facts:
             return tuple(FactVersion(one, tuple(trail[one.id])) for one in chain)
 
         return self._store.read(principal.tenant, work)
+
+    def retired(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> SupersessionPage:
+        """A page of the facts that others took the place of, the last retired first, as far as they can be restored.
+
+        Raises InvalidField or InvalidCursor.
+        """
+        validation.page_limit(limit)
+        slices = access.visible_slices(principal)
+        name = repr((_RETIRED_CURSOR, principal.tenant, slices))
+        before = None if cursor is None else decode_place_cursor(name, cursor)
+        now = self._clock.now()
+
+        def work(tx: Reader) -> tuple[list[Memory], list[Supersession]]:
+            found = [one for part in slices for one in tx.list_retired(part, before, now, limit + 1)]
+            found = sorted(found, key=lambda one: (one.updated_at, one.id), reverse=True)[: limit + 1]
+            return found, _supersessions(tx, principal, found[:limit])
+
+        found, items = self._store.read(principal.tenant, work)
+        if len(found) <= limit:
+            return SupersessionPage(tuple(items), None)
+        # The list is in the order of the last change, and so is its cursor.
+        last = replace(found[limit - 1], created_at=found[limit - 1].updated_at)
+        return SupersessionPage(tuple(items), encode_place_cursor(name, last))
 
     def restore(self, principal: Principal, memory_id: str) -> Memory:
         """Make a retired fact active again, beside what took its place; that pair is not judged again.
@@ -315,7 +345,7 @@ class Facts:
             found = [doubt for part in slices for doubt in tx.list_doubts(part, before, limit + 1, status=status)]
             found = sorted(found, key=lambda doubt: doubt.id, reverse=True)[: limit + 1]
             pairs = (_with_facts(tx, doubt) for doubt in found)
-            return [pair for pair in pairs if pair is not None]
+            return _with_verdicts(tx, [pair for pair in pairs if pair is not None])
 
         found = self._store.read(principal.tenant, work)
         items = tuple(found[:limit])
@@ -350,6 +380,35 @@ class Facts:
             decided = _with_facts(tx, replace(pair.doubt, status=status))
             assert decided is not None
             return decided
+
+        return self._store.write(principal.tenant, work)
+
+    def reopen(self, principal: Principal, doubt_id: str) -> InDoubt:
+        """Take a decision back: the pair is in doubt again, and the fact that was retired for it is active again.
+
+        Raises NotFound, Forbidden, Conflict where it is not decided or one of the facts is no longer active, or
+        DuplicateContent where the text of the retired one is.
+        """
+        doubt_id = parse_id("dbt", doubt_id)
+
+        def work(tx: Writer) -> InDoubt:
+            pair = _visible_doubt(tx, principal, doubt_id)
+            access.require_writable(principal, pair.doubt.owner)
+            decided = pair.doubt.status
+            if decided is DoubtStatus.OPEN:
+                raise Conflict("This is not decided yet.")
+            if pair.other.superseded_by == pair.fact.id:
+                self._restore(principal, pair.other.id, tx)
+                decided = DoubtStatus.DISMISSED  # So a fact is restored: beside what took its place.
+            reopened = _with_facts(tx, replace(pair.doubt, status=DoubtStatus.OPEN))
+            now = self._clock.now()
+            if reopened is None or not (reopened.fact.is_current(now) and reopened.other.is_current(now)):
+                raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
+            if not tx.settle_doubt(doubt_id, decided, DoubtStatus.OPEN, now):
+                raise Conflict("This is being decided by somebody else. Look again.")
+            details = {"against": reopened.other.id, "reason": reopened.doubt.reason}
+            tx.append_events([self._event(principal, reopened.fact, "doubt_reopened", details)])
+            return reopened
 
         return self._store.write(principal.tenant, work)
 
@@ -438,3 +497,37 @@ def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str) -> InDoubt:
 def _with_facts(tx: Reader, doubt: Doubt) -> InDoubt | None:
     fact, other = tx.get_memory(doubt.fact_id), tx.get_memory(doubt.other_id)
     return None if fact is None or other is None else InDoubt(doubt, fact, other)
+
+
+def _with_verdicts(tx: Reader, pairs: Sequence[InDoubt]) -> list[InDoubt]:
+    """The pairs with what the judge said of them last. Either fact may be the one that was judged."""
+    verdicts: dict[frozenset[str], Verdict] = {}
+    for event in tx.list_events(list({one.id for pair in pairs for one in (pair.fact, pair.other)})):
+        if event.event_type == "judged":
+            for said in event.payload.get("verdicts", ()):
+                verdict = Verdict(Ruling(said["verdict"]), said["reason"], said["confidence"])
+                verdicts[frozenset((event.memory_id, said["against"]))] = verdict
+    return [replace(pair, verdict=verdicts.get(frozenset((pair.fact.id, pair.other.id)))) for pair in pairs]
+
+
+def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory]) -> list[Supersession]:
+    newer = {one.id: one for one in tx.get_memories([one.superseded_by for one in retired if one.superseded_by])}
+    told: dict[str, Event] = {}
+    for event in tx.list_events([one.id for one in retired]):
+        if event.event_type == "superseded":
+            told[event.memory_id] = event
+    found = []
+    for one in retired:
+        by = newer.get(one.superseded_by or "")
+        event = told.get(one.id, Event(one.id, "superseded", "", one.updated_at))
+        found.append(
+            Supersession(
+                one,
+                by if by is not None and access.can_see(principal, by.owner) else None,
+                event.created_at,
+                event.payload.get("reason", ""),
+                event.payload.get("judge", ""),
+                event.payload.get("confidence"),
+            )
+        )
+    return found

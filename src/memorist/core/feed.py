@@ -30,7 +30,16 @@ START = "0-0"
 
 # Events that leave a memory as it was, or that go along with one that does not.
 _NO_CHANGES = frozenset(
-    {"deduplicated", "doubt_dismissed", "extracted", "extraction_failed", "judged", "redacted", "supersedes"}
+    {
+        "deduplicated",
+        "doubt_dismissed",
+        "doubt_reopened",
+        "extracted",
+        "extraction_failed",
+        "judged",
+        "redacted",
+        "supersedes",
+    }
 )
 
 _POSITION = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)

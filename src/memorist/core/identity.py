@@ -49,10 +49,15 @@ class Identity:
     def create_tenant(self, name: str) -> tuple[Tenant, bool]:
         """The tenant, and whether it is new."""
         tenant = Tenant(validation.tenant_name(name), self._clock.now())
+        known = self._tenant(name)
+        if known is not None:
+            return known, False
         self._redaction.refuse("tenant", name)
-        if self._store.create_tenant(tenant):
-            return tenant, True
-        return next(found for found in self._store.list_tenants() if found.id == name), False
+        is_new = self._store.create_tenant(tenant)
+        return (tenant if is_new else self._tenant(name) or tenant), is_new
+
+    def _tenant(self, name: str) -> Tenant | None:
+        return next((found for found in self._store.list_tenants() if found.id == name), None)
 
     def list_tenants(self) -> Sequence[Tenant]:
         return self._store.list_tenants()

@@ -19,6 +19,7 @@ from typing import Any
 from memorist.core import access, validation
 from memorist.core.cursors import decode_id_cursor, encode_id_cursor
 from memorist.core.redaction import Redaction
+from memorist.core.rounds import Rounds
 from memorist.errors import Conflict, Forbidden, Invalid, LlmRefused, MemoristError, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.model import Job, JobPage, JobStatus, Principal
@@ -60,8 +61,7 @@ class Jobs:
         self._store = store
         self._clock = clock
         self._handlers = handlers
-        self._tenants: set[str] = set()
-        self._everybody = False
+        self._rounds = Rounds(store)
         self._tidied: dict[str, float] = {}
         self._looked: set[str] = set()
         self._lock = threading.Lock()
@@ -203,9 +203,9 @@ class Jobs:
             return
         with self._lock:
             if tenant is None:
-                self._everybody = True
+                self._rounds.tell_of_everybody()
             else:
-                self._tenants.add(tenant)
+                self._rounds.tell(tenant)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="memorist-jobs", daemon=True)
                 self._thread.start()
@@ -227,23 +227,27 @@ class Jobs:
         failures = 0
         while not self._stopping.is_set():
             self._wake.clear()
-            failed = [tenant for tenant in self._known_tenants() if not self._hand_out(tenant)]
+            failed = [tenant for tenant in self._next_tenants() if not self._hand_out(tenant)]
+            for tenant in failed:
+                self._rounds.tell(tenant)
             failures = min(failures + 1, _MOST_DOUBLINGS) if failed else 0
             self._wake.wait(_POLL_SECONDS * 2**failures)
 
-    def _known_tenants(self) -> list[str]:
-        if self._everybody:
-            try:
-                self._tenants |= {tenant.id for tenant in self._store.list_tenants()}
-            except MemoristError as error:
-                _log.warning("jobs wait: %s", error.message)
-        return sorted(self._tenants)
+    def _next_tenants(self) -> list[str]:
+        try:
+            return self._rounds.take()
+        except MemoristError as error:
+            _log.warning("jobs wait: %s", error.message)
+            return []
 
     def _hand_out(self, tenant: str) -> bool:
         """Start what is due, as far as there is room. Returns whether the database answered."""
         try:
             free = _AT_ONCE - len(self._running)
-            for job in self._claim(tenant, free) if free > 0 and not self._stopping.is_set() else ():
+            if free <= 0:
+                self._rounds.tell(tenant)
+                return True
+            for job in self._claim(tenant, free) if not self._stopping.is_set() else ():
                 thread = threading.Thread(target=self._work, args=(job,), name="memorist-job", daemon=True)
                 self._running.add(thread)
                 thread.start()
@@ -261,6 +265,8 @@ class Jobs:
             self._attempt(job)
         finally:
             self._running.discard(threading.current_thread())
+            # More may be due than there was room for.
+            self._rounds.tell(job.tenant)
             self._wake.set()
 
     def _tidy(self, tenant: str) -> None:

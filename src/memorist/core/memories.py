@@ -126,6 +126,8 @@ class Memories:
         if session is not None:
             validation.identifier("session", session)
         draft, redacted = self._without_secrets(draft, owner, session)
+        if draft.project is not None:
+            draft = replace(draft, project=validation.project(draft.project))
         return Memory(
             id=memory_id,
             tenant=principal.tenant,
@@ -196,7 +198,7 @@ class Memories:
             if existing is None:
                 continue  # Deleted between the two statements: the next try succeeds.
             if not existing.is_current(self._clock.now()):
-                self._expire(tx, principal, existing)
+                self.expire(tx, principal, existing)
                 continue
             if memory.name is not None:
                 raise NameTaken
@@ -221,8 +223,8 @@ class Memories:
             if tx.replace_memory(gone, memory.updated_at):
                 tx.append_events([self._event(principal, memory, event_type)])
 
-    def _expire(self, tx: Writer, principal: Principal, memory: Memory) -> None:
-        """Move a row past its own expiry out of the way of a new one."""
+    def expire(self, tx: Writer, principal: Principal, memory: Memory) -> None:
+        """Delete a memory whose own time is over, as the sweeper would."""
         self.retire(tx, principal, [memory], "expired")
 
     def edit(
@@ -247,6 +249,8 @@ class Memories:
             changes = {**changes, "meta": validation.meta(changes["meta"])}
         changed, redacted = self._redaction.fields(changes)
         changes = {**changes, **changed}
+        if isinstance(changes.get("project"), str):
+            changes["project"] = validation.project(changes["project"])
         memory = self._idempotency.write(
             principal,
             f"edit {memory_id}",
@@ -319,7 +323,7 @@ class Memories:
             return
         if existing.is_current(self._clock.now()):
             raise NameTaken if memory.name is not None else DuplicateContent
-        self._expire(tx, principal, existing)
+        self.expire(tx, principal, existing)
 
     def put(
         self,
@@ -427,6 +431,7 @@ class Memories:
         for part in _own_slices(principal):
             while batch := self._store.write(principal.tenant, partial(_erase_some, part)):
                 erased += batch
+            self._accesses.forget_asked(principal.tenant, part)
             self._store.write(principal.tenant, partial(_erase_documents, part))
         self._store.write(principal.tenant, lambda tx: tx.erase_idempotency(principal.user))
         self._store.checkpoint(erased=True)
@@ -490,7 +495,7 @@ class Memories:
             named=named,
             kind=kind,
             category=category,
-            project=project,
+            project=None if project is None else validation.project(project),
             session=session,
             status=status,
             order=order,
@@ -597,6 +602,7 @@ def _erase_some(part: OwnerFilter, tx: Writer) -> int:
 
 def _erase_documents(part: OwnerFilter, tx: Writer) -> int:
     tx.erase_jobs(part)
+    tx.erase_recalls(part)
     return tx.erase_documents(part)
 
 

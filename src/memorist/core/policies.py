@@ -86,7 +86,7 @@ class Policies:
         current = self.get(principal)
         after = changed(current.policy, changes)
         tenant, now = principal.tenant, self._clock.now()
-        touched, due = self._survey(tenant, after, now)
+        touched, due = self._counted(tenant, current.policy, after, now) or self._survey(tenant, after, now)
         planned = PolicyChange(current.policy, after, current.revision, dry_run, touched, due)
         if dry_run or after == current.policy:
             return planned
@@ -96,6 +96,21 @@ class Policies:
         if not self._store.write(tenant, lambda tx: tx.insert_policy(revision)):
             raise Conflict("Somebody else changed the policy at the same time. Look at it, then decide.")
         return replace(planned, revision=revision.revision, pending=not self.recompute(tenant, batches=20))
+
+    def _counted(
+        self, tenant: str, before: Policy, after: Policy, now: datetime
+    ) -> tuple[dict[str, int], Counts] | None:
+        """The same as `_survey` by counting, where only the mode changes: no deadline does then."""
+
+        def work(tx: Reader) -> tuple[dict[str, int], Counts] | None:
+            if replace(after, mode=before.mode) != before or not self.is_settled(tx):
+                return None
+            due: Counts = {}
+            for one in tx.count_due(now, lifecycle.anonymizable_before(after, now)):
+                due.setdefault(one.move.value, {})[one.kind.value] = one.count
+            return {}, due
+
+        return self._store.read(tenant, work)
 
     def _survey(self, tenant: str, policy: Policy, now: datetime) -> tuple[dict[str, int], Counts]:
         """How many rows of each kind would get other deadlines, and the moves that would then be due."""

@@ -6,11 +6,13 @@ and added; the first of that order are read again by the reranker. See docs/expl
 
 import threading
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -50,6 +52,9 @@ _SPARE = 4
 """Candidates beyond those asked for, in place of rows that changed since they were indexed."""
 
 _BUDGET_CANDIDATES = 200
+
+_MOST_AT_ONCE = 32
+"""Questions that are embedded at once; others wait for their turn."""
 
 _MOST_TERMS = 512
 """A question of ten thousand characters may have thousands of words, and each costs a search."""
@@ -108,8 +113,9 @@ class Recall:
         now = self._clock.now()
         slices = access.visible_slices(principal)
         self._warm_up(question)
+        # Beside everything that does not need it: reading what changed, and the words.
+        vector = _beside().submit(self._embed, question.query).result if self._embedder is not None else _no_vector
         views = self._look(principal, slices)
-        vector = self._embed(question.query)
         found, pool, rows = self._search(principal, question, slices, views, vector, now)
         if any(_is_lost(rows.get(found.ids[place]), found) for place in pool):
             # Rows were erased or given away, here or in another process, and take others' places: read it all anew.
@@ -119,8 +125,7 @@ class Recall:
         order = [place for place in pool if found.ids[place] in rows and _still_wanted(rows[found.ids[place]], found)]
         ranking = self._rank(question, found, order, rows)
         hits = self._hits(question, found, ranking, rows)
-        for hit in hits:
-            self._accesses.record_read(hit.memory, now)
+        self._accesses.record_recall(principal, question.query, hits, now)
         return Recalled(
             hits=hits,
             degraded=not found.by_meaning or found.waiting > 0,
@@ -173,13 +178,12 @@ class Recall:
         question: Question,
         slices: Sequence[OwnerFilter],
         views: Sequence[View],
-        vector: Scores | None,
+        vector: Callable[[], Scores | None],
         now: datetime,
     ) -> tuple["_Search", Places, dict[str, Memory]]:
         """The candidates in their first order, and their rows."""
         found = _Search(views, question, principal, slices, self._weights_of(question.scope), now)
-        comparable = vector is not None and all(view.takes(vector) for view in views)
-        found.by_meaning = found.score(vector if comparable else None, self._fusion)
+        found.by_meaning = found.score(vector, self._fusion)
         pool = found.first(self._pool_size(question))
         return found, pool, self._read(principal, found, pool, with_turns=self._will_rerank(question))
 
@@ -249,7 +253,8 @@ class Recall:
         share = np.float32(self._fusion.reranker)
         windows = np.maximum(found.windows[pool], 1).astype(np.float32)
         corrected: Scores = judged - np.float32(self._fusion.reranker_windows) * np.log(windows).astype(np.float32)
-        mixed = (share * normalised(corrected) + (1 - share) * normalised(first[: pool.size])) * weights[: pool.size]
+        spread = normalised(corrected)
+        mixed = (share * spread + (1 - share) * normalised(first[: pool.size])) * weights[: pool.size]
         inside = best(mixed, pool.size)
         # What the reranker did not read stays behind what it read, in the order that it had.
         rest = first[pool.size :] * weights[pool.size :]
@@ -259,6 +264,7 @@ class Recall:
             np.concatenate([mixed[inside], behind]),
             dict(zip(pool.tolist(), judged.tolist(), strict=True)),
             self._reranker.is_local,
+            dict(zip(pool.tolist(), spread.tolist(), strict=True)),
         )
 
     def _judge(
@@ -343,6 +349,8 @@ class _Ranking:
     scores: Scores
     reranked: Mapping[int, float] | None
     is_local: bool = False
+    spread: Mapping[int, float] = field(default_factory=dict)
+    """What the reranker said, from 0 for the worst to 1 for the best of those that it read."""
 
 
 @dataclass(slots=True)
@@ -422,7 +430,7 @@ class _Search:
         if question.category is not None:
             checks["category"] = self._is_one_of("category", [question.category])
         if question.project is not None:
-            checks["project"] = self._is_one_of("project", [question.project])
+            checks["project"] = self._is_one_of("project", [validation.project(question.project)])
         if question.after is not None:
             checks["after"] = column["event_time"] >= to_micros(question.after)
         if question.before is not None:
@@ -454,13 +462,17 @@ class _Search:
 
     # How it scores
 
-    def score(self, vector: Scores | None, fusion: Fusion) -> bool:
-        """Score every row. Returns whether meaning counted as well as keywords."""
+    def score(self, vector_of: Callable[[], Scores | None], fusion: Fusion) -> bool:
+        """Score every row. Returns whether meaning counted as well as keywords.
+
+        The question's vector is asked for when it is needed: it is computed meanwhile.
+        """
         worded = wording(self.views, [words.hash_of(term) for term in self._terms()])
         self.texts = self._seen(_joined([one.bm25 for one in worded], np.float32))
         self.coverages = _joined([one.coverage for one in worded], np.float32)
         by_text = normalised(with_neighbours(self.texts, self.links, fusion.text_neighbours), _unless_all(self.wanted))
-        if vector is None:
+        vector = vector_of()
+        if vector is None or not all(view.takes(vector) for view in self.views):
             self.cosines = np.zeros(self.texts.size, dtype=np.float32)
             self.which = np.zeros(self.texts.size, dtype=np.int32)
             self.parts = by_text, self.cosines
@@ -595,7 +607,8 @@ class _Search:
         if ranking.reranked is not None and place in ranking.reranked:
             judged = ranking.reranked[place]
             rank = 1 + sum(other > judged for other in ranking.reranked.values())
-            explanation["reranker"] = {"rank": rank, "score": round(judged, 4)}
+            normal = round(ranking.spread[place], 4)
+            explanation["reranker"] = {"rank": rank, "score": round(judged, 4), "normalised": normal}
         return explanation
 
     def _rank_of(self, scores: Scores, place: int) -> int:
@@ -692,6 +705,15 @@ def _load_if_possible(*models: Embedder | Reranker | None) -> None:
         if model is not None:
             with suppress(ModelError):  # Said where it is used.
                 model.load()
+
+
+@cache
+def _beside() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="memorist-embed")
+
+
+def _no_vector() -> None:
+    return None
 
 
 def _turn(memory: Memory | None, found: _Search) -> str:

@@ -7,12 +7,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.core import validation
-from memorist.documents import Block, Extracted
 from memorist.errors import InvalidField
 from memorist.secrets import Finding, Redacted, names_a_secret, redact, redact_value
+
+if TYPE_CHECKING:  # Only those who store documents pay for what reads them.
+    from memorist.documents import Block, Extracted
 
 Counts = Mapping[str, int]
 """How often each rule took a secret out."""
@@ -40,12 +42,13 @@ class Redaction:
         """The text without its secrets, and where they were."""
         return redact(value) if self._enabled else Redacted(value)
 
-    def extracted(self, document: Extracted) -> tuple[Extracted, Sequence[Finding]]:
+    def extracted(self, document: "Extracted") -> tuple["Extracted", Sequence[Finding]]:
         """The text of a document and its blocks, moved to where they are without its secrets."""
         found = self.found(document.text)
         if not found.findings:
             return document, ()
-        return Extracted(found.text, tuple(_moved(document.blocks, found.findings))), found.findings
+        blocks = tuple(_moved(document.blocks, found.findings))
+        return replace(document, text=found.text, blocks=blocks), found.findings
 
     def fields(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], Counts]:
         """Those fields of a memory that change because they hold a secret, as they may be stored; and what was found.
@@ -93,7 +96,7 @@ def counted(findings: Iterable[Any]) -> Counts:
     return dict(Counter(finding.rule for finding in findings))
 
 
-def _moved(blocks: Iterable[Block], findings: Sequence[Finding]) -> Iterator[Block]:
+def _moved(blocks: "Iterable[Block]", findings: Sequence[Finding]) -> "Iterator[Block]":
     """A block that begins inside a secret goes on after it; one that is inside of it altogether goes."""
     starts = [finding.start for finding in findings]
 

@@ -54,6 +54,8 @@ class Retention:
     def restore(self, principal: Principal, memory_id: str) -> Memory:
         """Bring a memory back that is archived, replaced by another, or deleted and still inside its recovery window.
 
+        One whose TTL is over counts as deleted, whether or not a sweep has come by.
+
         Raises NotFound, Forbidden, IllegalTransition after the window, and NameTaken or DuplicateContent where an
         active memory has its name or its text by now.
         """
@@ -69,6 +71,10 @@ class Retention:
     def _restore(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
         for _ in range(_ATTEMPTS):
             before = self._changeable(tx, principal, memory_id)
+            if before.status is Status.ACTIVE and before.is_expired(self._clock.now()):
+                # Its time is over, swept or not: it is restored as if it had been.
+                self._memories.expire(tx, principal, before)
+                before = self._changeable(tx, principal, memory_id)
             after = lifecycle.restore(before, self._policies.of(tx), self._clock.now())
             self._memories.make_room(tx, principal, after)
             if self._memories.write_over(tx, after, before.updated_at):

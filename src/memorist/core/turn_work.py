@@ -10,7 +10,8 @@ from typing import Any
 from memorist.core.ingestion import Message
 from memorist.core.prompts import Prompt, prompt_for
 from memorist.core.tokens import count_tokens
-from memorist.core.turns import Run, Toolbox, spent
+from memorist.core.turn_limits import Toolbox
+from memorist.core.turns import Run, spent
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError
 from memorist.model import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Memory, Remembered, Stop, ToolCall, Usage
 from memorist.ports import Llm

@@ -10,10 +10,10 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 from memorist.core import access, validation
 from memorist.core.companion import Companion
@@ -22,6 +22,7 @@ from memorist.core.extraction import Extraction
 from memorist.core.idempotency import Idempotency
 from memorist.core.ingestion import Message
 from memorist.core.redaction import Redaction
+from memorist.core.turn_limits import Toolbox, TurnLimits
 from memorist.errors import (
     BudgetSpent,
     Forbidden,
@@ -35,7 +36,6 @@ from memorist.errors import (
 )
 from memorist.ids import new_id, parse_id
 from memorist.model import (
-    LlmTool,
     OwnerFilter,
     Principal,
     Role,
@@ -67,26 +67,6 @@ _ATTENDED_FOR = timedelta(seconds=30)
 _POLL_S = 0.25
 _PAGE = 200
 _CURSOR = "turns"
-
-
-class Toolbox(Protocol):
-    """The tools that a model may call during a turn."""
-
-    def offered(self) -> tuple[LlmTool, ...]: ...
-
-    def run(self, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the tool returns. Raises MemoristError."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TurnLimits:
-    """What a turn may take. A budget of 0 is none."""
-
-    at_once: int = 64
-    timeout_s: float = 300.0
-    budget_usd: float = 0.0
-    context_tokens: int = 0
 
 
 class Turns:
@@ -177,7 +157,7 @@ class Turns:
             [request, session],
             work,
             lambda one: one.id,
-            lambda known: self._known(principal.tenant, known),
+            lambda known: replace(self._known(principal.tenant, known), replayed=True),
         )
         if made is turn:
             self._begin(replace(principal, session=turn.session), turn, llm)
@@ -279,23 +259,30 @@ class Turns:
             if self._stopping.is_set():
                 return
             try:
-                for run in list(self._running.values()):
-                    self._hold(run)
+                self._hold_all()
                 for tenant in self.store.list_tenants() if beat % _REAP_EVERY == 0 else ():
                     self.reap(tenant.id)
             except MemoristError as error:
                 _log.warning("turns could not be looked after: %s", error.message)
             self._stopping.wait(_BEAT_S)
 
-    def _hold(self, run: "Run") -> None:
-        """Say that a turn is worked on, and end it where nobody listens or it takes too long."""
-        now = self.clock.now()
+    def _hold_all(self) -> None:
+        """Say which turns are worked on, all of a tenant in one write: one each would last as long as a lease."""
+        by_tenant: dict[str, list[Run]] = {}
+        for run in list(self._running.values()):
+            by_tenant.setdefault(run.principal.tenant, []).append(run)
+        for tenant, runs in by_tenant.items():
+            now = self.clock.now()
 
-        def work(tx: Writer) -> Turn | None:
-            held = tx.hold_turn(run.turn.id, self._runner, now + _LEASE)
-            return tx.get_turn(run.turn.id) if held else None
+            def work(tx: Writer, runs: Sequence[Run] = runs, now: datetime = now) -> list[Turn | None]:
+                held = (tx.hold_turn(run.turn.id, self._runner, now + _LEASE) for run in runs)
+                return [tx.get_turn(run.turn.id) if is_held else None for run, is_held in zip(runs, held, strict=True)]
 
-        turn = self.store.write(run.principal.tenant, work)
+            for run, turn in zip(runs, self.store.write(tenant, work), strict=True):
+                self._look_at(run, turn, now)
+
+    def _look_at(self, run: "Run", turn: Turn | None, now: datetime) -> None:
+        """End a turn that another has taken, to which nobody listens, or which takes too long."""
         if turn is None:
             run.stop(TurnInterrupted())
         elif turn.attended_until is not None and turn.attended_until < now:
@@ -307,7 +294,8 @@ class Turns:
         """End the turns of a tenant that nobody works on any more. Returns how many."""
         now = self.clock.now()
         lost = self.store.read(tenant, lambda tx: tx.list_lost_turns(now, _PAGE), snapshot=False)
-        return sum(self._end_lost(tenant, turn) for turn in lost)
+        # One that is worked on here is late, not lost.
+        return sum(self._end_lost(tenant, turn) for turn in lost if turn.id not in self._running)
 
     def _end_lost(self, tenant: str, turn: Turn) -> bool:
         error = TurnInterrupted()

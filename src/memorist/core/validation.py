@@ -148,6 +148,11 @@ def json_object(field: str, value: Mapping[str, Any], *, largest: int, deepest: 
     return decoded
 
 
+def project(value: str) -> str:
+    """A project as it is kept and looked for: a path with a slash at its end is the same without."""
+    return value.rstrip("/") or value[:1]
+
+
 def draft(value: Draft) -> None:
     """Raises InvalidField for the first field that cannot be stored."""
     text("content", value.content, longest=MAX_CONTENT)

@@ -1,9 +1,11 @@
 """A language model over plain HTTP: Anthropic's, OpenAI's, or any server that is compatible with OpenAI's.
 
-Nothing is logged, and no error quotes what was sent or what came back: both hold people's words.
+Neither errors nor log lines quote what was sent or what came back: both hold people's words. Errors reach users, so
+that they name the model; its address, which may be an inner one, stands in the log alone.
 """
 
 import json
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +20,8 @@ from memorist.model import LlmAnswer, LlmRequest, Usage
 from memorist.models.context_windows import context_window
 from memorist.models.prices import Price, price_of
 from memorist.models.wires import AnthropicWire, OpenAiWire, Reply, Wire
+
+_log = logging.getLogger(__name__)
 
 ADDRESSES = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
 
@@ -73,20 +77,24 @@ class HttpLlm:
     def _refuse_failure(self, response: httpx2.Response) -> None:
         status = response.status_code
         if status in _PASSING:
+            _log.warning("%s at %s answered %d", self.model_id, self._shown_address(), status)
             raise LlmUnavailable(
-                f"{self._shown_address()} answered {status}.", retry_after=_seconds(response.headers.get("retry-after"))
+                f"{self.model_id} answered {status}.", retry_after=_seconds(response.headers.get("retry-after"))
             )
         if status != 200:
-            raise LlmError(f"{self._shown_address()} answered {status}. Check MEMORIST_LLM, its address and its key.")
+            _log.error("%s at %s answered %d", self.model_id, self._shown_address(), status)
+            raise LlmError(f"{self.model_id} answered {status}. Check MEMORIST_LLM, its address and its key.")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except httpx2.TimeoutException as error:
-            raise LlmUnavailable(f"{self._shown_address()} took longer than MEMORIST_LLM_TIMEOUT_S allows.") from error
+            _log.warning("%s at %s took too long", self.model_id, self._shown_address())
+            raise LlmUnavailable(f"{self.model_id} took longer than MEMORIST_LLM_TIMEOUT_S allows.") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise LlmUnavailable(f"{self._shown_address()} cannot be asked: {type(error).__name__}.") from error
+            _log.warning("%s at %s cannot be asked: %s", self.model_id, self._shown_address(), type(error).__name__)
+            raise LlmUnavailable(f"{self.model_id} cannot be asked: {type(error).__name__}.") from error
 
     def _shown_address(self) -> str:
         """The address without a user or a password."""

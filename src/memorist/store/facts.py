@@ -3,13 +3,15 @@
 from datetime import datetime
 from typing import Any
 
-from memorist.model import Doubt, DoubtStatus, Memory, Owner, OwnerFilter
+from memorist.model import Doubt, DoubtStatus, Memory, Owner, OwnerFilter, Position
 from memorist.store.rows import memory_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 
 # After every id in byte order.
 _NEWEST = "~"
+# After every time.
+_LATEST = 2**62
 
 
 class FactStatements(TenantStatements):
@@ -19,6 +21,18 @@ class FactStatements(TenantStatements):
 
     def list_superseded(self, memory_id: str) -> list[Memory]:
         return [memory_from_row(row) for row in self._rows("list_superseded", id=memory_id)]
+
+    def list_retired(self, owner: OwnerFilter, before: Position | None, now: datetime, limit: int) -> list[Memory]:
+        rows = self._rows(
+            "list_retired",
+            before_time=_LATEST if before is None else to_micros(before.created_at),
+            before_id=_NEWEST if before is None else before.id,
+            now=to_micros(now),
+            limit=limit,
+            user_id=None if owner.any_user else owner.user or "",
+            agent_id=None if owner.any_agent else owner.agent or "",
+        )
+        return [memory_from_row(row) for row in rows]
 
     def get_doubt(self, doubt_id: str) -> Doubt | None:
         rows = self._rows("get_doubt", id=doubt_id)

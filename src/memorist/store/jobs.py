@@ -28,8 +28,9 @@ class JobStatements(TenantStatements):
     def list_jobs(
         self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: JobStatus | None, kind: str | None
     ) -> list[Job]:
+        statement = "list_jobs" if status in (None, JobStatus.DONE) else "list_jobs_not_done"
         rows = self._rows(
-            "list_jobs", before_id=before_id or _NEWEST, limit=limit, status=status, kind=kind, **_slice(owner)
+            statement, before_id=before_id or _NEWEST, limit=limit, status=status, kind=kind, **_slice(owner)
         )
         return [self._job(row) for row in rows]
 

@@ -96,7 +96,7 @@ class LifecycleStatements(TenantStatements):
 
     def clear_traces(self, memory: Memory, events: Iterable[Event]) -> None:
         self._run("clear_index", user_id=memory.owner.user or "", memory_id=memory.id, terms=pack(""))
-        for statement in ("erase_tool_outputs", "purge_doubts_of_memories"):
+        for statement in ("erase_tool_outputs", "erase_recalls", "purge_doubts_of_memories"):
             self._run(statement, ids=self._encode_list([memory.id]))
         for event in events:
             self._run("redact_event", seq=event.seq, payload=json.dumps(lifecycle.without_texts(event.payload)))

@@ -40,13 +40,6 @@ PLACES = (
         of_tenant="purge_index",
     ),
     Place(
-        "recalls",
-        texts=("user_id", "agent_id", "source", "query"),
-        codes=("tenant_id", "memory_id", "id"),
-        of_memories="erase_recalls",
-        of_owner="purge_recalls_of_owner",
-    ),
-    Place(
         "doubts",
         texts=("user_id", "agent_id", "reason"),
         codes=("tenant_id", "id", "fact_id", "other_id", "judge", "status"),
@@ -105,6 +98,14 @@ PLACES = (
             "tenant_id", "id", "kind", "trust", "content_hash", "dedup_key", "status", "retention", "superseded_by",
         ),
         of_memories="erase_memories",
+    ),
+    # After the memories: whoever writes one locks its memory, so that none appears once those are gone.
+    Place(
+        "recalls",
+        texts=("user_id", "agent_id", "source", "query"),
+        codes=("tenant_id", "memory_id", "id"),
+        of_memories="erase_recalls",
+        of_owner="purge_recalls_of_owner",
     ),
     Place(
         "api_keys",

@@ -27,7 +27,9 @@ from memorist.model import (
     Tenant,
 )
 from memorist.ports import Reader, Writer
+from memorist.store.browsing import BrowsingStatements
 from memorist.store.companion import CompanionStatements
+from memorist.store.dossiers import DossierStatements
 from memorist.store.drivers import Connection, Driver
 from memorist.store.erasure import ErasureStatements
 from memorist.store.facts import FactStatements
@@ -36,7 +38,9 @@ from memorist.store.file_search import find_in_files
 from memorist.store.jobs import JobStatements
 from memorist.store.lifecycle import LifecycleStatements, due_micros
 from memorist.store.migrations import Migrator, load_migrations
+from memorist.store.overview import OverviewStatements
 from memorist.store.places import PLACES
+from memorist.store.recalls import RecallStatements
 from memorist.store.rows import (
     MEMORY_PARAMETERS,
     document_from_row,
@@ -50,6 +54,7 @@ from memorist.store.rows import (
 from memorist.store.sign_ins import SignInStatements
 from memorist.store.statements import load_statements
 from memorist.store.tenant_statements import TenantStatements
+from memorist.store.traces import TraceStatements
 from memorist.store.turns import TurnStatements
 from memorist.times import from_micros, to_micros
 
@@ -150,6 +155,9 @@ class SqlStore:
         files = self.driver.files()
         return find_in_files(files, pieces) if files else None
 
+    def describe(self) -> Mapping[str, str | int]:
+        return self.driver.describe()
+
     def backup(self, path: Path) -> None:
         self.driver.backup(path)
 
@@ -158,13 +166,18 @@ class SqlStore:
 
 
 class SqlTransaction(
+    BrowsingStatements,
     CompanionStatements,
+    DossierStatements,
     FactStatements,
     ErasureStatements,
     FeedStatements,
     JobStatements,
     LifecycleStatements,
+    OverviewStatements,
+    RecallStatements,
     SignInStatements,
+    TraceStatements,
     TurnStatements,
     TenantStatements,
 ):
@@ -258,7 +271,9 @@ class SqlTransaction(
         ids = self._encode_list(memory_ids)
         for statement in ("purge_doubts_of_memories", "erase_events", "erase_index", "erase_tool_outputs"):
             self._run(statement, ids=ids)
-        return self._run("erase_memories", ids=ids)
+        erased = self._run("erase_memories", ids=ids)
+        self._run("erase_recalls", ids=ids)
+        return erased
 
     # What is searched
 

@@ -251,8 +251,11 @@ class SqliteDriver:
             "version": apsw.sqlite_lib_version(),
             "minimum_version": ".".join(map(str, MINIMUM_SQLITE)),
             "place": str(self.path),
-            "size_bytes": self.path.stat().st_size if self.path.exists() else 0,
+            "size_bytes": sum(file.stat().st_size for file in (self.path, self._log_file()) if file.exists()),
         }
+
+    def _log_file(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
 
 
 class SqliteConnection:

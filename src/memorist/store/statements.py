@@ -9,8 +9,9 @@ read, so it can never run.
 import re
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
+_QUERIES = Path(__file__).parent / "queries"
 _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 # A single colon before a word: not the `::` of a cast.
@@ -53,11 +54,9 @@ def load_statements(dialect: str) -> dict[str, Statement]:
 
 @cache
 def _blocks(source: str) -> list[tuple[str, str, str]]:
-    folder = files("memorist.store").joinpath("queries", source)
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     # The memories' file first: it has the fragments that others paste.
-    names.sort(key=lambda name: name != "memories.sql")
-    parts = [part for name in names for part in _BLOCK.split(folder.joinpath(name).read_text("utf-8"))[1:]]
+    paths = sorted((_QUERIES / source).glob("*.sql"), key=lambda path: (path.name != "memories.sql", path.name))
+    parts = [part for path in paths for part in _BLOCK.split(path.read_text("utf-8"))[1:]]
     return list(zip(parts[0::3], parts[1::3], parts[2::3], strict=True))
 
 

@@ -235,7 +235,7 @@ class Handle:
     def in_doubt(
         self, *, status: DoubtStatus = DoubtStatus.OPEN, limit: int = 20, cursor: str | None = None
     ) -> DoubtPage:
-        """A page of pairs of facts that may contradict each other, newest first. Raises as `list` does."""
+        """A page of pairs of facts that may contradict each other, or say the same. Raises as `list` does."""
         return self._core.facts.in_doubt(self.principal, status=status, limit=limit, cursor=cursor)
 
     def confirm_doubt(self, doubt_id: str) -> InDoubt:

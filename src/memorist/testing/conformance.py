@@ -52,6 +52,9 @@ from memorist.testing.makers import (
     make_record,
     new_tenant,
 )
+from memorist.testing.overview_conformance import OverviewConformance
+from memorist.testing.sign_in_conformance import SignInConformance
+from memorist.testing.traces_conformance import TracesConformance
 from memorist.times import to_micros
 
 EVERYBODY = OwnerFilter(any_user=True, any_agent=True)
@@ -70,7 +73,14 @@ TEXTS = [
 ]
 
 
-class StoreConformance(ErasureConformance, FactsConformance, LifecycleConformance):
+class StoreConformance(
+    ErasureConformance,
+    FactsConformance,
+    LifecycleConformance,
+    OverviewConformance,
+    SignInConformance,
+    TracesConformance,
+):
     @pytest.fixture
     def store(self) -> Iterator[Store]:
         """An open, migrated store. Override this one."""

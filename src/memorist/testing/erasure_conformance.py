@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from memorist.ids import new_id, to_uuid
@@ -14,6 +14,7 @@ from memorist.model import (
     Memory,
     Owner,
     OwnerFilter,
+    PastRecall,
     Receipt,
     Verification,
 )
@@ -22,6 +23,7 @@ from memorist.testing.clocks import START
 from memorist.testing.makers import make_document, make_event, make_key, make_memory, make_record
 
 _LATER = START + timedelta(days=30)
+_SECOND = timedelta(seconds=1)
 _ADA = OwnerFilter("ada", any_agent=True)
 
 
@@ -96,6 +98,51 @@ class ErasureConformance:
 
         assert store.read(tenant, read) == [lines[:2], lines[2:], [other], {lines[2].id}]
         assert store.read(neighbour, read) == [[], [], [], set()]
+
+    # What memories were recalled for
+
+    def test_newest_recalls_of_a_memory_are_kept(self, store: Store, tenant: str, neighbour: str) -> None:
+        memory, gone = make_memory(tenant), make_memory(tenant)
+        recalls = [_recall(memory, START + timedelta(seconds=number)) for number in range(4)]
+
+        def write(tx: Writer) -> None:
+            tx.insert_memory(memory)
+            tx.insert_recalls([*recalls, _recall(gone, START)])
+            tx.insert_recalls(recalls[:1])
+            tx.trim_recalls([memory.id, gone.id], 3)
+
+        store.write(tenant, write)
+        assert store.read(tenant, lambda tx: tx.list_recalls(memory.id, 9)) == recalls[:0:-1]
+        assert store.read(tenant, lambda tx: tx.list_recalls(memory.id, 1)) == recalls[3:]
+        assert store.read(tenant, lambda tx: tx.list_recalls(gone.id, 9)) == []
+        assert store.read(neighbour, lambda tx: tx.list_recalls(memory.id, 9)) == []
+
+    def test_recalls_go_with_their_memory_and_with_who_asked(self, store: Store, tenant: str) -> None:
+        memory, gone = make_memory(tenant), make_memory(tenant)
+        by_ada, by_bob = _recall(memory, START), replace(_recall(memory, START), user="bob", agent=None)
+
+        def write(tx: Writer) -> None:
+            tx.insert_memory(memory)
+            tx.insert_memory(gone)
+            tx.insert_recalls([by_ada, by_bob, _recall(gone, START)])
+
+        store.write(tenant, write)
+        assert store.read(tenant, lambda tx: tx.count_named([gone.id]))["recalls"] == 1
+        assert store.write(tenant, lambda tx: tx.erase_rows([gone.id]))["recalls"] == 1
+        assert store.read(tenant, lambda tx: tx.count_of_user("ada", START))["recalls"] == 1
+        assert "recalls" in store.read(tenant, lambda tx: tx.find_text("for which question"))
+        assert store.write(tenant, lambda tx: tx.erase_recalls(OwnerFilter("ada", "another"))) == 0
+        assert store.write(tenant, lambda tx: tx.erase_recalls(_ADA)) == 1
+        assert store.read(tenant, lambda tx: tx.list_recalls(memory.id, 9)) == [by_bob]
+        assert "bob" in store.read(tenant, lambda tx: tx.list_users())
+
+    def test_purges_since_a_moment_are_told(self, store: Store, tenant: str, neighbour: str) -> None:
+        purge = make_receipt(tenant)
+        others = [make_receipt(tenant, kind=ErasureKind.MEMORIES), make_receipt(tenant, started_at=START - _SECOND)]
+        store.write(tenant, lambda tx: [tx.insert_receipt(receipt) for receipt in (purge, *others)])
+        told = [(purge.salt, purge.subject, START)]
+        assert store.read(tenant, lambda tx: tx.list_purges(START)) == told
+        assert store.read(neighbour, lambda tx: tx.list_purges(START)) == []
 
     # Erasing
 
@@ -214,3 +261,7 @@ class ErasureConformance:
 def _insert(tx: Writer, memory: Memory, *, actor: str | None = None, payload: Any = None) -> None:
     tx.insert_memory(memory)
     tx.append_events([Event(memory.id, "created", "test", memory.created_at, actor, payload or {})])
+
+
+def _recall(memory: Memory, at: datetime) -> PastRecall:
+    return PastRecall(memory.id, at, new_id("rec"), "ada", "coder", "test", "for which question", 1, 0.5)

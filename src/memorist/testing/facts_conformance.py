@@ -15,6 +15,7 @@ from memorist.model import (
     Memory,
     Owner,
     OwnerFilter,
+    Position,
     Principal,
     Role,
     Status,
@@ -163,6 +164,32 @@ class FactsConformance:
         store.write(tenant, partial(_insert_all, [newer, *older, make_memory(tenant)]))
         found = store.read(tenant, lambda tx: tx.list_superseded(newer.id))
         assert {memory.id for memory in found} == {memory.id for memory in older}
+
+    def test_retired_facts_are_listed_by_their_last_change(self, store: Store, tenant: str, neighbour: str) -> None:
+        newer = make_memory(tenant)
+        gone = {"superseded_by": newer.id, "status": Status.ARCHIVED}
+        # Two changed at the same moment: then the id decides.
+        retired = [make_memory(tenant, updated_at=START + timedelta(hours=hour), **gone) for hour in (3, 1, 2, 2)]
+        bobs = make_memory(tenant, owner=Owner("bob"), updated_at=START, **gone)
+        others = [
+            make_memory(tenant, status=Status.ARCHIVED),
+            make_memory(tenant, **{**gone, "status": Status.SOFT_DELETED}),
+            make_memory(tenant, anonymized_at=START, **gone),
+            make_memory(tenant, expires_at=START, **gone),
+        ]
+        store.write(tenant, partial(_insert_all, [newer, *retired, bobs, *others]))
+        wanted = sorted(retired, key=lambda one: (one.updated_at, one.id), reverse=True)
+
+        def listed(owner: OwnerFilter, before: Memory | None = None, limit: int = 9, at: str = tenant) -> list[str]:
+            place = None if before is None else Position(before.updated_at, before.id)
+            return [one.id for one in store.read(at, lambda tx: tx.list_retired(owner, place, _SOON, limit))]
+
+        ids = [one.id for one in wanted]
+        assert listed(OwnerFilter("ada")) == ids
+        assert listed(OwnerFilter("ada"), limit=2) == ids[:2]
+        assert [listed(OwnerFilter("ada"), one) for one in wanted] == [ids[1:], ids[2:], ids[3:], []]
+        assert listed(_EVERYBODY) == [*ids, bobs.id]
+        assert listed(_EVERYBODY, at=neighbour) == []
 
     def test_doubt_links_two_facts_once(self, store: Store, tenant: str) -> None:
         newer, older = make_memory(tenant), make_memory(tenant)

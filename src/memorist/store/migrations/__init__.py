@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.resources import files
+from pathlib import Path
 
 from memorist.errors import StoreOutdated
 from memorist.store.drivers import Connection, Driver
@@ -33,12 +33,8 @@ class Applied:
 
 def load_migrations(dialect: str) -> list[Migration]:
     """The migrations that this release knows, in order."""
-    folder = files("memorist.store.migrations").joinpath(dialect)
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [
-        Migration(int(name[:4]), name[5:].removesuffix(".sql"), folder.joinpath(name).read_text("utf-8"))
-        for name in names
-    ]
+    paths = sorted((Path(__file__).parent / dialect).glob("*.sql"))
+    return [Migration(int(path.name[:4]), path.stem[5:], path.read_text("utf-8")) for path in paths]
 
 
 class Migrator:

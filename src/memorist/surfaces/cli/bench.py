@@ -1,4 +1,4 @@
-"""`memorist bench recall`, `speed`, `judge`, `extraction` and `secrets`."""
+"""`memorist bench recall`, `speed`, `dashboard`, `judge`, `extraction` and `secrets`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,6 +108,38 @@ def speed(
         print_table(["measured", "value"], rows, whole=["measured"])
 
 
+@with_flags(*PLACE, *REFUSED_KEY)
+def dashboard(
+    flags: Flags,
+    memories: Annotated[int, typer.Option(metavar="N", help="How many memories there are.")] = 100_000,
+    rounds: Annotated[int, typer.Option(metavar="N", help="How often each view is asked for.")] = 40,
+) -> None:
+    """Measure how long the server takes for each view of the dashboard, with so many invented memories behind it.
+
+    Half of them belong to the user who is signed in, and each view is asked for as that user and as an admin who looks
+    at everybody's; what a page loads afterwards counts as a view of its own. The times are those of a client on this
+    machine. Vectors are made as for `memorist bench speed`. Without --data or --database it happens in a temporary
+    folder; in a given database the memories are erased afterwards.
+    """
+    from memorist.benchmarks.dashboard import measure_dashboard
+
+    for name, value in (("memories", memories), ("rounds", rounds)):
+        if value < 1:
+            raise InvalidField(f"--{name} must be at least 1.", field=name)
+    with scratch(flags) as place, progress_bar() as report:
+        result = measure_dashboard(
+            place.core, place.settings, place.tenant, place.prefix, memories=memories, rounds=rounds, report=report
+        )
+    if flags.as_json:
+        print_json(result)
+        return
+    columns = ["ms_p50", "ms_p95", "kb"]
+    rows = [[name, *(f"{view[column]:.1f}" for column in columns)] for name, view in result["views"].items()]
+    print_table(["view", *columns], rows, whole=["view"])
+    slowest = f"the slowest view takes {result['slowest_ms_p95']:.1f} ms (95th percentile)"
+    note(f"{result['memories']:,} memories in {result['database']}; {slowest}.")
+
+
 @with_flags(*PLACE)
 def secrets(
     flags: Flags,
@@ -192,6 +224,7 @@ def extraction(flags: Flags) -> None:
 app = new_group()
 register(app, "recall", recall)
 register(app, "speed", speed)
+register(app, "dashboard", dashboard)
 register(app, "judge", judge)
 register(app, "extraction", extraction)
 register(app, "secrets", secrets)

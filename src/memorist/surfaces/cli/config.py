@@ -1,10 +1,6 @@
 """`memorist config show`."""
 
-from dataclasses import fields
-from typing import Any
-
-from memorist.addresses import MASK, without_password
-from memorist.settings import Settings, load_settings
+from memorist.settings import load_settings, shown_settings
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
@@ -13,28 +9,15 @@ from memorist.surfaces.cli.terminal import note, print_json, print_table
 def show(flags: Flags) -> None:
     """Show every setting, its value and where that comes from. Secrets are masked."""
     loaded = load_settings(flags.as_settings())
-    values = {
-        setting.name: {
-            "value": _shown(setting, getattr(loaded.settings, setting.name)),
-            "origin": loaded.origins[setting.name],
-        }
-        for setting in fields(Settings)
-    }
+    values = shown_settings(loaded.settings)
     if flags.as_json:
-        print_json({"settings": values, "warnings": list(loaded.warnings)})
+        records = {name: {"value": value, "origin": loaded.origins[name]} for name, value in values.items()}
+        print_json({"settings": records, "warnings": list(loaded.warnings)})
     else:
-        rows = [[name, str(entry["value"]), entry["origin"]] for name, entry in values.items()]
+        rows = [[name, str(value), loaded.origins[name]] for name, value in values.items()]
         print_table(["setting", "value", "from"], rows, whole=["setting"])
     for warning in loaded.warnings:
         note(f"warning: {warning}")
-
-
-def _shown(setting: Any, value: Any) -> Any:
-    if setting.metadata["secret"]:
-        return MASK if value else value
-    if setting.name == "database":
-        return without_password(value)
-    return value if isinstance(value, int) else str(value)
 
 
 app = new_group()

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from memorist.core import story
 from memorist.core.core import Core
 from memorist.core.ingestion import Message
 from memorist.model import Principal, Question, Recalled, Role
 from memorist.models.passages import spoken_date
-from memorist.surfaces.cli import story
 from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, with_flags
 from memorist.surfaces.cli.hits import hit_table, recalled_record
 from memorist.surfaces.cli.scratch import scratch

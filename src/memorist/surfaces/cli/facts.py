@@ -80,7 +80,7 @@ def list_(
     limit: Annotated[int, typer.Option(metavar="N", help="Most on one page, 1 to 100.")] = 20,
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")] = None,
 ) -> None:
-    """List pairs of facts that may contradict each other, newest first."""
+    """List pairs of facts that may contradict each other, or say the same, newest first."""
     with opened(flags) as door:
         page = door.core.facts.in_doubt(door.caller(), status=status, limit=limit, cursor=cursor)
     if flags.as_json:

@@ -15,6 +15,8 @@ from memorist.surfaces.cli.failures import report
 from memorist.surfaces.cli.flags import new_group, register
 
 _PACKAGE = "memorist.surfaces.cli"
+# As other programs end that were not told what to do.
+_USAGE = 2
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -73,6 +75,10 @@ def _run(arguments: Sequence[str]) -> int:
         register(app, name, found)
     command: Any = typer.main.get_command(app)
     try:
+        if isinstance(found, typer.Typer) and not rest:
+            with command.make_context(f"{PROGRAM} {name}", ["--help"], resilient_parsing=True) as context:
+                print(command.get_help(context), file=sys.stderr)
+            return _USAGE
         with command.make_context(f"{PROGRAM} {name}", list(rest)) as context:
             command.invoke(context)
     except typer.Exit as finished:

@@ -17,5 +17,5 @@ def serve(
     """Run the server until it is stopped with Ctrl-C or SIGTERM."""
     from memorist.bootstrap import run_server
 
-    settings = load_settings({**flags.as_settings(), "host": host, "port": port}).settings
-    run_server(settings, as_json=flags.as_json)
+    loaded = load_settings({**flags.as_settings(), "host": host, "port": port})
+    run_server(loaded.settings, as_json=flags.as_json, origins=loaded.origins)

@@ -78,7 +78,7 @@ def memory(
         print_json_page((_record(one) for one in page.items), page.next_cursor)
         return
     if not page.items:
-        note("Nothing is remembered here.")
+        note("Nothing is remembered here. `memorist list` shows memories of every other kind.")
         return
     rows = [[f"{one.created_at:%Y-%m-%d}", one.category or "", one.content, one.id] for one in page.items]
     print_table(["day", "category", "text", "id"], rows, whole=["day", "category", "id"])

@@ -1,7 +1,7 @@
 """All routes of the dashboard, mounted by the server."""
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from memorist.errors import NotFound
@@ -12,6 +12,7 @@ from memorist.surfaces.dashboard.pages import (
     home,
     memories,
     memory,
+    memory_edit,
     privacy,
     recall,
     system,
@@ -25,11 +26,12 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 def routes(site: Site) -> list[Route]:
-    pages = (home, memories, memory, recall, turns, doubts, privacy, access, system)
+    pages = (home, memories, memory, memory_edit, recall, turns, doubts, privacy, access, system)
     return [
         _static(site),
         *signing_in.routes(site),
         *(route for module in pages for route in module.pages.routes(site)),
+        _nowhere(site),
     ]
 
 
@@ -44,6 +46,16 @@ def _static(site: Site) -> Route:
         if name not in files:
             return plain_error(site, request, NotFound("There is no such file."))
         content, kind = files[name]
-        return Response(content, media_type=kind, headers={"Cache-Control": _FOR_GOOD})
+        headers = {"Cache-Control": _FOR_GOOD, "Content-Security-Policy": rendering.SECURITY_POLICY}
+        return Response(content, media_type=kind, headers=headers)
 
     return Route(f"{HOME}/static/{{name:path}}", serve, methods=["GET"], include_in_schema=False)
+
+
+def _nowhere(site: Site) -> Route:
+    async def refuse(request: Request) -> Response:
+        if request.path_params["rest"] == "":
+            return RedirectResponse(HOME, 303)
+        return plain_error(site, request, NotFound("There is no such page."))
+
+    return Route(f"{HOME}/{{rest:path}}", refuse, methods=["GET", "POST"], include_in_schema=False)

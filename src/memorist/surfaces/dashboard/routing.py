@@ -15,7 +15,7 @@ from memorist.model import SignIn
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.dashboard import rendering
-from memorist.surfaces.dashboard.visits import HOME, Site, Visit, as_chosen, parse_form, theme_of
+from memorist.surfaces.dashboard.visits import HOME, Site, Visit, as_chosen, of_this_server, parse_form, theme_of
 
 _log = redacting_logger("memorist.dashboard")
 
@@ -55,8 +55,7 @@ class Pages:
 
 
 def cookie_name(request: Request) -> str:
-    """Cookies are shared by all ports of a host, and two servers on one machine are not the same site to us."""
-    return f"memorist_session_{request.url.port or request.url.scheme}"
+    return of_this_server(request, "memorist_session")
 
 
 def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Any]:

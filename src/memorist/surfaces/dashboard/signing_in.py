@@ -1,6 +1,7 @@
 """Signing in by an API key or by a link that works once, and signing out. The only pages that anybody may see."""
 
 from collections.abc import Callable
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -62,12 +63,13 @@ def _show(site: Site, request: Request) -> Response:
         site.core.sign_ins.find(request.cookies.get(cookie_name(request), ""))
     except MemoristError:
         return _form(request, None, 200)
-    return RedirectResponse(HOME, 303)
+    response = RedirectResponse(HOME, 303)
+    rendering.protect(response)
+    return response
 
 
 def _submit(site: Site, request: Request, body: bytes) -> Response:
-    # Somebody else's page must not sign a visitor in to its own account.
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if _comes_from_elsewhere(request):
         return _form(request, "Sign in on this page, not through another.", 403)
     form = parse_form(body[:_MOST_BYTES])
     key = form.get("key", "")
@@ -75,12 +77,21 @@ def _submit(site: Site, request: Request, body: bytes) -> Response:
 
 
 def _enter(site: Site, request: Request) -> Response:
+    if _comes_from_elsewhere(request):
+        return _form(request, "Another page led here. Paste the link into the address bar if it is yours.", 403)
     return _signed_in(site, request, site.core.sign_ins.enter(request.query_params.get("link", "")))
+
+
+def _comes_from_elsewhere(request: Request) -> bool:
+    """Somebody else's page must not sign a visitor in to its own account."""
+    return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
 
 
 def _signed_in(site: Site, request: Request, token: str) -> Response:
     response = RedirectResponse(HOME, 303)
     session_cookie(request, response, token, site.core.sign_ins.find(token)[1])
+    # The last one's choice is not that of who signs in now.
+    set_whose(request, response, "")
     rendering.protect(response)
     return response
 
@@ -117,11 +128,13 @@ def choose_whose(visit: Visit) -> Response:
     if whose not in ("", EVERYBODY):
         validation.identifier("user", whose)
     response = visit.redirect(_back(visit))
-    set_whose(response, whose)
+    set_whose(visit.request, response, whose)
     return response
 
 
 def _back(visit: Visit) -> str:
     """The page that a form was on; never another site."""
     back = visit.text("back", HOME)
-    return back if back.startswith(f"{HOME}/") and "//" not in back else HOME
+    if not back.startswith(f"{HOME}/") or "//" in back or "\\" in back:
+        return HOME
+    return quote(back, safe="/?&=%:")

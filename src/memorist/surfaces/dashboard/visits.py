@@ -46,6 +46,8 @@ class Site:
     core: Core
     settings: Settings
     status_of: Callable[[MemoristError], int]
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where each setting came from, where that is known."""
 
 
 @dataclass(slots=True)
@@ -128,7 +130,7 @@ class Visit:
         response = HTMLResponse(rendering.render(template, self._context(context)), status)
         rendering.protect(response)
         if self._flash() is not None:
-            response.delete_cookie(_FLASH_COOKIE, path=HOME)
+            response.delete_cookie(of_this_server(self.request, _FLASH_COOKIE), path=HOME)
         return response
 
     def part(
@@ -157,12 +159,13 @@ class Visit:
             # Ids travel along as far as a cookie holds them.
             kept = asdict(toast) | {"ids": toast.ids[:_IDS_IN_A_COOKIE]}
             text = quote(json.dumps(kept, separators=(",", ":")))
-            response.set_cookie(_FLASH_COOKIE, text, max_age=60, path=HOME, httponly=True, samesite="lax")
+            name = of_this_server(self.request, _FLASH_COOKIE)
+            response.set_cookie(name, text, max_age=60, path=HOME, httponly=True, samesite="lax")
         rendering.protect(response)
         return response
 
     def _flash(self) -> Toast | None:
-        given = self.request.cookies.get(_FLASH_COOKIE)
+        given = self.request.cookies.get(of_this_server(self.request, _FLASH_COOKIE))
         if not given:
             return None
         try:
@@ -184,6 +187,11 @@ class Visit:
         }
 
 
+def of_this_server(request: Request, name: str) -> str:
+    """Cookies are shared by all ports of a host, and two servers on one machine are not the same site to us."""
+    return f"{name}_{request.url.port or request.url.scheme}"
+
+
 def theme_of(request: Request) -> str:
     chosen = request.cookies.get(_THEME_COOKIE, "auto")
     return chosen if chosen in THEMES else "auto"
@@ -195,7 +203,7 @@ def set_theme(response: Response, theme: str) -> None:
 
 def as_chosen(request: Request, holder: Principal) -> tuple[Principal, str]:
     """Whose memories an admin looks at: its own, everybody's or another user's. A choice it may not make is none."""
-    whose = unquote(request.cookies.get(_WHOSE_COOKIE, ""))
+    whose = unquote(request.cookies.get(of_this_server(request, _WHOSE_COOKIE), ""))
     if not whose or whose == holder.user or not access.allows(holder, access.Action.ADMINISTER):
         return holder, ""
     if whose == EVERYBODY:
@@ -206,8 +214,9 @@ def as_chosen(request: Request, holder: Principal) -> tuple[Principal, str]:
         return holder, ""
 
 
-def set_whose(response: Response, whose: str) -> None:
-    response.set_cookie(_WHOSE_COOKIE, quote(whose), path=HOME, httponly=True, samesite="lax")
+def set_whose(request: Request, response: Response, whose: str) -> None:
+    name = of_this_server(request, _WHOSE_COOKIE)
+    response.set_cookie(name, quote(whose), path=HOME, httponly=True, samesite="lax")
 
 
 def parse_form(body: bytes) -> FormData:

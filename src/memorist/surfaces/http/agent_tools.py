@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
@@ -14,7 +14,8 @@ from memorist import tools
 from memorist.core import access, validation
 from memorist.core.ingestion import Message
 from memorist.errors import InvalidField
-from memorist.model import Document, Owner, Principal
+from memorist.model import Document, Kind, Memory, Owner, Principal
+from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
@@ -70,11 +71,7 @@ Text = Annotated[
 ]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class NewMessage(_Body):
+class NewMessage(JsonBody):
     role: str = Field(description="Who speaks: `user`, `assistant`, `system`, `tool` or any other word.")
     content: Text = Field(description="What was said. Parts are joined with line breaks.")
     name: str | None = Field(None, description="The speaker's name, where the role does not tell.")
@@ -82,10 +79,26 @@ class NewMessage(_Body):
     meta: dict[str, Any] | None = Field(None, description="Anything else to keep with it.")
 
 
-class NewMessages(_Body):
+class NewMessages(JsonBody):
     messages: list[NewMessage] = Field(
         min_length=1, max_length=validation.MAX_BATCH, description="In the order in which they were said."
     )
+
+
+class MessageRow(BaseModel):
+    id: str
+    role: str
+    content: str
+    name: str | None
+    event_time: str | None
+    meta: dict[str, Any]
+    created_at: str
+
+
+class MessageList(BaseModel):
+    data: list[MessageRow]
+    next_cursor: str | None
+    has_more: bool
 
 
 class StoredMessages(BaseModel):
@@ -94,7 +107,7 @@ class StoredMessages(BaseModel):
     count: int
 
 
-class NewToolOutput(_Body):
+class NewToolOutput(JsonBody):
     tool_call_id: str = Field(description="The id of the call, as the model gave it.")
     tool_name: str
     content: Text = Field(description="What the tool returned.")
@@ -108,7 +121,7 @@ class StoredToolOutput(BaseModel):
     truncated: bool
 
 
-class NewDocument(_Body):
+class NewDocument(JsonBody):
     title: str = Field(description="One line. Without `document_id` it names the document that is replaced.")
     content: str | None = Field(None, description="The text. Either this or `content_base64`.")
     content_base64: str | None = Field(None, description="The bytes of the file, for a PDF.")
@@ -195,6 +208,22 @@ def add_messages(
     return Json(answer, 201, replay_headers(stored[0].replayed))
 
 
+@router.get("/sessions/{session_id:path}/messages", response_model=MessageList, summary="List messages of a session")
+def list_messages(
+    request: Request,
+    session_id: str,
+    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+) -> Response:
+    """What was said in a conversation of yours, newest first."""
+    with speaking(_WORDS):
+        page = core_of(request).memories.list(
+            _caller(request), kind=Kind.CHAT_MESSAGE, session=session_id, limit=limit, cursor=cursor
+        )
+    rows = [_message_row(memory) for memory in page.items]
+    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+
+
 @router.post(
     "/sessions/{session_id:path}/tool-outputs",
     status_code=201,
@@ -277,6 +306,19 @@ def _content(new: NewDocument) -> str | bytes:
         return base64.b64decode("".join(new.content_base64.split()), validate=True)
     except (binascii.Error, ValueError) as error:
         raise InvalidField("content_base64 is not Base64.", field="content_base64") from error
+
+
+def _message_row(memory: Memory) -> dict[str, Any]:
+    meta = dict(memory.meta or {})
+    return {
+        "id": memory.id,
+        "role": meta.pop("role", "user"),
+        "content": memory.content,
+        "name": meta.pop("speaker", None),
+        "event_time": None if memory.event_time is None else to_iso(memory.event_time),
+        "meta": meta,
+        "created_at": to_iso(memory.created_at),
+    }
 
 
 def _row(document: Document) -> dict[str, Any]:

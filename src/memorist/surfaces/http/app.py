@@ -1,6 +1,6 @@
 """The ASGI application: routers, the rendering of errors, and the boundary around them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -35,10 +35,10 @@ from memorist.surfaces.http.mcp import McpEndpoint, host_names
 from memorist.surfaces.http.openapi import openapi
 
 
-def create_app(core: Core, settings: Settings) -> ASGIApp:
+def create_app(core: Core, settings: Settings, origins: Mapping[str, str] | None = None) -> ASGIApp:
     """The application over a core, which it closes when the server stops."""
     api = create_api(core, host_names(settings.allowed_hosts))
-    api.router.routes.extend(dashboard.routes(Site(core, settings, problems.status_of)))
+    api.router.routes.extend(dashboard.routes(Site(core, settings, problems.status_of, origins or {})))
     return Boundary(api, body_limit=settings.body_limit)
 
 
@@ -58,6 +58,7 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
         description="Long-term memory for AI agents.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # An address with one slash more is none of the documents'.
         lifespan=lifespan,
     )
     api.state.core = core

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from memorist.core.chunks import MAX_FOUND, MAX_RECENT, relevance_of
@@ -12,6 +12,7 @@ from memorist.core.core import Core
 from memorist.errors import InvalidField, InvalidId
 from memorist.ids import to_uuid
 from memorist.model import Memory, Principal
+from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
@@ -35,11 +36,7 @@ _WORDS = {
 ChunkType = Literal["decision", "fact", "solution", "pattern", "preference", "summary"]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class NewChunk(_Body):
+class NewChunk(JsonBody):
     content: str = Field(description="The memory text.")
     chunkType: ChunkType
     sessionId: str | None = Field(None, description="The assistant's session that it comes from.")
@@ -48,7 +45,7 @@ class NewChunk(_Body):
     relevanceScore: float = Field(1.0, ge=0, le=1)
 
 
-class Transcript(_Body):
+class Transcript(JsonBody):
     transcript: str | None = Field(None, description="The conversation itself. Either this or `transcriptPath`.")
     transcriptPath: str | None = Field(
         None, description="A file on the server, below a folder of MEMORIST_TRANSCRIPT_ROOTS."
@@ -86,6 +83,7 @@ class LoadedContext(BaseModel):
 
 class Stored(BaseModel):
     data: Chunk
+    wasNew: bool
 
 
 class Extracted(BaseModel):
@@ -138,7 +136,9 @@ def context(
 
 @router.post("/store", status_code=201, response_model=Stored, summary="Store a memory")
 def store(request: Request, new: NewChunk, idempotency_key: IdempotencyKey = None) -> Response:
-    """What is already there, of the same type and project, is not stored again: its row comes back."""
+    """What is already there, of the same type and project, is not stored again: its row comes back as it is, without
+    what else was sent, and `wasNew` is false.
+    """
     with speaking(_WORDS):
         stored = core_of(request).chunks.remember(
             _caller(request),
@@ -150,7 +150,8 @@ def store(request: Request, new: NewChunk, idempotency_key: IdempotencyKey = Non
             relevance=new.relevanceScore,
             idempotency_key=idempotency_key,
         )
-    return Json({"data": encode(stored.memory)}, 201, replay_headers(stored.replayed))
+    answer = {"data": encode(stored.memory), "wasNew": stored.was_new}
+    return Json(answer, 201, replay_headers(stored.replayed))
 
 
 @router.post("/extract", response_model=Extracted, summary="Extract memories from a conversation")

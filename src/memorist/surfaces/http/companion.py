@@ -3,11 +3,12 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import PlainTextResponse, Response
 
 from memorist.core.companion import TESTED, Category, Finding, FindingVerdict
 from memorist.model import Memory, Principal
+from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
@@ -21,17 +22,13 @@ CategoryName = Literal["goal", "insight", "preference", "history"]
 Verdict = Literal["validated", "conditional", "rejected"]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class NewEntry(_Body):
+class NewEntry(JsonBody):
     text: str = Field(description="The memory itself: a sentence or two, at most 500 characters.")
     category: CategoryName
     confidence: float = Field(1.0, ge=0, le=1, description="How certain it is that the user meant it so.")
 
 
-class NewFinding(_Body):
+class NewFinding(JsonBody):
     finding_id: str = Field(description="Yours; the same finding is recorded once.")
     feature: str = Field(description="What was looked at, such as `espressos_after_2pm`.")
     target: str = Field(description="What it was held against, such as `deep_sleep_minutes`.")

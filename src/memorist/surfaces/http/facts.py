@@ -86,8 +86,8 @@ def list_doubts(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Response:
-    """Pairs of facts that may contradict each other, newest first. `fact` is the newer one; both are recalled until
-    somebody decides.
+    """Pairs of facts that may contradict each other, or say the same, newest first. `fact` is the newer one; both are
+    recalled until somebody decides.
     """
     page = core_of(request).facts.in_doubt(
         caller(request, source=_SOURCE), status=DoubtStatus(status), limit=limit, cursor=cursor

@@ -4,13 +4,14 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from memorist.core import validation
 from memorist.core.ledger import receipt_to_record
 from memorist.core.validation import MAX_QUERY, MAX_TOP_K
 from memorist.model import Draft, Event, Memory, Principal, Question, Retention
+from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
@@ -27,11 +28,7 @@ _TIMES = (
 _MOST_MINUTES = validation.MAX_TTL / timedelta(minutes=1)
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class NewMemory(_Body):
+class NewMemory(JsonBody):
     content: str = Field(description="The text to remember.")
     ttl_minutes: Annotated[float, Field(gt=0, le=_MOST_MINUTES, allow_inf_nan=False)] | None = Field(
         None, description="How long it lives, in minutes; fractions are allowed. Absent: as long as the policy says."
@@ -39,7 +36,7 @@ class NewMemory(_Body):
     metadata: dict[str, Any] | None = Field(None, description="Anything else to keep with it.")
 
 
-class MemoryQuery(_Body):
+class MemoryQuery(JsonBody):
     query: str = Field(description=f"What to look for, up to {MAX_QUERY:,} characters.")
     top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K)] = Field(5, description="How many rows to return at most.")
     min_score: Annotated[float, Field(ge=0, le=1)] | None = Field(
@@ -89,7 +86,7 @@ class EventList(BaseModel):
 @router.post("/add", status_code=201, response_model=AddedMemory, summary="Remember a text for a time")
 def add_memory(request: Request, new: NewMemory, idempotency_key: IdempotencyKey = None) -> Response:
     """It ages as the tenant's policy says and, with `ttl_minutes`, ends to the second. A text that is there already is
-    not stored again (`was_new` is false); it then lives as long as the longer of the two asks.
+    not stored again (`was_new` is false): it then lives as long as the longer of the two asks, and keeps its metadata.
     """
     ttl = None if new.ttl_minutes is None else timedelta(minutes=new.ttl_minutes)
     draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl)

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from memorist.core import access
 from memorist.model import Draft, Memory, Order, Owner, Principal
+from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of, promptly
 from memorist.surfaces.http.etags import expected_version, unchanged, versioned
 from memorist.surfaces.http.problems import speaking
@@ -33,9 +34,7 @@ Profile = Annotated[str | None, Query(description="See what this profile sees, i
 IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
 
 
-class NewMemory(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class NewMemory(JsonBody):
     type: MemoryType
     name: str = Field(description="A slug, unique in its profile.", examples=["feedback_no_db_mocking"])
     description: str = Field("", description="One line, shown in the memory section.")

@@ -5,6 +5,7 @@ import ipaddress
 import json
 import os
 import socket
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,7 +25,9 @@ _BACKLOG = 2048
 _GREETING_LINK_LIFETIME = timedelta(hours=1)
 
 
-def serve(core: Core, settings: Settings, *, as_json: bool = False) -> None:
+def serve(
+    core: Core, settings: Settings, *, as_json: bool = False, origins: Mapping[str, str] | None = None
+) -> None:
     """Serve until told to stop, then finish what is in flight and close the core.
 
     Raises InvalidSetting where the address cannot be used, or is not loopback while no key exists.
@@ -47,7 +50,7 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False) -> None:
         core.close()
         raise
     config = uvicorn.Config(
-        create_app(core, settings),
+        create_app(core, settings, origins),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -3,10 +3,11 @@
 import asyncio
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -14,10 +15,11 @@ from memorist.core.ingestion import Message
 from memorist.core.turns import Listener
 from memorist.errors import InvalidField
 from memorist.model import Turn, TurnEvent
+from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
-from memorist.surfaces.http.retries import IdempotencyKey
+from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
 from memorist.times import to_iso
 
@@ -32,21 +34,17 @@ _MOST_EVENTS = 1000
 _STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {_EVENTS: {"schema": {"type": "string"}}}}}
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class TurnMessage(_Body):
+class TurnMessage(JsonBody):
     role: Literal["user", "assistant", "system"]
     content: str
 
 
-class TurnContext(_Body):
+class TurnContext(JsonBody):
     include_memory: bool = Field(True, description="Whether the model is told what is remembered of the user.")
     session_id: str | None = Field(None, description="The conversation that the messages are of.")
 
 
-class NewTurn(_Body):
+class NewTurn(JsonBody):
     messages: list[TurnMessage] = Field(description="The conversation so far, ending with the user's message.")
     context: TurnContext | None = None
     stream: bool = Field(False, description="Answer with events, as `Accept: text/event-stream` asks for.")
@@ -116,11 +114,12 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
             session=None if new.context is None else new.context.session_id,
             idempotency_key=idempotency_key,
         )
+    headers = replay_headers(turn.replayed)
     woken, wake = _alarm()
     listener = await asyncio.to_thread(turns.listen, principal, turn.id, 0, wake=wake)
     if new.stream or _wants_events(request):
-        return TurnStream(listener, woken, 201)
-    return TurnAnswer(listener, woken, lambda: turns.get(principal, turn.id))
+        return TurnStream(listener, woken, 201, headers)
+    return TurnAnswer(listener, woken, lambda: turns.get(principal, turn.id), headers)
 
 
 @router.get("", response_model=TurnList, summary="List turns")
@@ -169,8 +168,10 @@ async def read_events(
 class _Following(Response, ABC):
     """Follows a turn until it is over or the client is gone."""
 
-    def __init__(self, listener: Listener, woken: asyncio.Event, status: int) -> None:
-        super().__init__(status_code=status, headers={"X-Accel-Buffering": "no"})
+    def __init__(
+        self, listener: Listener, woken: asyncio.Event, status: int, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status_code=status, headers={"X-Accel-Buffering": "no", **(headers or {})})
         del self.headers["content-length"]
         self._listener = listener
         self._woken = woken
@@ -229,15 +230,16 @@ class TurnStream(_Following):
 class TurnAnswer(_Following):
     """The whole turn as JSON once it is over."""
 
-    def __init__(self, listener: Listener, woken: asyncio.Event, read: Any) -> None:
+    def __init__(self, listener: Listener, woken: asyncio.Event, read: Any, headers: Mapping[str, str]) -> None:
         super().__init__(listener, woken, 201)
         self._read = read
+        self._more = headers
 
     async def _respond(self, send: Send) -> None:
         while not self._listener.is_over:
             await self._next()
         turn: Turn = await asyncio.to_thread(self._read)
-        answer = Json(encode(turn), 201, {"Location": f"{router.prefix}/{turn.id}"})
+        answer = Json(encode(turn), 201, {"Location": f"{router.prefix}/{turn.id}", **self._more})
         await send({"type": "http.response.start", "status": 201, "headers": answer.raw_headers})
         await send({"type": "http.response.body", "body": answer.body})
 

@@ -47,6 +47,7 @@ WHERE tenant_id = :tenant AND (id = ANY (CAST(:ids AS text[])) OR source_ref = A
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
 UNION ALL SELECT 'memory_events', count(*) FROM memory_events WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
 UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
+UNION ALL SELECT 'recalls', count(*) FROM recalls WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
 UNION ALL SELECT 'doubts', count(*) FROM doubts WHERE tenant_id = :tenant AND (fact_id = ANY (CAST(:ids AS text[])) OR other_id = ANY (CAST(:ids AS text[])))
 UNION ALL SELECT 'jobs', count(*) FROM jobs WHERE tenant_id = :tenant AND EXISTS (
     SELECT 1 FROM unnest(CAST(:ids AS text[])) AS one

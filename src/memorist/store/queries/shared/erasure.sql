@@ -115,6 +115,8 @@ UNION ALL SELECT 'idempotency_keys', count(*) FROM idempotency_keys
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 UNION ALL SELECT 'jobs', count(*) FROM jobs
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'recalls', count(*) FROM recalls
+WHERE tenant_id = :tenant AND user_id = :user_id AND at <= :until
 UNION ALL SELECT 'doubts', count(*) FROM doubts
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 UNION ALL SELECT 'turns', count(*) FROM turns
@@ -136,6 +138,7 @@ UNION SELECT actor FROM memory_events WHERE tenant_id = :tenant AND actor IS NOT
 UNION SELECT user_id FROM documents WHERE tenant_id = :tenant
 UNION SELECT user_id FROM idempotency_keys WHERE tenant_id = :tenant
 UNION SELECT user_id FROM jobs WHERE tenant_id = :tenant
+UNION SELECT user_id FROM recalls WHERE tenant_id = :tenant
 UNION SELECT user_id FROM doubts WHERE tenant_id = :tenant
 UNION SELECT user_id FROM turns WHERE tenant_id = :tenant
 UNION SELECT actor FROM policies WHERE tenant_id = :tenant AND actor IS NOT NULL
@@ -208,6 +211,12 @@ UNION ALL SELECT 'jobs' WHERE EXISTS (
         key LIKE :piece ESCAPE '!' OR user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!'
         OR acting LIKE :piece ESCAPE '!' OR payload LIKE :piece ESCAPE '!' OR error LIKE :piece ESCAPE '!'
         OR result LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'recalls' WHERE EXISTS (
+    SELECT 1 FROM recalls WHERE tenant_id = :tenant AND (
+        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR source LIKE :piece ESCAPE '!'
+        OR query LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'doubts' WHERE EXISTS (

@@ -4,6 +4,17 @@
 -- What some facts took the place of.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND superseded_by = :id
 
+-- name: list_retired
+-- plan: anew
+-- A page of the facts of a slice that another took the place of, the last changed first.
+SELECT {memory_columns} FROM memories
+WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
+    AND (updated_at, id) < (:before_time, :before_id)
+    AND (expires_at IS NULL OR expires_at > :now)
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+ORDER BY updated_at DESC, id DESC LIMIT :limit
+
 -- fragment: doubt_columns
 id, user_id, agent_id, fact_id, other_id, reason, judge, status, created_at, updated_at
 

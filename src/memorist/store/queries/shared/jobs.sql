@@ -45,6 +45,15 @@ WHERE tenant_id = :tenant AND id < :before_id
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
 ORDER BY id DESC LIMIT :limit
 
+-- name: list_jobs_not_done
+-- The same of those that wait or are dead, which are few among those that are done.
+SELECT {job_columns} FROM jobs
+WHERE tenant_id = :tenant AND id < :before_id AND status <> 'done' AND status = :status
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+    AND (CAST(:kind AS text) IS NULL OR kind = :kind)
+ORDER BY id DESC LIMIT :limit
+
 -- name: drop_job
 -- Remove a job.
 DELETE FROM jobs WHERE tenant_id = :tenant AND id = :id

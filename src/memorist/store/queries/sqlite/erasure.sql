@@ -47,6 +47,7 @@ WHERE tenant_id = :tenant AND (id IN (SELECT value FROM json_each(:ids)) OR sour
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
 UNION ALL SELECT 'memory_events', count(*) FROM memory_events WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
 UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
+UNION ALL SELECT 'recalls', count(*) FROM recalls WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
 UNION ALL SELECT 'doubts', count(*) FROM doubts WHERE tenant_id = :tenant AND (fact_id IN (SELECT value FROM json_each(:ids)) OR other_id IN (SELECT value FROM json_each(:ids)))
 UNION ALL SELECT 'jobs', count(*) FROM jobs WHERE tenant_id = :tenant AND EXISTS (
     SELECT 1 FROM json_each(:ids) AS one

@@ -1,13 +1,139 @@
-"""TODO."""
+"""Facts in doubt: pairs that somebody is to decide, what was retired lately, and what was decided to stay."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from starlette.responses import Response
 
+from memorist.core import access
+from memorist.errors import Forbidden
+from memorist.model import DoubtStatus, InDoubt, Memory, Owner, Ruling, Supersession
 from memorist.surfaces.dashboard.routing import Pages
-from memorist.surfaces.dashboard.visits import Visit
+from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.word_diff import Piece, word_diff
 
 pages = Pages()
+
+PAGE = f"{HOME}/doubts"
+_PER_PAGE = 20
+_TABS = {"open": "To decide", "retired": "Retired lately", "kept": "Both kept"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two facts side by side, the older one first. `newer` is None where what took the place is gone."""
+
+    id: str
+    older: Memory
+    newer: Memory | None
+    older_pieces: list[Piece]
+    newer_pieces: list[Piece]
+    reason: str
+    judge: str
+    confidence: float | None
+    at: datetime
+    may_decide: bool
+    say_the_same: bool = False
+
+    @property
+    def both_active(self) -> bool:
+        return self.newer is not None and self.older.status == self.newer.status == "active"
 
 
 @pages.get("/doubts")
 def show(visit: Visit) -> Response:
-    return visit.page("doubts.html", section="doubts")
+    tab = visit.query.get("show", "open")
+    tab = tab if tab in _TABS else "open"
+    pairs, next_cursor = _listed(visit, tab, visit.query.get("cursor") or None)
+    more = f"{_address(tab)}&cursor={next_cursor}" if next_cursor else None
+    context: dict[str, Any] = {"tab": tab, "pairs": pairs, "more": more, "page": PAGE}
+    if visit.is_partial:
+        return visit.part("parts/doubt_items.html", **context)
+    tabs = [(name, label, _address(name)) for name, label in _TABS.items()]
+    return visit.page("doubts.html", section="doubts", tabs=tabs, is_first="cursor" not in visit.query, **context)
+
+
+@pages.post("/doubts/confirm")
+def confirm(visit: Visit) -> Response:
+    pair = visit.core.facts.confirm(visit.principal, visit.text("id"))
+    return _settled(visit, "The older fact is retired.", pair.other, undo=pair.doubt.id)
+
+
+@pages.post("/doubts/dismiss")
+def dismiss(visit: Visit) -> Response:
+    pair = visit.core.facts.dismiss(visit.principal, visit.text("id"))
+    return _settled(visit, "Both facts stay, and the two are not judged again.", pair.fact, undo=pair.doubt.id)
+
+
+@pages.post("/doubts/reopen")
+def reopen(visit: Visit) -> Response:
+    """Take back what was decided: the pair is to be decided again."""
+    pair = visit.core.facts.reopen(visit.principal, visit.text("id"))
+    if visit.is_partial:
+        return visit.part("parts/doubt_items.html", tab="open", pairs=[_doubted(visit, pair)], more=None, page=PAGE)
+    return visit.redirect(PAGE, toast=Toast("The decision is taken back: the two are in doubt again."))
+
+
+@pages.post("/doubts/restore")
+def restore(visit: Visit) -> Response:
+    """Bring back a retired fact, beside what took its place."""
+    # By the way that indexes it, too.
+    fact = visit.core.retention.restore(visit.principal, visit.text("id"))
+    return _settled(visit, "It is active again, beside the other, and the two are not judged again.", fact)
+
+
+def _settled(visit: Visit, text: str, fact: Memory, *, undo: str | None = None) -> Response:
+    if visit.is_partial:
+        return visit.part("parts/doubt_settled.html", text=text, fact=fact, undo=undo, page=PAGE)
+    tab = "open" if undo else "retired"
+    toast = Toast(text, undo=f"{PAGE}/reopen", ids=(undo,)) if undo else Toast(text)
+    return visit.redirect(_address(tab), toast=toast)
+
+
+def _listed(visit: Visit, tab: str, cursor: str | None) -> tuple[list[Pair], str | None]:
+    facts = visit.core.facts
+    if tab == "retired":
+        retired = facts.retired(visit.principal, limit=_PER_PAGE, cursor=cursor)
+        return [_retired(visit, one) for one in retired.items], retired.next_cursor
+    status = DoubtStatus.OPEN if tab == "open" else DoubtStatus.DISMISSED
+    doubts = facts.in_doubt(visit.principal, status=status, limit=_PER_PAGE, cursor=cursor)
+    return [_doubted(visit, one) for one in doubts.items], doubts.next_cursor
+
+
+def _doubted(visit: Visit, pair: InDoubt) -> Pair:
+    older, newer = word_diff(pair.other.content, pair.fact.content)
+    doubt, verdict = pair.doubt, pair.verdict
+    return Pair(
+        doubt.id,
+        pair.other,
+        pair.fact,
+        older,
+        newer,
+        doubt.reason,
+        doubt.judge,
+        confidence=None if verdict is None else verdict.confidence,
+        at=doubt.created_at if doubt.status is DoubtStatus.OPEN else doubt.updated_at,
+        may_decide=_may_write(visit, doubt.owner),
+        say_the_same=verdict is not None and verdict.ruling is Ruling.SAME,
+    )
+
+
+def _retired(visit: Visit, one: Supersession) -> Pair:
+    older, newer = word_diff(one.retired.content, one.by.content if one.by is not None else "")
+    may_decide = _may_write(visit, one.retired.owner)
+    return Pair(
+        one.retired.id, one.retired, one.by, older, newer, one.reason, one.judge, one.confidence, one.at, may_decide
+    )
+
+
+def _may_write(visit: Visit, owner: Owner) -> bool:
+    try:
+        access.require_writable(visit.principal, owner)
+    except Forbidden:
+        return False
+    return True
+
+
+def _address(tab: str) -> str:
+    return f"{PAGE}?show={tab}"

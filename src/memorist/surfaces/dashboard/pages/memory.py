@@ -1,13 +1,160 @@
-"""TODO."""
+"""One memory: what it says, where it comes from, how it changed, what comes next, and what can be done about it."""
 
-from starlette.responses import Response
+from collections.abc import Callable
+from typing import Any
 
+from starlette.responses import PlainTextResponse, Response
+
+from memorist.core.dossiers import Dossier
+from memorist.errors import Conflict
+from memorist.ids import parse_id
+from memorist.model import FactVersion, Kind, Memory, Principal, Status
+from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.pages.memory_story import Line, line_of, versions_of
 from memorist.surfaces.dashboard.routing import Pages
-from memorist.surfaces.dashboard.visits import Visit
+from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 
 pages = Pages()
+
+_LONGEST_TEXT = 20_000
+_LONGEST_OUTPUT = 500_000
+_CONFIRMATION = "erase"
+
+KINDS = {
+    Kind.FACT: "Fact",
+    Kind.CHAT_MESSAGE: "Message",
+    Kind.TOOL_OUTPUT: "Tool output",
+    Kind.DOCUMENT_CHUNK: "Part of a document",
+}
+STATES = {
+    Status.ACTIVE: "Active",
+    Status.ARCHIVED: "Archived",
+    Status.SOFT_DELETED: "Deleted",
+    Status.HARD_DELETE_PENDING: "Past recovery",
+    Status.PURGED: "Purged",
+}
+EVENTS = {
+    "created": "Remembered",
+    "deduplicated": "Said again",
+    "updated": "Edited",
+    "archived": "Archived",
+    "superseded": "Replaced by a newer fact",
+    "supersedes": "Took the place of another fact",
+    "judged": "Compared with other facts",
+    "doubt_dismissed": "Doubt settled: both hold",
+    "doubt_reopened": "In doubt again",
+    "restored": "Restored",
+    "deleted": "Deleted",
+    "expired": "Expired",
+    "replaced": "Replaced with its document",
+    "redacted": "Secrets taken out",
+    "extracted": "Read for facts",
+    "detached": "Its source was erased",
+    "anonymized": "Anonymized",
+    "hard_delete_pending": "Past recovery",
+}
 
 
 @pages.get("/memories/{id}")
 def show(visit: Visit) -> Response:
-    return visit.page("memory.html", section="memories")
+    dossier = visit.core.dossiers.get(visit.principal, visit.path("id"))
+    return visit.page("memory.html", section="memories", **_shown(visit, dossier))
+
+
+@pages.get("/memories/{id}/output")
+def show_output(visit: Visit) -> Response:
+    """All that a tool returned; of very much the beginning, and the rest as a file."""
+    memory, output = visit.core.dossiers.payload(visit.principal, visit.path("id"))
+    shown = output[:_LONGEST_OUTPUT]
+    return visit.page("memory_output.html", section="memories", memory=memory, shown=shown, length=len(output))
+
+
+@pages.get("/memories/{id}/output/file")
+def download_output(visit: Visit) -> Response:
+    memory, output = visit.core.dossiers.payload(visit.principal, visit.path("id"))
+    headers = {"Content-Disposition": f'attachment; filename="{memory.id}.txt"'}
+    response = PlainTextResponse(output, headers=headers)
+    rendering.protect(response)
+    return response
+
+
+@pages.post("/memories/{id}/archive")
+def archive(visit: Visit) -> Response:
+    return _move(visit, visit.core.retention.archive, "Archived: it no longer comes back in recall.", undo=True)
+
+
+@pages.post("/memories/{id}/restore")
+def restore(visit: Visit) -> Response:
+    return _move(visit, visit.core.retention.restore, "Restored: it is active again.")
+
+
+@pages.post("/memories/{id}/delete")
+def delete(visit: Visit) -> Response:
+    return _move(visit, visit.core.retention.delete, "Deleted. It can be restored for a while.", undo=True)
+
+
+@pages.post("/memories/{id}/erase")
+def erase(visit: Visit) -> Response:
+    memory_id = parse_id("mem", visit.path("id"))
+    if visit.text("confirm").lower() != _CONFIRMATION:
+        toast = Toast(f"Nothing was erased. Type “{_CONFIRMATION}” to confirm.", tone="bad")
+        return visit.redirect(_address(memory_id), toast=toast)
+    receipt = visit.core.erasure.erase(visit.principal, [memory_id])
+    toast = Toast("Erased for good. This is the receipt.")
+    return visit.redirect(f"{HOME}/privacy/receipts/{receipt.id}", toast=toast)
+
+
+def _move(visit: Visit, move: Callable[[Principal, str], Memory], said: str, *, undo: bool = False) -> Response:
+    memory_id = parse_id("mem", visit.path("id"))
+    try:
+        memory = move(visit.principal, memory_id)
+    except Conflict as error:
+        # Somebody was faster, or its text is active elsewhere: the page shows how it is now.
+        return visit.redirect(_address(memory_id), toast=Toast(error.message, tone="bad"))
+    back = f"{_address(memory.id)}/restore" if undo else None
+    return visit.redirect(_address(memory.id), toast=Toast(said, undo=back))
+
+
+def _address(memory_id: str) -> str:
+    return f"{HOME}/memories/{memory_id}"
+
+
+# What the page shows
+
+
+def _shown(visit: Visit, dossier: Dossier) -> dict[str, Any]:
+    memory = dossier.memory
+    is_whole = len(memory.content) <= _LONGEST_TEXT or visit.query.get("whole") == "yes"
+    versions, left_out = versions_of(_chain(visit, memory))
+    return {
+        "dossier": dossier,
+        "memory": memory,
+        "text": memory.content if is_whole else memory.content[:_LONGEST_TEXT],
+        "is_whole": is_whole,
+        "lines": _lines(dossier),
+        "versions": versions,
+        "versions_left_out": left_out,
+        "recalls": visit.core.recall_history.of(visit.principal, memory.id),
+        "recalls_kept": visit.core.recall_history.keep,
+        "kinds": KINDS,
+        "states": STATES,
+        "event_words": EVENTS,
+        "heading_path": _heading_path(memory),
+        "confirmation": _CONFIRMATION,
+    }
+
+
+def _chain(visit: Visit, memory: Memory) -> tuple[FactVersion, ...]:
+    return visit.core.facts.history(visit.principal, memory.id) if memory.kind is Kind.FACT else ()
+
+
+def _lines(dossier: Dossier) -> list[Line]:
+    """What stands around the source, and the source itself where it is not the memory that the page shows anyway."""
+    memory, origin = dossier.memory, dossier.origin
+    source = [] if origin.source is None else [line_of(origin.source, memory.excerpt)]
+    return [*map(line_of, origin.before), *source, *map(line_of, origin.after)]
+
+
+def _heading_path(memory: Memory) -> list[str]:
+    path = (memory.meta or {}).get("heading_path")
+    return [str(part) for part in path] if isinstance(path, list) else []

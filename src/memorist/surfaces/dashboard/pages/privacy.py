@@ -1,13 +1,162 @@
-"""TODO."""
+"""Privacy: take everything along, say how long things stay, see what redaction took out."""
 
-from starlette.responses import Response
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
 
+from starlette.responses import Response, StreamingResponse
+
+from memorist.core import access
+from memorist.core.policies import policy_to_record
+from memorist.errors import InvalidField, InvalidJson
+from memorist.model import Kind, Mode, Policy
+from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.pages import erasing, privacy_words
 from memorist.surfaces.dashboard.routing import Pages
-from memorist.surfaces.dashboard.visits import Visit
+from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.times import from_iso
+
+_REDACTIONS = 10
+_WINDOWS = ("active_days", "archive_days", "grace_days")
+_NO_FILE_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_PRIVACY = f"{HOME}/privacy"
 
 pages = Pages()
+erasing.add_to(pages)
 
 
 @pages.get("/privacy")
 def show(visit: Visit) -> Response:
-    return visit.page("privacy.html", section="privacy")
+    return _page(visit)
+
+
+def _page(visit: Visit, **more: Any) -> Response:
+    context = {**_policy(visit), **_redactions(visit), **erasing.receipts(visit), **erasing.NOTHING_ASKED, **more}
+    return visit.page("privacy.html", section="privacy", words=privacy_words, **context)
+
+
+# Taking everything along
+
+
+@pages.get("/privacy/export")
+def export(visit: Visit) -> Response:
+    """Lines of JSON as `memorist import` reads them, sent while they are read."""
+    whose = visit.principal.user or visit.principal.tenant
+    name = f"memorist-{_NO_FILE_NAME.sub('-', whose)[:60]}-{visit.core.clock.now():%Y-%m-%d}.jsonl"
+    response = StreamingResponse(
+        _lines(visit),
+        media_type="application/x-ndjson",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+    rendering.protect(response)
+    return response
+
+
+def _lines(visit: Visit) -> Iterator[str]:
+    for line in visit.core.transfer.export(visit.principal):
+        yield f"{line}\n"
+
+
+# How long things stay
+
+
+@pages.post("/privacy/policy")
+def preview_policy(visit: Visit) -> Response:
+    """What a change would do. What is shown is what `apply_policy` is then given."""
+    current = visit.core.policies.get(visit.principal).policy
+    changes = {"mode": visit.text("mode")} if visit.text("only") == "mode" else _changes(visit, current)
+    effect = visit.core.policies.change(visit.principal, changes, dry_run=True)
+    told: dict[str, Any] = {
+        "effect": effect,
+        "changes": json.dumps(changes),
+        "differences": privacy_words.differences(effect.before, effect.after),
+    }
+    if visit.is_partial:
+        return visit.part("parts/policy_effect.html", words=privacy_words, **told)
+    return _page(visit, **told)
+
+
+@pages.post("/privacy/policy/apply")
+def apply_policy(visit: Visit) -> Response:
+    try:
+        changes = json.loads(visit.text("changes"))
+    except ValueError:
+        raise InvalidJson("These changes cannot be read. Preview them again.") from None
+    if not isinstance(changes, dict):
+        raise InvalidField("These changes cannot be read. Preview them again.", field="changes")
+    change = visit.core.policies.change(erasing.holder(visit), changes)
+    later = " The sweeper gives the rest of the memories their new deadlines." if change.pending else ""
+    return visit.redirect(_PRIVACY, toast=Toast(f"The policy is in force, as revision {change.revision}.{later}"))
+
+
+@pages.post("/privacy/sweep")
+def sweep(visit: Visit) -> Response:
+    access.require(visit.principal, access.Action.ADMINISTER)
+    swept = visit.core.sweeper.sweep(visit.principal.tenant)
+    done, left = privacy_words.total(swept.done), privacy_words.total(swept.due)
+    moved = "Nothing was due." if not done and not left else f"{done:,} moved on"
+    rest = f", {left:,} left as they are, since the policy observes." if left else "." if done else ""
+    return visit.redirect(f"{_PRIVACY}#report", toast=Toast(f"Swept: {moved}{rest}"))
+
+
+def _changes(visit: Visit, current: Policy) -> dict[str, Any]:
+    """What the form says, as far as it differs from what is in force. Raises InvalidField."""
+    given: dict[str, Any] = {name: _number(visit, name) for name in (*_WINDOWS, "anonymize_after_days")}
+    given |= {"archive": visit.text("archive") == "yes", "derived_facts": visit.text("derived_facts")}
+    before = policy_to_record(current)
+    changes = {name: value for name, value in given.items() if value is not None and before[name] != value}
+    kinds = {
+        kind.value: windows or None
+        for kind in Kind
+        if (windows := _windows(visit, kind)) != dict(current.kinds.get(kind, {}))
+    }
+    return changes | ({"kinds": kinds} if kinds else {})
+
+
+def _windows(visit: Visit, kind: Kind) -> dict[str, Any]:
+    """What differs for a kind: the fields that are filled in."""
+    days = {name: _number(visit, f"{kind}.{name}") for name in _WINDOWS}
+    windows: dict[str, Any] = {name: value for name, value in days.items() if value is not None}
+    archive = visit.text(f"{kind}.archive")
+    return windows | ({"archive": archive == "yes"} if archive else {})
+
+
+def _number(visit: Visit, name: str) -> float | None:
+    given = visit.text(name)
+    if not given:
+        return None
+    try:
+        value = float(given)
+    except ValueError:
+        raise InvalidField(f"{name} must be a number of days.", field=name) from None
+    return int(value) if value.is_integer() else value
+
+
+# What the template is given
+
+
+def _policy(visit: Visit) -> dict[str, Any]:
+    if not visit.is_admin:
+        return {"revision": None}
+    revision = visit.core.policies.get(visit.principal)
+    report = visit.core.sweeper.report(visit.principal)
+    return {
+        "revision": revision,
+        "history": visit.core.policies.history(visit.principal)[:5],
+        "sentences": privacy_words.policy_sentences(revision.policy),
+        "kinds": {
+            kind: (label, dict(revision.policy.kinds.get(kind, {}))) for kind, label in privacy_words.KINDS.items()
+        },
+        "is_observing": revision.policy.mode is Mode.OBSERVE,
+        "reported_at": from_iso(report["as_of"]),
+        "due": privacy_words.counts_of(report["due"], report["samples"]),
+        "done": privacy_words.counts_of(report["done"]),
+        "effect": None,
+    }
+
+
+def _redactions(visit: Visit) -> dict[str, Any]:
+    cursor = visit.query.get("redactions") or None
+    page = visit.core.redaction_log.list(visit.principal, limit=_REDACTIONS, cursor=cursor)
+    return {"redactions": page, "redactions_cursor": cursor}

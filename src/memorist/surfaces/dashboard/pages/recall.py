@@ -1,13 +1,197 @@
-"""TODO."""
+"""The playground: ask what an agent would ask, and see what it gets, why, and why not something else."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 from starlette.responses import Response
 
+from memorist import tools
+from memorist.core import access
+from memorist.core.tokens import count_tokens
+from memorist.errors import InvalidField, InvalidId, MemoristError, NotFound
+from memorist.ids import parse_id
+from memorist.model import Memory, Principal, Question, Recalled, Scope
+from memorist.surfaces.dashboard.pages import recall_answer
+from memorist.surfaces.dashboard.pages.recall_question import LONGEST_QUERY, PAGE, Asked
 from memorist.surfaces.dashboard.routing import Pages
-from memorist.surfaces.dashboard.visits import Visit
+from memorist.surfaces.dashboard.visits import EVERYBODY, Visit
 
 pages = Pages()
+
+_SCOPES = {
+    Scope.ANY: "Everything",
+    Scope.SESSION: "This session",
+    Scope.USER: "The user",
+    Scope.AGENT: "The agent",
+    Scope.TENANT: "Shared",
+}
+_LABELS = {"as_of": "True at", "known_at": "Known at", "after": "Said from", "before": "Said before"}
+_NEEDED: dict[str, str] = {
+    Scope.USER: "To look among a user's facts, choose whose memories these are, beside the menu.",
+    Scope.AGENT: "To look among an agent's facts, name it in “As the agent”.",
+}
+_MOST_PICKS = 5
+_MOST_RETIRED = 3
 
 
 @pages.get("/recall")
 def show(visit: Visit) -> Response:
-    return visit.page("recall.html", section="recall")
+    asked = Asked.of(visit.request.query_params)
+    context: dict[str, Any] = {"asked": asked, "page": PAGE, "longest_query": LONGEST_QUERY}
+    status = 200
+    try:
+        context["answer"] = _answer(visit, asked) if asked.query else None
+        context["refusal"] = None
+    except MemoristError as error:
+        status = visit.site.status_of(error)
+        if status >= 500:
+            raise
+        context |= {"answer": None, "refusal": _refusal(error, asked)}
+    if visit.is_partial:
+        return visit.part("parts/recall_answer.html", beside=True, headers={"HX-Push-Url": asked.address()}, **context)
+    choices = {"scopes": _SCOPES, "kinds": recall_answer.KINDS}
+    return visit.page("recall.html", status=status, section="recall", beside=False, **choices, **context)
+
+
+@pages.get("/recall/section")
+def show_section(visit: Visit) -> Response:
+    """What an agent's session begins with, before it asks anything."""
+    principal = access.in_profile(Asked.of(visit.request.query_params).by(visit.principal))
+    section = visit.core.context.section(principal, principal.agent)
+    return visit.part(
+        "parts/recall_section.html", text=section.text, count=section.count, tokens=count_tokens(section.text)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything that the page says about one question.
+
+    `picks` and `retired` are memories to ask about that did not come back; `is_bare` where nothing is remembered at
+    all; `as_everybody` where the key itself, used elsewhere, would see only its own user's.
+    """
+
+    recalled: Recalled
+    found: list[recall_answer.Shown]
+    agent: recall_answer.AgentText
+    milliseconds: int
+    by_meaning: bool
+    notices: tuple[str, ...]
+    why_not: "WhyNot | None"
+    why_not_refusal: str | None
+    picks: tuple[Memory, ...]
+    retired: tuple[Memory, ...]
+    is_bare: bool
+    curl: str
+    python: str
+    as_everybody: bool
+
+    @property
+    def tokens(self) -> int:
+        """Of the texts alone, which is what a budget counts."""
+        return sum(one.tokens for one in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why a memory did not come back, or at which place it did."""
+
+    memory: Memory
+    is_recalled: bool
+    reason: str
+    bars: tuple[recall_answer.Bar, ...]
+
+
+def _answer(visit: Visit, asked: Asked) -> Answer:
+    """Raises InvalidField or Forbidden."""
+    principal = asked.by(visit.principal)
+    question = replace(tools.question_of(asked.arguments), explain=True)
+    started = time.perf_counter()
+    recalled, refusal = _recall(visit, principal, question)
+    milliseconds = round(1000 * (time.perf_counter() - started))
+    by_meaning = _by_meaning(visit, recalled)
+    known = {hit.memory.id for hit in recalled.hits}
+    newest = visit.core.memories.list(principal, limit=_MOST_PICKS + len(known)).items
+    return Answer(
+        recalled=recalled,
+        found=recall_answer.shown(recalled, asked.query, by_meaning=by_meaning),
+        agent=recall_answer.agent_text(recalled),
+        milliseconds=milliseconds,
+        by_meaning=by_meaning,
+        notices=tuple(_notices(visit, principal, question, recalled, by_meaning=by_meaning)),
+        why_not=_why_not(visit, principal, recalled, by_meaning=by_meaning),
+        why_not_refusal=refusal,
+        picks=tuple([one for one in newest if one.id not in known][:_MOST_PICKS]),
+        retired=tuple(one.retired for one in visit.core.facts.retired(principal, limit=_MOST_RETIRED).items),
+        is_bare=not newest,
+        curl=asked.curl(visit),
+        python=asked.python(visit),
+        as_everybody=visit.whose == EVERYBODY and visit.session.key.user is not None,
+    )
+
+
+def _refusal(error: MemoristError, asked: Asked) -> str:
+    """What is wrong, and where on this page it is set right."""
+    if isinstance(error, InvalidField) and error.field == "scope" and asked.fields["scope"] in _NEEDED:
+        return _NEEDED[asked.fields["scope"]]
+    return _in_words_of_the_page(error.message)
+
+
+def _in_words_of_the_page(text: str) -> str:
+    for name, label in _LABELS.items():
+        text = text.replace(f"`{name}`", f"“{label}”")
+    return text
+
+
+def _recall(visit: Visit, principal: Principal, question: Question) -> tuple[Recalled, str | None]:
+    """The answer, and what is wrong with the memory of `why_not`: that alone does not take the answer away."""
+    try:
+        return visit.core.recall.recall(principal, question), None
+    except (InvalidId, NotFound) as error:
+        if question.why_not is None:
+            raise
+        return visit.core.recall.recall(principal, replace(question, why_not=None)), error.message
+
+
+def _by_meaning(visit: Visit, recalled: Recalled) -> bool:
+    """Whether meaning was searched: an embedder that does not answer is done without."""
+    if visit.core.embedder is None:
+        return False
+    cosines = [hit.explanation["vector"]["cosine"] for hit in recalled.hits if hit.explanation]
+    return not recalled.degraded or any(cosines)
+
+
+def _notices(
+    visit: Visit, principal: Principal, question: Question, recalled: Recalled, *, by_meaning: bool
+) -> Iterator[str]:
+    if question.scope is Scope.SESSION and principal.session is None:
+        yield "No session is named, so there is nothing of it: name one in “Current session”."
+    if visit.core.embedder is None:
+        yield "By words alone: this server does not search by meaning. MEMORIST_EMBEDDER=local turns it on."
+    elif recalled.degraded and by_meaning:
+        yield "Some memories still wait for their vectors. Until then they are found by their words alone."
+    elif recalled.degraded:
+        yield "By words alone for now: what reads the meaning of texts has not answered. The server's log says why."
+    if question.enable_rerank and recalled.hits and not recalled.rerank_used:
+        settings = visit.settings
+        if settings.reranker == "off" and not settings.reranker_url:
+            yield "Not reranked: this server has no reranker. MEMORIST_RERANKER=local turns it on."
+        else:
+            yield "Not reranked: the reranker has not answered, so this is the first order."
+
+
+def _why_not(visit: Visit, principal: Principal, recalled: Recalled, *, by_meaning: bool) -> WhyNot | None:
+    said = recalled.why_not
+    if said is None:
+        return None
+    memory_id = parse_id("mem", said["id"])
+    # Read as a part of its history, which shows it in whatever state it is and counts as no read.
+    history = visit.core.facts.history(principal, memory_id)
+    return WhyNot(
+        memory=next(one.memory for one in history if one.memory.id == memory_id),
+        is_recalled=said["recalled"],
+        reason=_in_words_of_the_page(said["reason"]),
+        bars=recall_answer.bars(said.get("explanation", {}), by_meaning=by_meaning, reranked=recalled.rerank_used),
+    )

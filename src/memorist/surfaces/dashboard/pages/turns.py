@@ -1,13 +1,170 @@
-"""TODO."""
+"""Turns: what was asked and answered with memory, live; and the work that waits or failed."""
+
+import json
+from typing import Any
 
 from starlette.responses import Response
 
+from memorist.core.ingestion import Message
+from memorist.core.turn_stories import TurnStory
+from memorist.errors import LlmNotConfigured
+from memorist.model import Job, JobPage, JobStatus, Turn, TurnPage, TurnStatus
+from memorist.surfaces.dashboard.pages.turn_steps import answer_of, model_of, steps_of
 from memorist.surfaces.dashboard.routing import Pages
-from memorist.surfaces.dashboard.visits import Visit
+from memorist.surfaces.dashboard.streams import turn_stream
+from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+
+_TURNS = 20
+_JOBS = 10
+_ALL_JOBS = 100
 
 pages = Pages()
 
 
 @pages.get("/turns")
 def show(visit: Visit) -> Response:
-    return visit.page("turns.html", section="turns")
+    return visit.page("turns.html", section="turns", **_listed(visit), **_work(visit), **_asking(visit))
+
+
+@pages.get("/turns/list")
+def show_list(visit: Visit) -> Response:
+    """The newest turns alone, for a page that shows one that runs."""
+    return visit.part("parts/turn_list.html", **_listed(visit))
+
+
+@pages.post("/turns")
+def start(visit: Visit) -> Response:
+    turn = visit.core.turns.start(
+        visit.principal,
+        [Message("user", visit.text("message"))],
+        include_memory=visit.text("include_memory") == "yes",
+        session=visit.text("session") or None,
+    )
+    return visit.redirect(f"{HOME}/turns/{turn.id}")
+
+
+@pages.get("/turns/{id}")
+def show_turn(visit: Visit) -> Response:
+    story = visit.core.turn_stories.tell(visit.principal, visit.path("id"))
+    if visit.is_partial:
+        return visit.part("parts/turn_story.html", **_told(story))
+    return visit.page("turn.html", section="turns", **_told(story))
+
+
+@pages.get("/turns/{id}/steps")
+def show_steps(visit: Visit) -> Response:
+    story = visit.core.turn_stories.tell(visit.principal, visit.path("id"))
+    return visit.part("parts/turn_steps.html", **_told(story))
+
+
+@pages.get("/turns/{id}/events")
+def follow(visit: Visit) -> Response:
+    return turn_stream(visit, visit.path("id"))
+
+
+# Work that is done later
+
+
+@pages.post("/turns/jobs/retry")
+def retry_all(visit: Visit) -> Response:
+    dead = visit.core.jobs.list(visit.principal, status=JobStatus.DEAD, limit=_ALL_JOBS).items
+    for job in dead:
+        visit.core.jobs.retry(visit.principal, job.id)
+    return _after(visit, Toast(f"{len(dead)} are tried again now."))
+
+
+@pages.post("/turns/jobs/{id}/retry")
+def retry(visit: Visit) -> Response:
+    visit.core.jobs.retry(visit.principal, visit.path("id"))
+    return _after(visit, Toast("It is tried again now."))
+
+
+@pages.post("/turns/jobs/{id}/drop")
+def drop(visit: Visit) -> Response:
+    visit.core.jobs.drop(visit.principal, visit.path("id"))
+    return _after(visit, Toast("Dropped: it will not be done.", tone="warn"))
+
+
+def _after(visit: Visit, toast: Toast) -> Response:
+    if visit.is_partial:
+        return visit.part("parts/turn_work.html", toast=toast, **_work(visit))
+    return visit.redirect(f"{HOME}/turns", toast=toast)
+
+
+# What the templates are given
+
+
+def _is_somebody(visit: Visit) -> bool:
+    """Whether there is somebody whose turns these are: a key that acts for nobody has none."""
+    return visit.principal.user is not None or visit.is_admin
+
+
+def _listed(visit: Visit) -> dict[str, Any]:
+    cursor = visit.query.get("cursor") or None
+    page = TurnPage((), None)
+    if _is_somebody(visit):
+        page = visit.core.turns.list(visit.principal, limit=_TURNS, cursor=cursor)
+    return {
+        "turns": [(turn, _glimpse(turn)) for turn in page.items],
+        "next_cursor": page.next_cursor,
+        "cursor": cursor,
+        "is_somebody": _is_somebody(visit),
+        "is_running": cursor is None and any(turn.status is TurnStatus.RUNNING for turn in page.items),
+    }
+
+
+def _work(visit: Visit) -> dict[str, Any]:
+    nothing = JobPage((), None)
+    dead, waiting = nothing, nothing
+    if _is_somebody(visit):
+        cursor = visit.query.get("jobs") or None
+        dead = visit.core.jobs.list(visit.principal, status=JobStatus.DEAD, limit=_JOBS, cursor=cursor)
+        waiting = visit.core.jobs.list(visit.principal, status=JobStatus.WAITING, limit=_JOBS)
+    return {"dead": dead, "waiting": waiting, "what": _what}
+
+
+def _asking(visit: Visit) -> dict[str, Any]:
+    llm = visit.core.llm
+    return {
+        "model": None if llm is None else llm.model_id,
+        "how_to_configure": LlmNotConfigured().message,
+    }
+
+
+def _told(story: TurnStory) -> dict[str, Any]:
+    turn = story.turn
+    return {
+        "turn": turn,
+        "is_running": turn.status is TurnStatus.RUNNING,
+        "asked": _asked(story),
+        "answer": answer_of(story),
+        "model": model_of(story),
+        "steps": steps_of(story),
+        "story": story,
+        "last": story.events[-1].seq if story.events else 0,
+    }
+
+
+def _asked(story: TurnStory) -> list[str]:
+    said = [memory.content for memory in story.said if (memory.meta or {}).get("role") == "user"]
+    return said or _requested(story.turn)
+
+
+def _requested(turn: Turn) -> list[str]:
+    """What was asked, before it is a memory; a turn that is over no longer knows."""
+    messages = json.loads(turn.request)["messages"] if turn.request else []
+    return [message["content"] for message in messages if message["role"] == "user"]
+
+
+def _glimpse(turn: Turn) -> str:
+    if turn.status is TurnStatus.FAILED:
+        return (turn.error or {}).get("message", "")
+    if turn.answer is not None:
+        return turn.answer[:300]
+    return "".join(_requested(turn)[-1:])[:300]
+
+
+def _what(job: Job) -> str:
+    return {"extract": "Find what is worth remembering", "judge": "Compare a new fact with those before"}.get(
+        job.kind, job.kind
+    )

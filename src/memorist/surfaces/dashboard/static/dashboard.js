@@ -1,7 +1,9 @@
 // What the pages need beyond htmx: keys, copying, dialogs, toasts and selecting. Nothing here reads or writes memories.
 "use strict";
 
-const isTyping = (element) => element.closest("input, textarea, select, [contenteditable]") !== null;
+// Boxes and buttons to choose by take no letters.
+const isTyping = (element) =>
+  element.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]") !== null;
 
 // Keys
 

@@ -1,4 +1,4 @@
-"""The story that `memorist demo` tells: two friends open a bicycle workshop. Plain data."""
+"""The story that `memorist demo` tells, and the dashboard as sample data: two friends open a bicycle workshop."""
 
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -128,6 +128,16 @@ Tools are lent for a deposit of twenty euros and never leave the workshop.
 """
 
 FACT = "Ines wants to be reminded of appointments in the morning, never in the evening."
+
+# What was learned in which scene. The second date takes the place of the first; about the door somebody must decide.
+LEARNED = (
+    (0, "The workshop opens on Friday, 22 May 2026."),
+    (1, "The loan for the workshop is 9,000 euros, to be paid back over four years."),
+    (1, "Theo is allergic to walnuts."),
+    (1, "The front door is painted petrol blue."),
+    (2, "The workshop opens on Friday, 12 June 2026."),
+    (4, "The front door is painted green."),
+)
 
 QUESTIONS = (
     Asked(

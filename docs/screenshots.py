@@ -1,0 +1,167 @@
+"""Makes the pictures of the dashboard: `make screenshots`.
+
+A server is filled with a few invented weeks, and each page is opened in Chromium. The pictures are those in
+docs/images/dashboard-*.png.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from memorist.core.core import Core
+from memorist.core.ingestion import Message
+from memorist.model import Draft, Principal, Question, Role
+from memorist.testing.clocks import FrozenClock
+from tests.http.conftest import Served, serving
+from tests.support.browser import PHONE, browsing
+from tests.support.scripted_http import scripted_server
+from tests.support.talking import says
+from tests.turns.conftest import turn_settings
+
+IMAGES = Path(__file__).parent / "images"
+MOST_BYTES = 150_000
+
+_TENANT = "second-spin"
+_DESK = {"width": 1200, "height": 780}
+_DAYS = 28
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture: a page, and what is done to it before."""
+
+    name: str
+    path: str | Callable[["Scene"], str]
+    is_dark: bool = False
+    is_phone: bool = False
+    prepare: Callable[[Page], object] | None = None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What there is to be shown."""
+
+    memory: str
+    turn: str
+
+
+SHOTS = (
+    Shot("home", ""),
+    Shot("memories", "/memories"),
+    Shot("memory", lambda scene: f"/memories/{scene.memory}"),
+    Shot("recall", "/recall?q=When+do+we+open%3F"),
+    Shot("turns", "/turns"),
+    Shot("turn", lambda scene: f"/turns/{scene.turn}"),
+    Shot("doubts", "/doubts"),
+    Shot("privacy", "/privacy"),
+    Shot("access", "/access"),
+    Shot("system", "/system"),
+    Shot("home-dark", "", is_dark=True),
+    Shot("recall-dark", "/recall?q=When+do+we+open%3F", is_dark=True),
+    Shot("phone", "/memories", is_phone=True),
+)
+
+
+def main() -> None:
+    clock = FrozenClock(datetime.now(UTC) - timedelta(days=_DAYS))
+    with (
+        TemporaryDirectory(prefix="memorist-screenshots-") as folder,
+        scripted_server(says("Amina does: brakes and gears, every other Wednesday. She used to race.")) as model,
+        serving(turn_settings(Path(folder), model.url, embedder="local", reranker="local"), clock=clock) as served,
+        browsing() as browser,
+    ):
+        ines = Principal(_TENANT, Role.ADMIN, "ines")
+        scene = fill(served.core, clock, ines)
+        key = served.key(_TENANT, Role.ADMIN, "ines")
+        for shot in SHOTS:
+            make(browser, served, key, scene, shot)
+    print(f"{len(SHOTS)} pictures are in {IMAGES.name}/", file=sys.stderr)
+
+
+# Data
+
+
+def fill(core: Core, clock: FrozenClock, ines: Principal) -> Scene:
+    """A few weeks of a bicycle workshop, as the sample data tells them, and what agents noted beside."""
+    coder = Principal(_TENANT, Role.ADMIN, "ines", "coder")
+    notes = [
+        Draft("Prices on the website are shown with tax.", category="decision", project="github.com/second-spin/site"),
+        Draft("Never deploy the website on a Saturday.", category="feedback", importance=5),
+        Draft("Ines reads reports in the morning and wants them short.", category="preference", importance=3),
+        Draft("The shop's newsletter goes out on the first Monday of a month.", category="project"),
+        Draft("Use British spelling in everything that customers read.", category="feedback", importance=2),
+        Draft("The till closes at half past six, and at two on Saturdays.", category="reference"),
+        Draft("Spare parts come from the wholesaler in Linz, on Tuesdays.", category="reference"),
+        Draft("Bookings older than a year are not shown in the calendar.", category="decision"),
+        Draft("Theo answers messages on weekdays only.", category="preference"),
+        Draft("The booking form must work with a screen reader.", category="decision", importance=4),
+    ]
+    written = []
+    for day in range(_DAYS - 1):
+        clock.advance(timedelta(days=1))
+        note = notes[day % len(notes)]
+        if day < len(notes):
+            written += core.memories.remember(coder if day % 2 else ines, [note])
+        if day == _DAYS // 3:
+            core.sample_data.add(ines)
+        for number in range(4 + day * 7 % 9):
+            text = f"Repair {day * 10 + number}: brakes checked, wheel trued, handed back the same day."
+            core.ingestion.add_messages(ines, f"shift-{day}", [Message("user", text, "Ines", clock.now())])
+    core.retention.archive(ines, written[3].memory.id)
+    core.retention.delete(ines, written[8].memory.id)
+    for role, user in ((Role.USER, "theo"), (Role.READER, "ines"), (Role.SERVICE, None)):
+        core.identity.create_key(ines, role, user=user, label={"theo": "Theo's laptop"}.get(user or "", "website"))
+    core.memories.remember(Principal(_TENANT, Role.ADMIN, "theo"), [Draft("Theo keeps the spare key of the cellar.")])
+    clock.advance(timedelta(days=1))
+    for _ in core.indexer.finish(_TENANT):
+        pass
+    core.jobs.run_due(_TENANT)
+    for question in ("When do we open?", "Why do we open in June?", "What is the name above the window?"):
+        core.recall.recall(coder, Question(question))
+    turn = core.turns.start(ines, [Message("user", "Who gives the first evening class?")])
+    for _ in core.turns.follow(ines, turn.id):
+        pass
+    facts = core.memories.list(ines, category="sample", limit=100).items
+    memory = next(fact for fact in facts if fact.content.startswith("The workshop opens"))
+    return Scene(memory.id, turn.id)
+
+
+# Pictures
+
+
+def make(browser: Browser, served: Served, key: str, scene: Scene, shot: Shot) -> None:
+    scheme = "dark" if shot.is_dark else "light"
+    context = browser.new_context(viewport=PHONE if shot.is_phone else _DESK, color_scheme=scheme)  # type: ignore[arg-type]
+    try:
+        page = _signed_in(context, served, key)
+        path = shot.path(scene) if callable(shot.path) else shot.path
+        page.goto(f"{served.url}/dashboard{path}")
+        page.wait_for_load_state("networkidle")
+        if shot.prepare is not None:
+            shot.prepare(page)
+        picture = page.screenshot(animations="disabled", caret="hide")
+    finally:
+        context.close()
+    if len(picture) > MOST_BYTES:
+        print(
+            f"The picture {shot.name} has {len(picture):,} bytes; at most {MOST_BYTES:,} are wanted.", file=sys.stderr
+        )
+    (IMAGES / f"dashboard-{shot.name}.png").write_bytes(picture)
+
+
+def _signed_in(context: BrowserContext, served: Served, key: str) -> Page:
+    page = context.new_page()
+    page.goto(f"{served.url}/dashboard/sign-in")
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{served.url}/dashboard")
+    return page
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Walks over one slice and state of memories, and what they can be narrowed down by."""
+
+from datetime import datetime
+from typing import Any
+
+from memorist.model import (
+    BrowseCandidate,
+    BrowseOrder,
+    BrowsePlace,
+    FacetRow,
+    OwnerFilter,
+    Status,
+    Stretch,
+    Walk,
+)
+from memorist.store.tenant_statements import TenantStatements
+from memorist.times import to_micros
+
+# Before and after every row, in the order of their times.
+_EARLIEST = BrowsePlace(-(2**31), -(2**62), "")
+_LATEST = BrowsePlace(2**31 - 1, 2**62, "~")
+
+# By order and breadth: what says where a span ends, and what reads it. An agent's own order by importance is the
+# user's: few have any.
+_STATEMENTS = {
+    (BrowseOrder.NEWEST, "owner"): ("edge_newest_of_owner", "browse_newest_of_owner"),
+    (BrowseOrder.NEWEST, "user"): ("edge_newest_of_user", "browse_newest_of_user"),
+    (BrowseOrder.NEWEST, "tenant"): ("edge_newest_of_tenant", "browse_newest_of_tenant"),
+    (BrowseOrder.OLDEST, "owner"): ("edge_oldest_of_owner", "browse_oldest_of_owner"),
+    (BrowseOrder.OLDEST, "user"): ("edge_oldest_of_user", "browse_oldest_of_user"),
+    (BrowseOrder.OLDEST, "tenant"): ("edge_oldest_of_tenant", "browse_oldest_of_tenant"),
+    (BrowseOrder.IMPORTANCE, "owner"): ("edge_importance_of_user", "browse_importance_of_user"),
+    (BrowseOrder.IMPORTANCE, "user"): ("edge_importance_of_user", "browse_importance_of_user"),
+    (BrowseOrder.IMPORTANCE, "tenant"): ("edge_importance_of_tenant", "browse_importance_of_tenant"),
+}
+
+_FIRST = FacetRow("", "", "", "", "", "", 0)
+
+
+class BrowsingStatements(TenantStatements):
+    __slots__ = ()
+
+    def browse(
+        self, walk: Walk, after: BrowsePlace | None, now: datetime, *, span: int, limit: int, texts: bool
+    ) -> Stretch:
+        start, end = (_EARLIEST, _LATEST) if walk.order is BrowseOrder.OLDEST else (_LATEST, _EARLIEST)
+        find_edge, read_span = _STATEMENTS[walk.order, _breadth(walk.owner)]
+        parameters = {"status": walk.status, **_owner(walk.owner), **_place("after", after or start)}
+        edges = self._rows(find_edge, span=span - 1, **parameters)
+        edge = BrowsePlace(*edges[0]) if edges else None
+        rows = self._rows(
+            read_span,
+            # A TTL ends what is in use; what is deleted has left it behind.
+            now=to_micros(now) if walk.status in (Status.ACTIVE, Status.ARCHIVED) else 0,
+            most_importance=walk.most_importance,
+            kind=walk.kind,
+            category=walk.category,
+            trust=walk.trust,
+            project=walk.project,
+            pattern=walk.pattern,
+            texts=int(texts),
+            limit=limit,
+            **parameters,
+            **_place("until", edge or end),
+        )
+        found = tuple(BrowseCandidate(BrowsePlace(*row[:3]), *row[3:]) for row in rows)
+        return Stretch(found, found[-1].place if len(found) == limit else edge)
+
+    def count_facets(
+        self, user: str | None, after: FacetRow | None, now: datetime, limit: int, *, any_user: bool
+    ) -> list[FacetRow]:
+        place = after or _FIRST
+        rows = self._rows(
+            "count_facets_of_tenant" if any_user else "count_facets_of_user",
+            user_id=user or "",
+            now=to_micros(now),
+            after_user=place.user,
+            after_status=place.status,
+            after_kind=place.kind,
+            after_category=place.category,
+            after_trust=place.trust,
+            after_agent=place.agent,
+            limit=limit,
+        )
+        return [FacetRow(*row) for row in rows]
+
+    def next_project(self, user: str | None, after: tuple[str, str], *, any_user: bool) -> tuple[str, str] | None:
+        statement = "next_project_of_tenant" if any_user else "next_project_of_user"
+        rows = self._rows(statement, user_id=user or "", after_user=after[0], after_project=after[1])
+        return (rows[0][0], rows[0][1]) if rows else None
+
+
+def _breadth(owner: OwnerFilter) -> str:
+    return "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
+
+
+def _owner(owner: OwnerFilter) -> dict[str, Any]:
+    return {"user_id": owner.user or "", "agent_id": None if owner.any_agent else owner.agent or ""}
+
+
+def _place(name: str, place: BrowsePlace) -> dict[str, Any]:
+    return {f"{name}_importance": place.importance, f"{name}_time": place.created_at, f"{name}_id": place.id}

@@ -1,0 +1,160 @@
+-- What an overview counts. Memories are counted in the order of an index that holds all that is asked
+-- (memories_facets, memories_newest_of_…), so that none is read; whatever could be long is counted up to a bound.
+
+-- fragment: counted
+    AND (expires_at IS NULL OR expires_at > :now) AND anonymized_at IS NULL
+
+-- name: count_kinds_of_tenant
+-- How many memories of each state and kind a tenant has.
+SELECT status, kind, CAST(sum(rows) AS bigint) FROM (
+    -- By user first: that is how the index lies, so that nothing is sorted but these few sums.
+    SELECT user_id, status, kind, count(*) AS rows FROM memories
+    WHERE tenant_id = :tenant
+        {any_agent}
+        {counted}
+    GROUP BY user_id, status, kind
+) AS counts
+GROUP BY status, kind
+
+-- name: count_kinds_of_user
+-- How many memories of each state and kind a user has, with any agent or with one.
+SELECT status, kind, count(*) FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id
+    {any_agent}
+    {counted}
+GROUP BY status, kind
+
+-- fragment: days
+days (number) AS (SELECT 0 UNION ALL SELECT number + 1 FROM days WHERE number + 1 < :days)
+
+-- fragment: in_that_day
+    AND status IN ('active', 'archived', 'soft_deleted', 'hard_delete_pending')
+    AND created_at >= :since + number * CAST(86400000000 AS bigint)
+    AND created_at < :since + (number + 1) * CAST(86400000000 AS bigint)
+
+-- name: count_days_of_tenant
+-- plan: anew
+-- How many of a tenant's memories were written on each day and are still there.
+WITH RECURSIVE {days}
+SELECT number, (
+    SELECT count(*) FROM memories WHERE tenant_id = :tenant
+        {in_that_day}
+) FROM days
+
+-- name: count_days_of_agent
+-- plan: anew
+-- How many memories of an agent, with any user, were written on each day and are still there.
+WITH RECURSIVE {days}
+SELECT number, (
+    SELECT count(*) FROM memories WHERE tenant_id = :tenant AND agent_id = :agent_id
+        {in_that_day}
+) FROM days
+
+-- name: count_days_of_user
+-- plan: anew
+-- How many of a user's memories were written on each day and are still there.
+WITH RECURSIVE {days}
+SELECT number, (
+    SELECT count(*) FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
+        {in_that_day}
+) FROM days
+
+-- name: count_days_of_owner
+-- plan: anew
+-- How many of one owner's memories were written on each day and are still there.
+WITH RECURSIVE {days}
+SELECT number, (
+    SELECT count(*) FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id
+        {in_that_day}
+) FROM days
+
+-- name: count_waiting
+-- How many memories of a slice of users wait for vectors, up to a bound.
+SELECT count(*) FROM (
+    SELECT 1 FROM memory_index
+    WHERE tenant_id = :tenant AND model = ''
+        AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    LIMIT :most
+) AS waiting
+
+-- fragment: of_slice
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+
+-- name: count_jobs_not_done
+-- How many jobs of a slice wait or are dead, up to a bound.
+SELECT status, count(*) FROM (
+    SELECT status FROM jobs
+    WHERE tenant_id = :tenant AND status <> 'done'
+        {of_slice}
+    ORDER BY id DESC LIMIT :most
+) AS found
+GROUP BY status
+
+-- name: count_jobs_done
+-- How many jobs of a slice are done and still kept, up to a bound.
+SELECT count(*) FROM (
+    SELECT 1 FROM jobs
+    WHERE tenant_id = :tenant AND status = 'done'
+        {of_slice}
+    LIMIT :most
+) AS found
+
+-- name: count_open_doubts
+-- How many pairs of a slice somebody is to decide, as far as both facts are still there, up to a bound.
+SELECT count(*) FROM (
+    SELECT 1 FROM doubts AS d
+    WHERE tenant_id = :tenant AND status = 'open'
+        {of_slice}
+        AND 2 = (
+            SELECT count(*) FROM memories AS m
+            WHERE m.tenant_id = :tenant AND m.id IN (d.fact_id, d.other_id) AND m.status = 'active'
+        )
+    ORDER BY id DESC LIMIT :most
+) AS found
+
+-- name: next_agent
+-- The next agent that a user has memories with: one step of an index.
+SELECT user_id, agent_id FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id > :agent_id
+ORDER BY agent_id LIMIT 1
+
+-- name: next_user
+-- The next user, and the first of their agents: one step of an index.
+SELECT user_id, agent_id FROM memories
+WHERE tenant_id = :tenant AND user_id > :user_id
+ORDER BY user_id, agent_id LIMIT 1
+
+-- name: count_of_owner
+-- How many active memories an owner has, up to a bound, and when the last was written.
+SELECT (
+    SELECT count(*) FROM (
+        SELECT 1 FROM memories
+        WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = 'active' LIMIT :most
+    ) AS found
+), (
+    SELECT max(created_at) FROM memories
+    WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = 'active'
+)
+
+-- name: list_sessions
+-- Who is signed in to a tenant's dashboard, newest first.
+SELECT s.kind, s.created_at, s.expires_at,
+    k.id, k.tenant_id, k.secret_hash, k.role, k.user_id, k.agent_id, k.label, k.created_at, k.revoked_at, k.last_used_at
+FROM sign_ins AS s JOIN api_keys AS k ON k.id = s.key_id AND k.tenant_id = s.tenant_id
+WHERE s.tenant_id = :tenant AND s.kind = 'session' AND s.expires_at > :now AND k.revoked_at IS NULL
+ORDER BY s.created_at DESC, s.token_hash LIMIT :limit
+
+-- name: list_session_ids
+-- The ids of one owner's memories of a session, whatever their state.
+SELECT id FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND session_id = :session_id AND session_id <> ''
+    AND agent_id = :agent_id
+ORDER BY id LIMIT :limit
+
+-- name: list_chunk_ids
+-- The ids of the chunks of one owner's document, whatever their state.
+SELECT id FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND source_ref = :document_id
+    AND kind = 'document_chunk'
+ORDER BY id LIMIT :limit

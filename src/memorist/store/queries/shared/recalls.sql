@@ -1,0 +1,33 @@
+-- What each memory was recalled for: the newest few times.
+
+-- name: insert_recall
+-- One recall of a memory; none of a memory that is gone meanwhile.
+INSERT INTO recalls (tenant_id, memory_id, at, id, user_id, agent_id, source, query, place, score)
+SELECT m.tenant_id, m.id, CAST(:at AS bigint), CAST(:id AS text), CAST(:user_id AS text), CAST(:agent_id AS text),
+    CAST(:source AS text), CAST(:query AS text), CAST(:place AS integer), CAST(:score AS double precision)
+FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = :memory_id
+ON CONFLICT DO NOTHING
+
+-- name: trim_recalls
+-- Keep so many recalls of a memory, the newest.
+DELETE FROM recalls WHERE tenant_id = :tenant AND memory_id = :memory_id AND (at, id) < (
+    SELECT r.at, r.id FROM recalls AS r WHERE r.tenant_id = :tenant AND r.memory_id = :memory_id
+    ORDER BY r.at DESC, r.id DESC LIMIT 1 OFFSET :older_than
+)
+
+-- name: list_recalls
+-- The recalls of a memory, newest first.
+SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM recalls
+WHERE tenant_id = :tenant AND memory_id = :memory_id ORDER BY at DESC, id DESC LIMIT :limit
+
+-- name: list_purges
+-- Whose erasure was asked for since a moment, as salted hashes.
+SELECT salt, subject, started_at FROM receipts
+WHERE tenant_id = :tenant AND kind = 'user' AND started_at >= :since
+
+-- name: purge_recalls_of_owner
+-- Remove what a slice of users and agents asked.
+DELETE FROM recalls
+WHERE tenant_id = :tenant
+    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)

@@ -1,0 +1,131 @@
+"""Writing a memory by hand: a note of a profile, which has a type and a name, or a plain fact."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.responses import Response
+
+from memorist.core import access
+from memorist.errors import Conflict, Forbidden, Invalid, InvalidField, MemoristError, NameTaken
+from memorist.model import Draft, Owner, Principal
+from memorist.surfaces.dashboard.routing import Pages
+from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+
+# The list adds its own routes to these.
+pages = Pages()
+
+TYPES = {
+    "user": "what somebody does, prefers, expects",
+    "feedback": "a correction that should stick",
+    "project": "how things stand",
+    "reference": "where something is found",
+}
+_FORMS = ("note", "fact")
+_FIELDS = ("type", "name", "description", "body", "importance", "profile", "category", "project")
+# What the core calls them, where the form does not.
+_NAMES = {
+    "note": {"content": "body", "category": "type", "agent": "profile"},
+    "fact": {"content": "body", "agent": "profile"},
+}
+_LABELS = {"body": "The text", "type": "The type", "profile": "The profile", "name": "The name"}
+
+
+@dataclass(slots=True)
+class Form:
+    """What was typed, and what is wrong with it."""
+
+    kind: str
+    values: dict[str, str]
+    is_shared: bool = False
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+@pages.get("/memories/new")
+def show_new(visit: Visit) -> Response:
+    access.require(visit.principal, access.Action.WRITE)
+    given = visit.query.get("as", "note")
+    form = Form(given if given in _FORMS else "note", dict.fromkeys(_FIELDS, ""))
+    form.values |= {"profile": _usual_profile(visit.principal, form.kind), "importance": "0", "type": "user"}
+    return _page(visit, form)
+
+
+@pages.post("/memories/new")
+def create(visit: Visit) -> Response:
+    access.require(visit.principal, access.Action.WRITE)
+    kind = visit.text("as")
+    values = {name: visit.text(name) for name in _FIELDS}
+    form = Form(kind if kind in _FORMS else "note", values, is_shared=visit.text("shared") == "yes")
+    try:
+        draft = _note(visit, form) if form.kind == "note" else _fact(visit, form)
+        remembered = visit.core.facts.remember_all(visit.principal, [draft])[0]
+    except (Invalid, Conflict, Forbidden) as error:
+        form.errors = _told(form.kind, error)
+        return _page(visit, form, status=visit.site.status_of(error))
+    if not remembered.was_new:
+        return visit.redirect(f"{HOME}/memories", toast=Toast("That was remembered before: nothing was added.", "warn"))
+    undo = f"{HOME}/memories/bulk/delete"
+    return visit.redirect(f"{HOME}/memories", toast=Toast("Remembered.", undo=undo, ids=(remembered.memory.id,)))
+
+
+def _note(visit: Visit, form: Form) -> Draft:
+    values = form.values
+    if values["type"] not in TYPES:
+        raise InvalidField("The type must be one of the four.", field="type")
+    if form.is_shared:
+        access.require(visit.principal, access.Action.SHARE)
+    elif not values["profile"]:
+        raise InvalidField("The profile must be named, or the memory shared by all of them.", field="profile")
+    return Draft(
+        content=values["body"],
+        category=values["type"],
+        name=values["name"],
+        description=values["description"],
+        importance=_whole("importance", values["importance"]),
+        owner=Owner(visit.principal.user, None if form.is_shared else values["profile"]),
+    )
+
+
+def _fact(visit: Visit, form: Form) -> Draft:
+    values = form.values
+    return Draft(
+        content=values["body"],
+        category=values["category"] or None,
+        project=values["project"] or None,
+        owner=Owner(visit.principal.user, values["profile"] or None),
+    )
+
+
+def _whole(name: str, said: str) -> int:
+    try:
+        return int(said or "0")
+    except ValueError:
+        raise InvalidField(f"{name} must be a whole number.", field=name) from None
+
+
+def _usual_profile(principal: Principal, kind: str) -> str:
+    if principal.agent is not None:
+        return principal.agent
+    return access.DEFAULT_PROFILE if kind == "note" else ""
+
+
+def _told(kind: str, error: MemoristError) -> dict[str, str]:
+    """The message under the field it is about; '' where it is about none."""
+    if isinstance(error, NameTaken):
+        return {"name": error.message}
+    said = error.field or ""
+    name = _NAMES[kind].get(said, said)
+    if name not in _FIELDS:
+        return {"": error.message}
+    # In the words of the form, not of the core.
+    message = error.message.replace(f"{said} ", f"{_LABELS.get(name, name.capitalize())} ", 1)
+    return {name: message}
+
+
+def _page(visit: Visit, form: Form, *, status: int = 200) -> Response:
+    context: dict[str, Any] = {"form": form, "types": TYPES, "profiles": _profiles(visit)}
+    return visit.page("memory_new.html", section="memories", status=status, **context)
+
+
+def _profiles(visit: Visit) -> list[str]:
+    """The profiles that there are, to choose from."""
+    return sorted(name for name in visit.core.browsing.facets(visit.principal).counts["profile"] if name)

@@ -1,0 +1,194 @@
+"""What a list of memories is asked for, all of which its address carries, and what it can be narrowed down to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from memorist.core.browsing import LASTING
+from memorist.model import Browse, BrowseOrder, Facets, Kind, Memory, Status
+from memorist.surfaces.dashboard.visits import HOME
+
+ADDRESS = f"{HOME}/memories"
+
+STATES: dict[str, tuple[Status, ...]] = {
+    "active": (Status.ACTIVE,),
+    "archived": (Status.ARCHIVED,),
+    "deleted": (Status.SOFT_DELETED, Status.HARD_DELETE_PENDING),
+    "all": LASTING,
+}
+SORTS = {
+    BrowseOrder.NEWEST: "Newest first",
+    BrowseOrder.OLDEST: "Oldest first",
+    BrowseOrder.IMPORTANCE: "Most important first",
+}
+# With a blank in it, which neither a profile nor a category has.
+NO_PROFILE = "no profile"
+NO_TYPE = "no type"
+
+_KINDS: dict[str, str] = {
+    Kind.CHAT_MESSAGE: "chat message",
+    Kind.TOOL_OUTPUT: "tool output",
+    Kind.DOCUMENT_CHUNK: "document",
+}
+_STATUSES = {Status.SOFT_DELETED: ("deleted", "warn"), Status.HARD_DELETE_PENDING: ("past recovery", "bad")}
+_SHOWN = 8
+_SHOWN_CHARACTERS = 420
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A list as its address asks for it."""
+
+    text: str = ""
+    state: str = "active"
+    profile: str = ""
+    type: str = ""
+    kind: str = ""
+    trust: str = ""
+    project: str = ""
+    sort: str = BrowseOrder.NEWEST
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "View":
+        state = query.get("state", "active")
+        return cls(
+            text=" ".join(query.get("q", "").split()),
+            state=state if state in STATES else "active",
+            profile=query.get("profile", ""),
+            type=query.get("type", ""),
+            kind=query.get("kind", ""),
+            trust=query.get("trust", ""),
+            project=query.get("project", ""),
+            sort=query.get("sort", "") or BrowseOrder.NEWEST,
+        )
+
+    @property
+    def browse(self) -> Browse:
+        """The same for the core, which checks it."""
+        return Browse(
+            text=self.text,
+            statuses=STATES[self.state],
+            agent="" if self.profile == NO_PROFILE else self.profile or None,
+            category="" if self.type == NO_TYPE else self.type or None,
+            kind=self.kind or None,  # type: ignore[arg-type]
+            trust=self.trust or None,  # type: ignore[arg-type]
+            project=self.project or None,
+            order=self.sort,  # type: ignore[arg-type]
+        )
+
+    @property
+    def is_narrowed(self) -> bool:
+        return replace(self, sort=BrowseOrder.NEWEST, state="active") != View()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the counts of what it can be narrowed down to tell what is shown."""
+        return not self.text and not self.project
+
+    def address(self, cursor: str | None = None) -> str:
+        """The address of this list, or of its next page, without what is as usual."""
+        said = {
+            "q": self.text,
+            "state": "" if self.state == "active" else self.state,
+            "profile": self.profile,
+            "type": self.type,
+            "kind": self.kind,
+            "trust": self.trust,
+            "project": self.project,
+            "sort": "" if self.sort == BrowseOrder.NEWEST else self.sort,
+            "cursor": cursor or "",
+        }
+        query = urlencode({name: value for name, value in said.items() if value})
+        return f"{ADDRESS}?{query}" if query else ADDRESS
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    value: str
+    label: str
+    count: int | None
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One thing to narrow down by: the choices that most memories have, and the rest."""
+
+    name: str
+    label: str
+    choices: tuple[Choice, ...]
+    rest: tuple[Choice, ...]
+    is_chosen: bool
+
+
+def states_of(view: View, facets: Facets) -> tuple[Choice, ...]:
+    counts = facets.counts["state"]
+    return tuple(
+        Choice(
+            name,
+            name.capitalize(),
+            # What was not counted in time is not zero.
+            sum(counts.get(status, 0) for status in statuses) if view.is_counted and facets.is_complete else None,
+            view.state == name,
+        )
+        for name, statuses in STATES.items()
+    )
+
+
+def groups_of(view: View, facets: Facets) -> tuple[Group, ...]:
+    """What there is to choose from; a group with nothing to choose is left out."""
+    profile_names = {"": NO_PROFILE}
+    type_names = {"": NO_TYPE}
+    groups = (
+        _group(view, "profile", "Profile", view.profile, facets.counts["profile"], profile_names, profile_names),
+        _group(view, "type", "Type", view.type, facets.counts["category"], type_names, type_names),
+        _group(view, "kind", "Kind", view.kind, facets.counts["kind"], {}, _KINDS),
+        _group(view, "trust", "Said by", view.trust, facets.counts["trust"], {}, {}),
+    )
+    return tuple(group for group in groups if group.is_chosen or len(group.choices) > 1)
+
+
+def _group(
+    view: View,
+    name: str,
+    label: str,
+    chosen: str,
+    counts: Mapping[str, int],
+    values: Mapping[str, str],
+    labels: Mapping[str, str],
+) -> Group:
+    found = {values.get(value, value): (labels.get(value, value), count) for value, count in counts.items()}
+    if chosen and chosen not in found:
+        found[chosen] = (chosen, 0)
+    ordered = sorted(found.items(), key=lambda item: (-item[1][1], item[0]))
+    choices = [
+        Choice(value, text, count if view.is_counted else None, value == chosen) for value, (text, count) in ordered
+    ]
+    # What is chosen is never hidden.
+    shown = [one for place, one in enumerate(choices) if place < _SHOWN or one.is_chosen]
+    return Group(name, label, tuple(shown), tuple(one for one in choices if one not in shown), bool(chosen))
+
+
+# A row
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory as the list shows it."""
+
+    memory: Memory
+    text: str
+    kind: str
+    state: str
+    tone: str
+
+
+def row_of(memory: Memory) -> Row:
+    state, tone = _STATUSES.get(memory.status, (str(memory.status), "good" if memory.status is Status.ACTIVE else ""))
+    return Row(memory, _clipped(memory.content), _KINDS.get(memory.kind, str(memory.kind)), state, tone)
+
+
+def _clipped(text: str) -> str:
+    """As much as a row can show: a page of long texts stays small."""
+    text = text.strip()
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS].rstrip()}…"

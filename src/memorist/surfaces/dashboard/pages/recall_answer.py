@@ -1,0 +1,177 @@
+"""What the playground shows of an answer: each arm as a bar, the question's words in each text, and what was done."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from memorist import tools, words
+from memorist.core.tokens import count_tokens
+from memorist.model import Hit, Kind, Memory, Recalled
+
+KINDS = {
+    Kind.FACT: "Facts",
+    Kind.CHAT_MESSAGE: "Messages",
+    Kind.TOOL_OUTPUT: "Tool outputs",
+    Kind.DOCUMENT_CHUNK: "Documents",
+}
+_ONE_OF_A_KIND = {
+    Kind.FACT: "fact",
+    Kind.CHAT_MESSAGE: "message",
+    Kind.TOOL_OUTPUT: "tool output",
+    Kind.DOCUMENT_CHUNK: "document",
+}
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+# Marking looks at every word, and more of a text than this is not read in a list.
+_LONGEST_MARKED = 3000
+_LONG = 300
+_MANY_LINES = 7
+
+
+class Piece(NamedTuple):
+    text: str
+    is_asked: bool
+
+
+class Bar(NamedTuple):
+    """What one arm says of a memory: how strongly, from 0 to 100, or nothing; and the same in words."""
+
+    arm: str
+    label: str
+    percent: int | None
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A memory of the answer, as the page shows it."""
+
+    rank: int
+    hit: Hit
+    origin: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+    bars: tuple[Bar, ...]
+    steps: tuple[tuple[str, str], ...]
+    tokens: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its text may need to be scrolled, and so to be reached by keyboard."""
+        return len(self.hit.excerpt) > _LONG or self.hit.excerpt.count("\n") > _MANY_LINES
+
+
+@dataclass(frozen=True, slots=True)
+class AgentText:
+    """The text that a model gets, to the letter, and the same indented; how many tokens it is to cost."""
+
+    exact: str
+    readable: str
+    tokens: int
+
+
+def shown(recalled: Recalled, query: str, *, by_meaning: bool) -> list[Shown]:
+    return [
+        Shown(
+            rank,
+            hit,
+            tuple(_origin(hit.memory)),
+            marked(hit.excerpt, query),
+            bars(hit.explanation or {}, by_meaning=by_meaning, reranked=recalled.rerank_used),
+            tuple(_steps(hit.explanation or {})),
+            count_tokens(hit.excerpt),
+        )
+        for rank, hit in enumerate(recalled.hits, start=1)
+    ]
+
+
+def agent_text(recalled: Recalled) -> AgentText:
+    """What the tool `recall` returns, as MCP and turns hand it to a model; explanations are only for this page."""
+    plain = replace(recalled, hits=tuple(replace(hit, explanation=None) for hit in recalled.hits))
+    result = tools.recall_result(plain)
+    exact = json.dumps(result, ensure_ascii=False)
+    return AgentText(exact, json.dumps(result, ensure_ascii=False, indent=2), count_tokens(exact))
+
+
+def bars(explanation: Mapping[str, Any], *, by_meaning: bool, reranked: bool) -> tuple[Bar, ...]:
+    """One bar for each arm, from the weakest to the strongest of all that was searched; none without an explanation."""
+    if not explanation:
+        return ()
+    return (
+        _words_bar(explanation["text"]),
+        _meaning_bar(explanation["vector"], by_meaning=by_meaning),
+        _rerank_bar(explanation.get("reranker"), reranked=reranked),
+    )
+
+
+def _words_bar(by_text: Mapping[str, Any]) -> Bar:
+    strength = by_text["with_neighbours"]
+    if by_text["rank"] is None:
+        says = "no word in common" if strength <= 0 else "only the turns around it have the words"
+        return Bar("words", "Words", _percent(strength) if strength > 0 else None, says)
+    return Bar("words", "Words", _percent(strength), f"#{by_text['rank']} · {strength:.2f}")
+
+
+def _meaning_bar(by_vector: Mapping[str, Any], *, by_meaning: bool) -> Bar:
+    if not by_meaning:
+        return Bar("meaning", "Meaning", None, "not searched")
+    if by_vector["rank"] is None:
+        return Bar("meaning", "Meaning", None, "waits for its vector")
+    strength = by_vector["with_neighbours"]
+    return Bar("meaning", "Meaning", _percent(strength), f"#{by_vector['rank']} · {strength:.2f}")
+
+
+def _rerank_bar(said: Mapping[str, Any] | None, *, reranked: bool) -> Bar:
+    if said is None:
+        return Bar("rerank", "Rerank", None, "not among those it read" if reranked else "not used")
+    return Bar("rerank", "Rerank", _percent(said["normalised"]), f"#{said['rank']} · {said['normalised']:.2f}")
+
+
+def _percent(share: float) -> int:
+    return round(100 * max(0.0, min(1.0, share)))
+
+
+def _steps(explanation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """How a memory came to its place, step by step."""
+    if not explanation:
+        return
+    by_text, by_vector = explanation["text"], explanation["vector"]
+    first = explanation["first_stage"]
+    yield "Words", f"BM25 {by_text['bm25']:g}, {by_text['coverage']:.0%} of the question's words"
+    if by_vector["cosine"] is not None:
+        part = f", part {by_vector['window'] + 1} of {by_vector['windows']}" if by_vector["windows"] > 1 else ""
+        yield "Meaning", f"cosine {by_vector['cosine']:g}{part}"
+    yield "Both", f"#{first['rank']} with {first['score']:g}, times {explanation['weight']:g} for its class"
+    if "reranker" in explanation:
+        yield "Reranker", f"#{explanation['reranker']['rank']} with {explanation['reranker']['score']:g}"
+    if "final_rank" in explanation:
+        yield "At last", f"#{explanation['final_rank']}"
+
+
+def marked(text: str, query: str) -> tuple[Piece, ...]:
+    """A text in pieces, those that are words of the question marked. Joined, they are the text again."""
+    asked = set(words.question_terms(query))
+    pieces: list[Piece] = []
+    end = 0
+    for match in _WORD.finditer(text, 0, _LONGEST_MARKED):
+        if asked.intersection(words.terms(match[0])):
+            if match.start() > end:
+                pieces.append(Piece(text[end : match.start()], is_asked=False))
+            pieces.append(Piece(match[0], is_asked=True))
+            end = match.end()
+    if end < len(text):
+        pieces.append(Piece(text[end:], is_asked=False))
+    return tuple(pieces)
+
+
+def _origin(memory: Memory) -> Iterator[str]:
+    """Where it is from: its kind, who said it or where it stands, and what it is about."""
+    meta = memory.meta or {}
+    headings = meta.get("heading_path")
+    speaker = meta.get("speaker") or meta.get("tool_name") or meta.get("role")
+    yield _ONE_OF_A_KIND[memory.kind]
+    if isinstance(headings, list) and headings:
+        yield " › ".join(map(str, headings))
+    elif isinstance(speaker, str) and speaker:
+        yield speaker
+    yield from filter(None, (memory.name, memory.category, memory.project))

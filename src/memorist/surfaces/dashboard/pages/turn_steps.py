@@ -1,0 +1,104 @@
+"""The events of a turn as steps that a person reads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from memorist.core.turn_stories import TurnStory
+from memorist.model import Memory, TurnEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`memories` are shown as links; `gone` counts those that are no longer there."""
+
+    title: str
+    at: datetime
+    text: str = ""
+    tone: str = ""
+    milliseconds: int | None = None
+    cost: float | None = None
+    has_cost: bool = False
+    arguments: Mapping[str, Any] | None = None
+    memories: Sequence[Memory] = field(default=())
+    gone: int = 0
+
+
+def steps_of(story: TurnStory) -> list[Step]:
+    """One for each thing that happened, in its order; the pieces of the answer are none."""
+    steps: list[Step] = []
+    calls: dict[str, int] = {}
+    for event in story.events:
+        data = event.data
+        if event.event == "tool.completed" and data.get("id") in calls:
+            place = calls[str(data["id"])]
+            steps[place] = _returned(steps[place], data)
+            continue
+        step = _step(event, story)
+        if step is None:
+            continue
+        if event.event == "tool.called":
+            calls[str(data.get("id"))] = len(steps)
+        steps.append(step)
+    return steps
+
+
+def answer_of(story: TurnStory) -> str:
+    """The answer, or what there is of it."""
+    if story.turn.answer is not None:
+        return story.turn.answer
+    return "".join(str(event.data.get("text", "")) for event in story.events if event.event == "answer.delta")
+
+
+def model_of(story: TurnStory) -> str | None:
+    return next((event.data.get("model") for event in story.events if event.event == "turn.started"), None)
+
+
+def _step(event: TurnEvent, story: TurnStory) -> Step | None:
+    data = event.data
+    if event.event == "memory.injected":
+        return _injected(event, story)
+    if event.event == "context.compressed":
+        text = f"{data.get('dropped', 0)} older messages were left out, so that the rest fits the model."
+        return Step("Shortened", event.created_at, text)
+    if event.event == "agent.completed":
+        return _worked(event, story)
+    if event.event == "tool.called":
+        return Step(f"Tool {data.get('name', '')}", event.created_at, "runs", arguments=data.get("arguments") or None)
+    if event.event == "turn.failed":
+        error = data.get("error") or {}
+        return Step("Failed", event.created_at, str(error.get("message", "")), tone="bad")
+    if event.event == "turn.completed":
+        return Step("Done", event.created_at, tone="good", milliseconds=data.get("duration_ms"))
+    return None
+
+
+def _injected(event: TurnEvent, story: TurnStory) -> Step:
+    data = event.data
+    if "entries" not in data:
+        return Step("Remembered", event.created_at, "What was told to the model has been erased since.")
+    text = f"{data.get('tokens', 0):,} tokens go to the model" if data["entries"] else "Nothing is known yet."
+    gone = max(0, len(data.get("ids", ())) - len(story.injected))
+    return Step("Remembered", event.created_at, text, memories=story.injected, gone=gone)
+
+
+def _worked(event: TurnEvent, story: TurnStory) -> Step:
+    data = event.data
+    is_memory = data.get("agent") == "memory"
+    return Step(
+        "Learned" if is_memory else "Model",
+        event.created_at,
+        str(data.get("output_summary", "")),
+        milliseconds=data.get("duration_ms"),
+        cost=data.get("cost_usd"),
+        has_cost=True,
+        memories=story.learned if is_memory else (),
+    )
+
+
+def _returned(step: Step, data: Mapping[str, Any]) -> Step:
+    failed = bool(data.get("is_error"))
+    found = f", {len(data['ids'])} memories" if data.get("ids") else ""
+    text = "refused" if failed else f"returned {data.get('characters', 0):,} characters{found}"
+    return replace(step, text=text, tone="bad" if failed else "", milliseconds=data.get("duration_ms"))

@@ -1,0 +1,56 @@
+"""Every view of the dashboard is asked for, over memories of every kind and state, on both databases."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memorist.benchmarks.dashboard import measure_dashboard
+from memorist.core.core import Core
+from memorist.model import Kind, OwnerFilter, Principal, Role, Status
+from memorist.settings import Settings
+from memorist.surfaces.dashboard.rendering import menu
+
+EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
+
+
+@pytest.fixture(autouse=True)
+def keywords_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the server that is started."""
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "off")
+    monkeypatch.setenv("MEMORIST_RERANKER", "off")
+
+
+@pytest.fixture
+def place(settings: Settings, tmp_path: Path) -> Settings:
+    """The database of the core, and a folder for what a server writes."""
+    return replace(settings, data=tmp_path / "data")
+
+
+def test_every_view_is_timed(core: Core, place: Settings, tenant: str) -> None:
+    result = measure_dashboard(core, place, tenant, "run", memories=240, rounds=2, report=lambda *_: None)
+
+    assert set(result) == {
+        "memories", "users", "turns", "rounds", "database", "embedder", "slowest_ms_p95", "views",
+    }  # fmt: skip
+    assert (result["memories"], result["rounds"], result["embedder"]) == (240, 2, None)
+    pages = {item.label.lower() for item in menu(is_admin=True)}
+    assert {name.split(" (")[0] for name in result["views"]} >= pages | {"memory", "turn", "recall, a question"}
+    for view in result["views"].values():
+        assert 0 < view["ms_p50"] <= view["ms_p95"] <= result["slowest_ms_p95"]
+        assert view["kb"] > 0
+
+
+def test_memories_are_of_every_kind_and_state_and_nobody_stays_signed_in(
+    core: Core, place: Settings, tenant: str
+) -> None:
+    measure_dashboard(core, place, tenant, "run", memories=300, rounds=1, report=lambda *_: None)
+
+    stored = core.store.read(tenant, lambda tx: tx.scan_memories(EVERYTHING, "", 1000))
+    assert len(stored) == 300
+    assert {memory.status for memory in stored} >= {Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED}
+    assert {memory.kind for memory in stored} >= {Kind.FACT, Kind.CHAT_MESSAGE, Kind.TOOL_OUTPUT}
+    assert sum(memory.user == "run-0" for memory in stored) == 150
+    admin = Principal(tenant, Role.ADMIN)
+    assert all(key.revoked_at is not None for key in core.identity.list_keys(admin))
+    assert core.store.check()[f"tenant {tenant}"] == "ok"

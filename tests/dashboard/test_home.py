@@ -1,0 +1,194 @@
+"""Home: what is remembered and what waits, a first memory, sample data that goes again, and lines to paste."""
+
+import re
+from datetime import timedelta
+
+import httpx2
+from playwright.sync_api import expect
+
+from memorist.core.overview import DAYS
+from memorist.model import Draft, Owner, Role
+from memorist.surfaces.dashboard.pages.growth import HEIGHT, draw
+from memorist.testing import new_tenant
+from memorist.testing.clocks import START
+from tests.dashboard.conftest import People, Person
+from tests.dashboard.sweeps import check_looks
+
+HOSTILE = "<script>alert(1)</script> \u202egnp.exe\u202c 🦉 " + "long" * 2000
+
+
+def test_first_memory_is_the_star_of_an_empty_home(ada: Person) -> None:
+    page = ada.goto()
+    box = page.get_by_role("region", name="Begin with one fact")
+    expect(box).to_be_visible()
+    box.get_by_label("A fact that should not be forgotten").fill("The office is in Mill Lane 4.")
+    box.get_by_role("button", name="Remember").click()
+    stored = page.get_by_role("region", name="Remember something")
+    expect(stored.get_by_role("status")).to_contain_text("Remembered: The office is in Mill Lane 4.")
+    expect(page.get_by_role("region", name="Memories").locator(".figure")).to_have_text("1")
+    link = stored.get_by_role("link", name="Open this memory").get_attribute("href")
+    (memory,) = ada.core.memories.list(ada.principal).items
+    assert link == f"/dashboard/memories/{memory.id}"
+    assert (memory.content, memory.owner) == ("The office is in Mill Lane 4.", Owner("ada"))
+
+
+def test_the_same_fact_twice_is_known_already(ada: Person) -> None:
+    ada.remember("The office is in Mill Lane 4.")
+    page = ada.goto()
+    page.get_by_label("A fact that should not be forgotten").fill("The office is in Mill Lane 4.")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator("#remember").get_by_role("status")).to_contain_text("known already")
+
+
+def test_what_cannot_be_remembered_says_why(ada: Person) -> None:
+    ada.complaints.expect("422", "400")
+    page = ada.goto()
+    page.get_by_label("A fact that should not be forgotten").fill(" \n ")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.get_by_role("alert")).to_contain_text("content")
+    expect(page.get_by_label("A fact that should not be forgotten")).to_have_attribute("aria-invalid", "true")
+
+
+def test_counts_and_growth_lead_to_the_memories(ada: Person) -> None:
+    *_, gone = ada.remember("one", "two", "three", "four")
+    ada.core.memories.forget(ada.principal, gone.id)
+    page = ada.goto()
+    expect(page.get_by_role("link", name="3", exact=True)).to_have_attribute("href", "/dashboard/memories")
+    expect(page.get_by_role("link", name="1 deleted")).to_have_attribute("href", "/dashboard/memories?state=deleted")
+    assert "4 in all" in (page.get_by_role("img").get_attribute("aria-label") or "")
+    page.get_by_text("The numbers").click()
+    assert page.get_by_role("group", name="Memories written each day").get_by_role("row").count() == DAYS + 1
+    facts = page.get_by_role("region", name="Memories").get_by_role("link", name="Facts")
+    expect(facts).to_have_attribute("href", "/dashboard/memories?kind=fact")
+
+
+def test_what_waits_leads_to_where_it_is_done(ada: Person) -> None:
+    page = ada.goto()
+    waits = page.get_by_role("region", name="What waits")
+    expect(waits).to_contain_text("Nothing.")
+    for fact in ("The front door is painted petrol blue.", "The front door is painted green."):
+        ada.core.facts.remember(ada.principal, fact)
+    ada.core.store.write(ada.principal.tenant, lambda tx: ada.core.jobs.add(tx, ada.principal, "unknown", {}))
+    ada.core.jobs.run_due(ada.principal.tenant)
+    ada.goto()
+    expect(waits).to_contain_text("1 job failed for good")
+    expect(waits.get_by_role("link", name="retry or drop")).to_have_attribute("href", "/dashboard/turns#work")
+    expect(waits).to_contain_text("1 pair of facts is in doubt")
+    expect(waits.get_by_role("link", name="which one holds?")).to_have_attribute("href", "/dashboard/doubts")
+    health = page.get_by_role("region", name="Health")
+    expect(health).to_contain_text("It observes")
+
+
+def test_sample_data_comes_and_goes_with_a_receipt(ada: Person) -> None:
+    ada.remember("my own")
+    page = ada.goto()
+    page.get_by_role("button", name="Add sample data").click()
+    expect(page.locator("#toasts")).to_contain_text("sample memories are here")
+    assert ada.core.sample_data.count(ada.principal) > 45
+    page.get_by_role("button", name="Erase the sample data").click()
+    page.get_by_role("dialog").get_by_role("button", name="Keep").click()
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.get_by_role("button", name="Erase the sample data").click()
+    page.get_by_role("dialog").get_by_role("button", name="Erase", exact=True).click()
+    expect(page.locator("#samples").get_by_role("status")).to_contain_text("none was found")
+    expect(page.locator("#samples").get_by_role("status")).to_contain_text("rcpt_")
+    assert [one.content for one in ada.core.memories.list(ada.principal).items] == ["my own"]
+
+
+def test_snippets_work_as_they_are_pasted(ada: Person) -> None:
+    page = ada.goto()
+    connect = page.get_by_role("region", name="Give an agent this memory")
+    address = ada.served.url
+    expect(connect.locator("pre").first).to_contain_text(f"memorist {address}/mcp")
+    expect(connect.locator("pre").first).to_contain_text("Bearer YOUR_KEY")
+    connect.get_by_role("button", name="Make a key for these").click()
+    expect(connect.get_by_role("status")).to_contain_text("shown this once")
+    connect.get_by_text("curl", exact=True).click()
+    secret = connect.locator("#snippets > .copyable pre").inner_text()
+    assert secret.startswith("mst_live_")
+    pasted = connect.locator("details[open] pre").inner_text()
+    assert f'"Authorization: Bearer {secret}"' in pasted
+    calls = re.findall(r"curl (\S+) .*?-d '(.*?)'", pasted, re.DOTALL)
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    answers = [httpx2.post(url, headers=headers, content=body) for url, body in calls]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert "UTC+2" in answers[1].text
+    (key,) = [key for key in ada.core.identity.list_keys(ada.principal) if key.label == "made on the dashboard"]
+    assert (key.role, key.user) == (Role.USER, "ada")
+    assert secret not in page.goto(f"{address}/dashboard").text()
+
+
+def test_admin_of_everybody_shares_and_names_the_user_of_a_key(people: People, tenant: str) -> None:
+    boss = people.sign_in(tenant, Role.ADMIN, None)
+    page = boss.goto()
+    page.get_by_label("A fact that should not be forgotten").fill("We close at six.")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator("#remember").get_by_role("status")).to_contain_text("We close at six.")
+    assert boss.core.memories.list(boss.principal).items[0].owner == Owner()
+    assert page.get_by_role("heading", name="Sample data").count() == 0
+    page.get_by_label("For the user").fill("cleo")
+    page.get_by_role("button", name="Make a key for these").click()
+    expect(page.locator("#snippets").get_by_role("status")).to_contain_text("cleo")
+
+
+def test_reader_is_offered_no_change_and_a_forged_one_is_refused(reader: Person) -> None:
+    page = reader.goto()
+    expect(page.get_by_role("heading", name="Nothing is remembered yet")).to_be_visible()
+    for label in ("Remember", "Add sample data", "Make a key for these"):
+        assert page.get_by_role("button", name=label).count() == 0
+    csrf = page.locator("input[name=csrf]").first.get_attribute("value") or ""
+    for path, form in (("home/remember", {"content": "no"}), ("samples", {}), ("home/key", {"user": "ada"})):
+        answer = page.request.post(f"{reader.served.url}/dashboard/{path}", form={"csrf": csrf, **form})
+        assert answer.status == 403, path
+    assert reader.core.overview.totals(reader.principal, fresh=True).memories == 0
+
+
+def test_forms_without_the_token_are_refused(ada: Person) -> None:
+    answer = ada.page.request.post(f"{ada.served.url}/dashboard/home/remember", form={"content": "no"})
+    assert answer.status == 403
+    assert ada.core.overview.totals(ada.principal).memories == 0
+
+
+def test_other_tenants_see_nothing_of_it(people: People, ada: Person) -> None:
+    (memory,) = ada.remember("ours alone")
+    stranger = people.sign_in(new_tenant())
+    page = stranger.goto(f"?stored={memory.id}&new=1")
+    expect(page.get_by_role("region", name="Begin with one fact")).to_be_visible()
+    assert "ours alone" not in page.content()
+
+
+def test_home_in_every_look_with_hostile_texts(people: People, tenant: str) -> None:
+    check_looks(people, tenant, "")
+    ada = people.sign_in(tenant)
+    ada.core.sample_data.add(ada.principal)
+    stored = ada.core.facts.remember_all(ada.principal, [Draft(HOSTILE)])[0].memory
+    check_looks(people, tenant, f"?stored={stored.id}&new=1", person=ada, ready="#remember .said")
+    assert "<script>alert(1)</script>" in ada.page.locator("#remember .said").first.inner_text()
+
+
+def test_home_by_keyboard_alone(ada: Person) -> None:
+    page = ada.goto()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("A fact that should not be forgotten")).to_be_focused()
+    page.keyboard.type("Written without a mouse.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#remember").get_by_role("status")).to_contain_text("Written without a mouse.")
+    page.get_by_text("Python", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("details[open] pre")).to_contain_text("from memorist.client import Client")
+    assert page.locator("details[open] pre").count() == 1
+
+
+def test_bars_fit_the_plot() -> None:
+    today = START.date()
+    days = [(today - timedelta(days=29 - place), count) for place, count in enumerate([0, 1, 1000] * 10)]
+    plot = draw(days)
+    assert len(plot.bars) == DAYS
+    assert all(bar.y >= 0 and bar.y + bar.height <= HEIGHT for bar in plot.bars)
+    assert [bar.height > 0 for bar in plot.bars] == [count > 0 for _, count in days]
+    assert "10,010 in all" in plot.words
+    assert draw([(day, 0) for day, _ in days]).words == "Nothing was written in the last 30 days."
