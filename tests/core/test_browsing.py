@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.bootstrap import open_store
-from memorist.core import access, browsing
+from memorist.core import access, browsing, facet_counts
 from memorist.core.browsing import LASTING, Browsing
 from memorist.core.bulk import MOST, Bulk, BulkAction
 from memorist.core.core import Core
@@ -175,8 +175,7 @@ def _write(core: Core, admin: Principal, number: int, fields: dict[str, Any]) ->
 
 def _expected(principal: Principal, memories: list[Memory], browse: Browse) -> list[str]:
     def fits(memory: Memory) -> bool:
-        deleted = memory.status is Status.SOFT_DELETED
-        slices = access.recoverable_slices(principal) if deleted else access.visible_slices(principal)
+        slices = access.slices_of(principal, memory.status)
         return (
             memory.status in browse.statuses
             and any(part.matches(memory.owner) for part in slices)
@@ -297,14 +296,30 @@ def test_each_facet_is_counted_while_the_others_stay(core: Core, ada: Principal,
     assert facets.projects == ("/home", "/work")
 
 
-def test_counting_stops_when_its_time_is_over(core: Core, ada: Principal, remember: Remember, monkeypatch: Any) -> None:
-    monkeypatch.setattr(browsing, "_GROUPS", 1)
+def test_counting_stops_when_its_time_is_over_and_goes_on_the_next_time(
+    core: Core, ada: Principal, remember: Remember, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(facet_counts, "_GROUPS", 1)
     for category in ("a", "b", "c"):
         remember(ada, category, category=category)
     hasty = Browsing(core.store, core.clock, core.accesses, budget_s=0)
-    facets = hasty.facets(ada)
-    assert (facets.is_complete, facets.counts["category"]) == (False, {"a": 1})
-    assert core.browsing.facets(ada).counts["category"] == {"a": 1, "b": 1, "c": 1}
+    for counted in ("a", "ab", "abc"):
+        facets = hasty.facets(ada)
+        assert (facets.is_complete, facets.counts["category"]) == (False, dict.fromkeys(counted, 1))
+    while not facets.is_complete:
+        facets = hasty.facets(ada)
+    assert facets.counts["category"] == core.browsing.facets(ada).counts["category"] == dict.fromkeys("abc", 1)
+    remember(ada, "d", category="d")
+    assert hasty.facets(ada).counts["category"] == {"a": 1}
+
+
+def test_counts_follow_every_write_at_once(core: Core, ada: Principal, bob: Principal, remember: Remember) -> None:
+    for number in range(3):
+        memory = remember(ada, f"text {number}")
+        assert core.browsing.facets(ada).counts["state"] == {Status.ACTIVE: number + 1}
+        assert core.browsing.facets(bob).counts["state"] == {}
+    core.retention.archive(ada, memory.id)
+    assert core.browsing.facets(ada).counts["state"] == {Status.ACTIVE: 2, Status.ARCHIVED: 1}
 
 
 def test_project_with_the_longest_name_can_be_written_and_browsed(

@@ -103,6 +103,7 @@ def test_snippets_work_as_they_are_pasted(ada: Person) -> None:
     expect(connect.locator("pre").first).to_contain_text("Bearer YOUR_KEY")
     connect.get_by_role("button", name="Make a key for these").click()
     expect(connect.get_by_role("status")).to_contain_text("shown this once")
+    expect(connect.locator("details[open]")).to_contain_text("Claude Code")
     connect.get_by_text("curl", exact=True).click()
     secret = connect.locator("#snippets > .copyable pre").inner_text()
     assert secret.startswith("mst_live_")
@@ -141,6 +142,29 @@ def test_reader_is_offered_no_change_and_a_forged_one_is_refused(reader: Person)
         answer = page.request.post(f"{reader.served.url}/dashboard/{path}", form={"csrf": csrf, **form})
         assert answer.status == 403, path
     assert reader.core.overview.totals(reader.principal, fresh=True).memories == 0
+
+
+def test_service_key_that_acts_for_nobody_is_offered_nothing(people: People, tenant: str) -> None:
+    service = people.sign_in(tenant, Role.SERVICE, None)
+    page = service.goto()
+    expect(page.get_by_role("heading", name="Nothing is remembered yet")).to_be_visible()
+    assert page.get_by_role("button", name="Remember").count() == 0
+
+
+def test_everything_works_without_scripts(people: People, tenant: str) -> None:
+    ada = people.sign_in(tenant, java_script_enabled=False)
+    page = ada.goto()
+    page.get_by_role("button", name="Add sample data").click()
+    assert ada.core.sample_data.count(ada.principal) > 45
+    page.get_by_role("button", name="Erase it now").click()
+    expect(page.locator("#samples").get_by_role("status")).to_contain_text("none was found")
+    page.get_by_role("button", name="Make a key for these").click()
+    secret = page.locator("#snippets > .copyable pre").inner_text()
+    assert ada.core.identity.authenticate(secret).user == "ada"
+    ada.goto("/access")
+    page.get_by_label("User", exact=True).fill("bob")
+    page.get_by_role("button", name="Create the key").click()
+    assert ada.core.identity.authenticate(page.locator(".made pre").inner_text()).user == "bob"
 
 
 def test_forms_without_the_token_are_refused(ada: Person) -> None:

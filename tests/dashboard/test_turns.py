@@ -194,6 +194,15 @@ def test_dead_work_is_retried_and_dropped(ada: Person) -> None:
     expect(page.locator("#toasts")).to_contain_text("tried again")
 
 
+def test_all_dead_work_is_retried_at_once(ada: Person) -> None:
+    jobs = {kill_a_job(ada).id, kill_a_job(ada).id}
+    before = {id_: ada.core.jobs.get(ada.principal, id_).updated_at for id_ in jobs}
+    page = ada.goto("/turns")
+    page.get_by_role("button", name="Retry all that failed").click()
+    expect(page.locator("#toasts")).to_contain_text("2 are tried again now.")
+    assert all(ada.core.jobs.get(ada.principal, id_).updated_at > before[id_] for id_ in jobs)
+
+
 def test_what_waits_is_shown(ada: Person) -> None:
     core = ada.core
     core.store.write(

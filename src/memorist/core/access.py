@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from memorist.core import validation
 from memorist.errors import Forbidden, NotFound
-from memorist.model import Memory, Owner, OwnerFilter, Principal, Role
+from memorist.model import Memory, Owner, OwnerFilter, Principal, Role, Status
 
 # The profile of callers that name no agent.
 DEFAULT_PROFILE = "default"
@@ -89,6 +89,12 @@ def recoverable_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
         return ()
     shares = allows(principal, Action.SHARE)
     return tuple(part for part in visible_slices(principal) if shares or part != OwnerFilter())
+
+
+def slices_of(principal: Principal, status: Status) -> tuple[OwnerFilter, ...]:
+    """Whose memories of a state the caller sees."""
+    in_use = status in (Status.ACTIVE, Status.ARCHIVED)
+    return visible_slices(principal) if in_use else recoverable_slices(principal)
 
 
 def can_see(principal: Principal, owner: Owner) -> bool:

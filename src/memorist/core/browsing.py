@@ -7,7 +7,6 @@ short, whatever there is, and nothing is left out.
 
 import heapq
 import time
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,13 +16,13 @@ from typing import Any
 from memorist.core import access, folding, validation
 from memorist.core.accesses import AccessLog
 from memorist.core.cursors import decode_browse_cursor, encode_browse_cursor
+from memorist.core.facet_counts import FacetCounts
 from memorist.model import (
     Browse,
     BrowseCandidate,
     BrowsedPage,
     BrowseOrder,
     BrowsePlace,
-    FacetRow,
     Facets,
     Kind,
     Memory,
@@ -41,15 +40,12 @@ LASTING = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED, Status.HARD_DELE
 
 MAX_TEXT = 200
 
-_DELETED = (Status.SOFT_DELETED, Status.HARD_DELETE_PENDING)
 _BUDGET_S = 0.04
 _SPAN = 500
 _LONGEST_SPAN = 8000
 # A span that took less is followed by a longer one, one that took more by a shorter one.
 _QUICK_S = 0.008
 _CANDIDATES = 200
-_GROUPS = 400
-_MOST_PROJECTS = 50
 
 
 class Browsing:
@@ -59,6 +55,7 @@ class Browsing:
         self._clock = clock
         self._accesses = accesses
         self._budget_s = budget_s
+        self._facets = FacetCounts(store, clock, budget_s=budget_s)
 
     def page(
         self, principal: Principal, browse: Browse | None = None, *, limit: int = 50, cursor: str | None = None
@@ -94,18 +91,7 @@ class Browsing:
         Raises InvalidField.
         """
         browse = _checked(browse or Browse())
-        visible, recoverable = access.visible_slices(principal), access.recoverable_slices(principal)
-        now = self._clock.now()
-
-        def work(tx: Reader) -> tuple[list[FacetRow], list[str], bool]:
-            began = time.perf_counter()
-            projects = _projects(tx, visible, began + self._budget_s / 2)
-            rows, is_complete = _count(tx, visible, now, began + self._budget_s)
-            return rows, projects, is_complete
-
-        rows, projects, is_complete = self._store.read(principal.tenant, work)
-        seen = [row for row in rows if _shows(row, recoverable if row.status in _DELETED else visible)]
-        return Facets(_tally(seen, browse), tuple(projects), is_complete)
+        return self._facets.of(principal, browse)
 
 
 # Looking
@@ -183,7 +169,7 @@ def _walks(principal: Principal, browse: Browse, words: Sequence[str]) -> Iterat
     """Each slice in each state: one walk of one index; the merge of a few beats any OR in SQL."""
     pattern = _pattern(words)
     for status in dict.fromkeys(browse.statuses):
-        slices = access.recoverable_slices(principal) if status in _DELETED else access.visible_slices(principal)
+        slices = access.slices_of(principal, status)
         for part in _narrowed(slices, browse.agent):
             yield Walk(
                 part,
@@ -220,72 +206,6 @@ def _pattern(words: Sequence[str]) -> str | None:
 def _fits(candidate: BrowseCandidate, words: Sequence[str]) -> bool:
     texts = [folding.fold(text) for text in (candidate.content, candidate.name, candidate.description) if text]
     return all(any(word in text for text in texts) for word in words)
-
-
-# Counting
-
-
-def _count(tx: Reader, slices: Sequence[OwnerFilter], now: datetime, until: float) -> tuple[list[FacetRow], bool]:
-    """Every combination among the slices' users, as far as the time allows; whether those are all."""
-    rows: list[FacetRow] = []
-    for user, any_user in dict.fromkeys((part.user, part.any_user) for part in slices):
-        after = None
-        while True:
-            some = tx.count_facets(user, after, now, _GROUPS, any_user=any_user)
-            rows += some
-            if len(some) < _GROUPS:
-                break
-            if time.perf_counter() > until:
-                return rows, False
-            after = some[-1]
-    return rows, True
-
-
-def _projects(tx: Reader, slices: Sequence[OwnerFilter], until: float) -> list[str]:
-    found: set[str] = set()
-    for user, any_user in dict.fromkeys((part.user, part.any_user) for part in slices):
-        place: tuple[str, str] | None = ("", "")
-        while place is not None and len(found) < _MOST_PROJECTS and time.perf_counter() < until:
-            place = tx.next_project(user, place, any_user=any_user)
-            if place is not None:
-                found.add(place[1])
-    return sorted(found, key=folding.fold)
-
-
-def _shows(row: FacetRow, slices: Sequence[OwnerFilter]) -> bool:
-    return any(
-        (part.any_user or (part.user or "") == row.user) and (part.any_agent or (part.agent or "") == row.agent)
-        for part in slices
-    )
-
-
-def _tally(rows: Sequence[FacetRow], browse: Browse) -> dict[str, dict[str, int]]:
-    wanted: dict[str, set[str]] = {
-        "state": set(browse.statuses),
-        "profile": _only(browse.agent),
-        "category": _only(browse.category),
-        "kind": _only(browse.kind),
-        "trust": _only(browse.trust),
-    }
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in rows:
-        values = {
-            "state": row.status,
-            "profile": row.agent,
-            "category": row.category,
-            "kind": row.kind,
-            "trust": row.trust,
-        }
-        missed = [name for name, value in values.items() if wanted[name] and value not in wanted[name]]
-        for name, value in values.items():
-            # A value counts where nothing but its own facet says otherwise.
-            if not missed or missed == [name]:
-                counts[name][value] += row.memories
-    return {name: dict(counts[name]) for name in wanted}
-
-
-def _only(value: str | None) -> set[str]:
-    return set() if value is None else {value}
 
 
 def _checked(browse: Browse) -> Browse:

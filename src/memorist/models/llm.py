@@ -77,12 +77,12 @@ class HttpLlm:
     def _refuse_failure(self, response: httpx2.Response) -> None:
         status = response.status_code
         if status in _PASSING:
-            _log.warning("%s at %s answered %d", self.model_id, self._shown_address(), status)
+            _log.info("%s at %s answered %d", self.model_id, self._shown_address(), status)
             raise LlmUnavailable(
                 f"{self.model_id} answered {status}.", retry_after=_seconds(response.headers.get("retry-after"))
             )
         if status != 200:
-            _log.error("%s at %s answered %d", self.model_id, self._shown_address(), status)
+            _log.info("%s at %s answered %d", self.model_id, self._shown_address(), status)
             raise LlmError(f"{self.model_id} answered {status}. Check MEMORIST_LLM, its address and its key.")
 
     @contextmanager
@@ -90,10 +90,10 @@ class HttpLlm:
         try:
             yield
         except httpx2.TimeoutException as error:
-            _log.warning("%s at %s took too long", self.model_id, self._shown_address())
+            _log.info("%s at %s took too long", self.model_id, self._shown_address())
             raise LlmUnavailable(f"{self.model_id} took longer than MEMORIST_LLM_TIMEOUT_S allows.") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            _log.warning("%s at %s cannot be asked: %s", self.model_id, self._shown_address(), type(error).__name__)
+            _log.info("%s at %s cannot be asked: %s", self.model_id, self._shown_address(), type(error).__name__)
             raise LlmUnavailable(f"{self.model_id} cannot be asked: {type(error).__name__}.") from error
 
     def _shown_address(self) -> str:

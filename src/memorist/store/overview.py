@@ -10,7 +10,12 @@ from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 
 # By whether a slice has any user, and any agent: each breadth has an index that it is counted in.
-_BREADTHS = {(True, True): "tenant", (True, False): "agent", (False, True): "user", (False, False): "owner"}
+_DAYS = {
+    (True, True): "count_days_of_tenant",
+    (True, False): "count_days_of_agent",
+    (False, True): "count_days_of_user",
+    (False, False): "count_days_of_owner",
+}
 
 
 class OverviewStatements(TenantStatements):
@@ -19,13 +24,12 @@ class OverviewStatements(TenantStatements):
     __slots__ = ()
 
     def count_kinds(self, owner: OwnerFilter, now: datetime) -> list[KindCount]:
-        breadth = "tenant" if owner.any_user else "user"
-        rows = self._rows(f"count_kinds_of_{breadth}", now=to_micros(now), **_slice(owner))
+        statement = "count_kinds_of_tenant" if owner.any_user else "count_kinds_of_user"
+        rows = self._rows(statement, now=to_micros(now), **_slice(owner))
         return [KindCount(Status(status), Kind(kind), int(count)) for status, kind, count in rows]
 
     def count_days(self, owner: OwnerFilter, since: datetime, days: int) -> list[int]:
-        breadth = _BREADTHS[owner.any_user, owner.any_agent]
-        rows = self._rows(f"count_days_of_{breadth}", since=to_micros(since), days=days, **_slice(owner))
+        rows = self._rows(_DAYS[owner.any_user, owner.any_agent], since=to_micros(since), days=days, **_slice(owner))
         return [count for _, count in sorted(rows)]
 
     def count_waiting(self, owner: OwnerFilter, most: int) -> int:
@@ -51,8 +55,7 @@ class OverviewStatements(TenantStatements):
     def _owners_after(self, after: Owner, limit: int) -> Iterator[tuple[str, str]]:
         user, agent = after.user or "", after.agent or ""
         for _ in range(limit):
-            # Two steps rather than one comparison of pairs, which would walk through all rows of a user.
-            rows = self._rows("next_agent", user_id=user, agent_id=agent) or self._rows("next_user", user_id=user)
+            rows = self._rows("next_owner", user_id=user, agent_id=agent)
             if not rows:
                 return
             user, agent = rows[0]

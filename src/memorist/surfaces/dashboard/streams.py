@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from starlette.responses import Response, StreamingResponse
 
+from memorist.core.turns import Listener
 from memorist.errors import InvalidField, MemoristError
 from memorist.model import TurnEvent
 from memorist.secrets.logs import redacting_logger
@@ -61,9 +62,7 @@ async def _follow(visit: Visit, turn_id: str, after: int) -> AsyncIterator[str]:
         with await asyncio.to_thread(visit.core.turns.listen, visit.principal, turn_id, after, wake=wake) as listener:
             while not listener.is_over:
                 woken.clear()
-                # Whoever signed out, or whose key was revoked, is told no more.
-                await asyncio.to_thread(visit.core.sign_ins.find, visit.session_token)
-                found = await asyncio.to_thread(listener.read)
+                found = await asyncio.to_thread(_read, visit, listener)
                 if found:
                     yield "".join(map(_sent, found))
                     told_at = loop.time()
@@ -76,6 +75,12 @@ async def _follow(visit: Visit, turn_id: str, after: int) -> AsyncIterator[str]:
     except MemoristError as error:
         # The browser comes back and is told by a status, which cannot be sent any more.
         _log.info("a turn's stream ended: %s", error.message)
+
+
+def _read(visit: Visit, listener: Listener) -> list[TurnEvent]:
+    """What is new. Raises Unauthenticated where the visitor signed out, or the key was revoked."""
+    visit.core.sign_ins.find(visit.session_token)
+    return listener.read()
 
 
 def _sent(event: TurnEvent) -> str:

@@ -113,17 +113,23 @@ SELECT count(*) FROM (
     ORDER BY id DESC LIMIT :most
 ) AS found
 
--- name: next_agent
--- The next agent that a user has memories with: one step of an index.
-SELECT user_id, agent_id FROM memories
-WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id > :agent_id
-ORDER BY agent_id LIMIT 1
-
--- name: next_user
--- The next user, and the first of their agents: one step of an index.
-SELECT user_id, agent_id FROM memories
-WHERE tenant_id = :tenant AND user_id > :user_id
-ORDER BY user_id, agent_id LIMIT 1
+-- name: next_owner
+-- The owner after another one: the user's next agent, else the next user with the first of theirs. Two steps of an index,
+-- because a comparison of pairs would walk through all rows of a user.
+SELECT user_id, agent_id FROM (
+    SELECT * FROM (
+        SELECT 1 AS place, user_id, agent_id FROM memories
+        WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id > :agent_id
+        ORDER BY agent_id LIMIT 1
+    ) AS agents
+    UNION ALL
+    SELECT * FROM (
+        SELECT 2 AS place, user_id, agent_id FROM memories
+        WHERE tenant_id = :tenant AND user_id > :user_id
+        ORDER BY user_id, agent_id LIMIT 1
+    ) AS users
+) AS found
+ORDER BY place LIMIT 1
 
 -- name: count_of_owner
 -- How many active memories an owner has, up to a bound, and when the last was written.

@@ -97,6 +97,7 @@ def _page(visit: Visit, *, status: int = 200, secret: str | None = None, **conte
         active=totals.of_status(Status.ACTIVE),
         health=_health(visit, waiting),
         waits=_waits(visit, waiting),
+        can_remember=visit.may_write and (visit.principal.user is not None or visit.is_admin),
         stored=stored,
         stored_is_new=visit.query.get("new") == "1",
         samples=visit.core.sample_data.count(visit.principal),
