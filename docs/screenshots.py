@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser
 
 from memorist.core.core import Core
 from memorist.core.ingestion import Message
@@ -33,13 +34,12 @@ _DAYS = 28
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture: a page, and what is done to it before."""
+    """One picture of a page."""
 
     name: str
     path: str | Callable[["Scene"], str]
     is_dark: bool = False
     is_phone: bool = False
-    prepare: Callable[[Page], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Scene:
 
 SHOTS = (
     Shot("home", ""),
-    Shot("memories", "/memories"),
+    Shot("memories", "/memories?kind=fact"),
     Shot("memory", lambda scene: f"/memories/{scene.memory}"),
     Shot("recall", "/recall?q=When+do+we+open%3F"),
     Shot("turns", "/turns"),
@@ -63,7 +63,7 @@ SHOTS = (
     Shot("system", "/system"),
     Shot("home-dark", "", is_dark=True),
     Shot("recall-dark", "/recall?q=When+do+we+open%3F", is_dark=True),
-    Shot("phone", "/memories", is_phone=True),
+    Shot("phone", "/memories?kind=fact", is_phone=True),
 )
 
 
@@ -77,9 +77,9 @@ def main() -> None:
     ):
         ines = Principal(_TENANT, Role.ADMIN, "ines")
         scene = fill(served.core, clock, ines)
-        key = served.key(_TENANT, Role.ADMIN, "ines")
+        state = sign_in(browser, served, served.key(_TENANT, Role.ADMIN, "ines"))
         for shot in SHOTS:
-            make(browser, served, key, scene, shot)
+            make(browser, served, state, scene, shot)
     print(f"{len(SHOTS)} pictures are in {IMAGES.name}/", file=sys.stderr)
 
 
@@ -134,16 +134,29 @@ def fill(core: Core, clock: FrozenClock, ines: Principal) -> Scene:
 # Pictures
 
 
-def make(browser: Browser, served: Served, key: str, scene: Scene, shot: Shot) -> None:
-    scheme = "dark" if shot.is_dark else "light"
-    context = browser.new_context(viewport=PHONE if shot.is_phone else _DESK, color_scheme=scheme)  # type: ignore[arg-type]
+def sign_in(browser: Browser, served: Served, key: str) -> Any:
+    """The cookies of somebody who is signed in, for all pictures."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{served.url}/dashboard/sign-in")
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{served.url}/dashboard")
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+def make(browser: Browser, served: Served, state: Any, scene: Scene, shot: Shot) -> None:
+    viewport: Any = PHONE if shot.is_phone else _DESK
+    scheme: Any = "dark" if shot.is_dark else "light"
+    context = browser.new_context(viewport=viewport, color_scheme=scheme, storage_state=state)
     try:
-        page = _signed_in(context, served, key)
+        page = context.new_page()
         path = shot.path(scene) if callable(shot.path) else shot.path
         page.goto(f"{served.url}/dashboard{path}")
         page.wait_for_load_state("networkidle")
-        if shot.prepare is not None:
-            shot.prepare(page)
+        page.reload(wait_until="networkidle")  # So that no picture tells how long a first question takes.
         picture = page.screenshot(animations="disabled", caret="hide")
     finally:
         context.close()
@@ -152,15 +165,6 @@ def make(browser: Browser, served: Served, key: str, scene: Scene, shot: Shot) -
             f"The picture {shot.name} has {len(picture):,} bytes; at most {MOST_BYTES:,} are wanted.", file=sys.stderr
         )
     (IMAGES / f"dashboard-{shot.name}.png").write_bytes(picture)
-
-
-def _signed_in(context: BrowserContext, served: Served, key: str) -> Page:
-    page = context.new_page()
-    page.goto(f"{served.url}/dashboard/sign-in")
-    page.get_by_label("API key").fill(key)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{served.url}/dashboard")
-    return page
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """Every view of the dashboard is asked for, over memories of every kind and state, on both databases."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from memorist.benchmarks.dashboard import measure_dashboard
+from memorist.bootstrap import open_core
 from memorist.core.core import Core
 from memorist.model import Kind, OwnerFilter, Principal, Role, Status
 from memorist.settings import Settings
@@ -19,6 +21,14 @@ def keywords_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """For the server that is started."""
     monkeypatch.setenv("MEMORIST_EMBEDDER", "off")
     monkeypatch.setenv("MEMORIST_RERANKER", "off")
+
+
+@pytest.fixture
+def core(settings: Settings) -> Iterator[Core]:
+    """With the clock of the server, which would otherwise take the link for an old one."""
+    core = open_core(settings)
+    yield core
+    core.close()
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ def test_key_is_made_and_shown_once(ada: Person) -> None:
     form.get_by_role("button", name="Create the key").click()
     made = page.locator(".made")
     expect(made).to_contain_text("shown this once")
+    ada.check_axe()
     secret = made.locator("pre").inner_text()
     holder = ada.core.identity.authenticate(secret)
     assert (holder.role, holder.user, holder.agent) == (Role.READER, "bob", "coder")

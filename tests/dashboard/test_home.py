@@ -86,6 +86,7 @@ def test_sample_data_comes_and_goes_with_a_receipt(ada: Person) -> None:
     expect(page.locator("#toasts")).to_contain_text("sample memories are here")
     assert ada.core.sample_data.count(ada.principal) > 45
     page.get_by_role("button", name="Erase the sample data").click()
+    ada.check_axe()
     page.get_by_role("dialog").get_by_role("button", name="Keep").click()
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.get_by_role("button", name="Erase the sample data").click()

@@ -271,6 +271,22 @@ def test_fact_is_written_once_and_profiles_are_shared_by_admins_alone(people: Pe
     assert bob.core.browsing.page(bob.principal).items == ()
 
 
+def test_facts_are_edited_from_the_list_and_what_was_said_is_not(people: People, tenant: str, ada: Person) -> None:
+    (fact,) = ada.remember("a fact")
+    ada.remember("said", kind=Kind.CHAT_MESSAGE, session="s")
+    ada.remember("everybody's", owner=Owner())
+    page = ada.goto("/memories")
+    expect(page.locator(".edit")).to_have_count(2)
+    rows(page).filter(has_text="a fact").hover()
+    page.get_by_role("link", name="Edit a fact").click()
+    page.wait_for_url(f"**/dashboard/memories/{fact.id}/edit")
+    user = people.sign_in(tenant, Role.USER, "ada")
+    expect(user.goto("/memories").locator(".edit")).to_have_count(1)
+    user.page.get_by_label("Search").fill("another question")
+    user.page.get_by_role("link", name="Search by meaning").click()
+    user.page.wait_for_url("**/dashboard/recall?q=another%20question")
+
+
 # Keys, looks, and who may
 
 

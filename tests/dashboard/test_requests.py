@@ -43,7 +43,8 @@ class Session:
         self.client.cookies.set(self.cookie.replace("session", "whose"), whose, domain="127.0.0.1", path="/dashboard")
 
     def who(self) -> str:
-        found = re.search(r'<p class="soft">(.*?)<br>', self.get("").text, re.S)
+        """Whom the sidebar names, and their role."""
+        found = re.search(r'class="who".*?<p class="soft">(.*?)<', self.get("").text, re.S)
         assert found is not None
         return found[1].strip()
 

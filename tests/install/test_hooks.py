@@ -369,3 +369,21 @@ def test_hook_needs_neither_the_command_line_nor_the_core() -> None:
         "sys.exit(any(name in sys.modules for name in ('typer', 'rich', 'memorist.model', 'apsw', 'numpy', 'mcp')))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_context_of_a_session_needs_no_more_of_the_core_than_lists(tmp_path: Path) -> None:
+    """A session waits for it, and a few of the parts would double the time."""
+    core = open_core(Settings(data=tmp_path))
+    core.identity.create_tenant("local")
+    core.close()
+    heavy = ["memorist.documents", "memorist.core.turns", "memorist.core.extraction", "memorist.core.erasure"]
+    heavy += ["fastapi", "httpx2", "mcp", "numpy", "pydantic", "re2"]
+    script = (
+        "import sys; from pathlib import Path; from memorist.bootstrap import local_principal, open_core;"
+        "from memorist.settings import Settings; settings = Settings(data=Path(sys.argv[1]));"
+        "core = open_core(settings); who = local_principal(core, settings);"
+        "core.openings.text(who, project='/shop', budget_tokens=100); core.close();"
+        f"sys.exit(' '.join(name for name in {heavy!r} if name in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -7,7 +7,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import apsw
-
 import pytest
 
 from memorist.bootstrap import open_core, open_store

@@ -78,6 +78,7 @@ def test_only_statements_above_tenants_are_global() -> None:
         "feed_bounds",
         "find_index_model",
         "find_key",
+        "find_sign_in",
         "has_migrations_table",
         "index_watermark",
         "insert_tenant",

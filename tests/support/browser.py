@@ -18,7 +18,7 @@ def find_chromium() -> str:
         path = shutil.which(name)
         if path is not None:
             return path
-    pytest.fail("The dashboard's tests need Chromium on the PATH: `apt-get install chromium`, or your system's package.")
+    pytest.fail("The dashboard's tests need Chromium on the PATH: `apt-get install chromium`, or your own system's.")
 
 
 @contextmanager

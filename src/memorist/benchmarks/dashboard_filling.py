@@ -26,6 +26,7 @@ from memorist.model import (
     Principal,
     Retention,
     Role,
+    Status,
     Trust,
     Turn,
     TurnEvent,
@@ -97,11 +98,16 @@ def fill(core: Core, tenant: str, prefix: str, memories: int, report: Report) ->
             _doubt(tx, batch, random, now)
 
         core.store.write(tenant, write)
-        shown += [memory for memory in batch if memory.user == f"{prefix}-0"][: max(1, _SHOWN * len(batch) // memories)]
+        own = [memory for memory in batch if memory.user == f"{prefix}-0" and _is_editable(memory)]
+        shown += own[: max(1, _SHOWN * len(batch) // memories)]
         done += len(batch)
         report("Filling", done, memories)
     turns = _add_turns(core, tenant, prefix, max(1, int(memories * _TURNS_PER_MEMORY)), shown, now)
     return Filled(_USERS, shown[:_SHOWN], turns)
+
+
+def _is_editable(memory: Memory) -> bool:
+    return memory.kind is Kind.FACT and memory.status is Status.ACTIVE
 
 
 def _pool(core: Core) -> Scores | None:

@@ -3,11 +3,13 @@
 Entries are only ever added, and the newest counts; a deleted one is erased.
 """
 
+import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from memorist.core import access, validation
@@ -203,14 +205,21 @@ def _newest(
     after: Position | None = None,
     since: datetime | None = None,
 ) -> list[Memory]:
+    # Most of what each category has is older than what is wanted: it is read a little at a time.
+    size = limit // 4 + 1
+
+    def walk(tx: Reader, part: OwnerFilter, category: str) -> Iterator[Memory]:
+        place = after
+        while page := tx.list_category(part, category, now, size, after=place, since=since):
+            yield from page
+            if len(page) < size:
+                return
+            place = Position(page[-1].created_at, page[-1].id)
+
     def work(tx: Reader) -> list[Memory]:
-        found = [
-            memory
-            for part in slices
-            for category in categories
-            for memory in tx.list_category(part, category, now, limit, after=after, since=since)
-        ]
-        return sorted(found, key=lambda memory: (memory.created_at, memory.id), reverse=True)[:limit]
+        walks = [walk(tx, part, category) for part in slices for category in categories]
+        newest = heapq.merge(*walks, key=lambda memory: (memory.created_at, memory.id), reverse=True)
+        return list(islice(newest, limit))
 
     return store.read(tenant, work)
 

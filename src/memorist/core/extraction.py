@@ -162,12 +162,18 @@ class Extraction:
         transcript = Transcript(_utterances(messages), session)
         return self._read(principal, transcript, vocabulary=vocabulary, source_ref=source_ref, wait=wait)
 
-    def keep_messages(self, principal: Principal, session: str, messages: Sequence[Message]) -> list[Memory]:
+    def keep_messages(
+        self, principal: Principal, session: str, messages: Sequence[Message], *, index: bool = True
+    ) -> list[Memory]:
         """Store messages of which the session may have some, and find nothing in them yet. Returns those that are new.
 
         Raises InvalidField, Forbidden or StoreError.
         """
-        return self._sources.add(principal, session, _utterances(messages), lambda _, __: None)
+        return self._sources.add(principal, session, _utterances(messages), lambda _, __: None, index=index)
+
+    def index_kept(self, principal: Principal, kept: Sequence[Memory]) -> None:
+        """Let messages be found by meaning that were kept without it."""
+        self._sources.index(principal, list(kept))
 
     def read_kept(
         self,

@@ -31,9 +31,12 @@ class Sources:
         self._memories = memories
         self._ingestion = ingestion
 
-    def add(self, principal: Principal, session: str, said: Sequence[Utterance], promise: Promise) -> list[Memory]:
+    def add(
+        self, principal: Principal, session: str, said: Sequence[Utterance], promise: Promise, *, index: bool = True
+    ) -> list[Memory]:
         """Store what the session does not have yet, all or none of the messages. Returns the messages that are new.
 
+        Without `index`, finding them by meaning is left to the caller, by `index`.
         Raises InvalidField, Forbidden or StoreError.
         """
         validation.identifier("session", session)
@@ -55,8 +58,13 @@ class Sources:
             return new
 
         new = self._store.write(principal.tenant, work) if prepared else []
-        self._memories.index(principal.tenant, new)
+        if index:
+            self.index(principal, new)
         return new
+
+    def index(self, principal: Principal, messages: list[Memory]) -> None:
+        """Let messages be found by meaning; where nobody asks for it, it is done later."""
+        self._memories.index(principal.tenant, messages)
 
     def _prepare(self, principal: Principal, session: str, place: int, one: Utterance) -> Memory:
         content = preview_of(one.content, validation.MAX_CONTENT)

@@ -5,6 +5,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import wait
 from typing import Any
 
 from memorist.core.ingestion import Message
@@ -25,6 +26,8 @@ MAX_ROUNDS = 6
 MAX_ANSWER_TOKENS = 4096
 _LONGEST_RESULT = 20_000
 _FLUSH_S = 0.04
+# Of all turns of a process together: where many run, each tells more at a time, so that none waits for the disk.
+_MOST_DELTAS_A_SECOND = 200
 _ATTEMPTS = 3
 _LAST_WORD = re.compile(r"\S*\Z")
 _LONGEST_WAIT_S = 5.0
@@ -63,28 +66,34 @@ class _Work:
         self.usage = Usage()
 
     def answer(self) -> None:
-        # First of all what was said is stored, so that nothing is lost whatever happens to the model.
-        self._keep([])
+        # First of all what was said is stored, so that nothing is lost whatever happens to the model. Its meaning is
+        # computed while the model thinks: whoever waits for the first word does not wait for that as well.
+        self._keep([], index=False)
         box = self._turns.toolbox()
         tools = box.offered() if box is not None else ()
         prompt = self._prompt(tools)
+        run, kept = self._run, list(self._kept)
+        indexing = self._turns.meanwhile(lambda: self._turns.extraction.index_kept(run.principal, kept))
         text = self._converse(prompt, box, tools)
         self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
         at = self._turns.clock.now()
         self._keep([Message("assistant", text)] if text.strip() else [])
         self._run.emit("agent.completed", self.learn())
+        if indexing is not None:
+            wait([indexing])
         total = {"turn_id": self._run.turn.id, "status": "completed", "duration_ms": round(1000 * self._run.seconds)}
         self._run.complete(text, self.usage, {**total, **spent(self.usage)}, at)
 
     # Remembering
 
-    def _keep(self, more: Sequence[Message]) -> None:
+    def _keep(self, more: Sequence[Message], *, index: bool = True) -> None:
         said = [one for one in self._messages if one.role != "system"]
         if self._run.turn.session == self._run.turn.id:
             # Without a session nobody knows what of a conversation is stored already, but its end is new.
             said = said[-1:]
         run = self._run
-        self._kept += self._turns.extraction.keep_messages(run.principal, run.turn.session, [*said, *more])
+        keep = self._turns.extraction.keep_messages
+        self._kept += keep(run.principal, run.turn.session, [*said, *more], index=index)
 
     def learn(self) -> dict[str, Any]:
         """Find what is worth remembering. Whatever goes wrong with it is told, and is no failure of the turn."""
@@ -188,7 +197,7 @@ class _Work:
                 is_first = False
                 pieces.append(piece)
                 # The first piece goes out at once; later ones are gathered a little, since each event is written.
-                if time.monotonic() - told_at >= _FLUSH_S:
+                if time.monotonic() - told_at >= max(_FLUSH_S, self._turns.running / _MOST_DELTAS_A_SECOND):
                     tell(all_of_it=False)
             tell(all_of_it=True)
         finally:

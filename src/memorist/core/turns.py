@@ -9,7 +9,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -247,6 +247,18 @@ class Turns:
                     self._running.pop(turn.id, None)
 
         workers.submit(work)
+
+    @property
+    def running(self) -> int:
+        """How many turns this process works on."""
+        return len(self._running)
+
+    def meanwhile(self, work: Callable[[], None]) -> "Future[None] | None":
+        """Do something beside a turn that is worked on; None where everything is being closed."""
+        with self._lock:
+            if self._workers is None or self._stopping.is_set():
+                return None
+            return self._workers.submit(work)
 
     def _beat_from_now_on(self) -> None:
         with self._lock:

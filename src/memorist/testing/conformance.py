@@ -38,6 +38,7 @@ from memorist.model import (
 )
 from memorist.ports import Reader, Store, Writer
 from memorist.searchable import Standing
+from memorist.testing.browsing_conformance import BrowsingConformance
 from memorist.testing.clocks import START
 from memorist.testing.erasure_conformance import ErasureConformance
 from memorist.testing.facts_conformance import FactsConformance
@@ -74,6 +75,7 @@ TEXTS = [
 
 
 class StoreConformance(
+    BrowsingConformance,
     ErasureConformance,
     FactsConformance,
     LifecycleConformance,
