@@ -14,8 +14,8 @@ THINKS_S = 0.1
 RECALL = "recall:"
 AT_LENGTH = "at length:"
 _FEW_WORDS = 3
-_MANY_WORDS = 60
-_WORD_S = 0.03
+_MANY_WORDS = 200
+_WORD_S = 0.05
 
 
 def answer_s() -> float:

@@ -29,7 +29,7 @@ from memorist.settings import load_settings
 _TARGET_MS = 60.0
 _SINGLES = 60
 _AT_ONCE = 50
-_ROUNDS = 3
+_ROUNDS = 2
 _RECALLS = 15
 _ENTRIES_SHARE = 5
 """One memory of so many is an entry of the companion; the others were said in conversations."""

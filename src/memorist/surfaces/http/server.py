@@ -25,9 +25,7 @@ _BACKLOG = 2048
 _GREETING_LINK_LIFETIME = timedelta(hours=1)
 
 
-def serve(
-    core: Core, settings: Settings, *, as_json: bool = False, origins: Mapping[str, str] | None = None
-) -> None:
+def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Mapping[str, str] | None = None) -> None:
     """Serve until told to stop, then finish what is in flight and close the core.
 
     Raises InvalidSetting where the address cannot be used, or is not loopback while no key exists.

@@ -40,9 +40,10 @@ SELECT {doubt_columns} FROM doubts AS d
 WHERE tenant_id = :tenant AND status = :status AND id < :before_id
     AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
     AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
-    AND (:status <> 'open' OR 2 = (
-        SELECT count(*) FROM memories AS m
-        WHERE m.tenant_id = :tenant AND m.id IN (d.fact_id, d.other_id) AND m.status = 'active'
+    -- One by one: for a list of ids, SQLite would rather read all active memories.
+    AND (:status <> 'open' OR (
+        EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id AND m.status = 'active')
+        AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.other_id AND m.status = 'active')
     ))
 ORDER BY id DESC LIMIT :limit
 

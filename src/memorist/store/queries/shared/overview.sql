@@ -106,10 +106,9 @@ SELECT count(*) FROM (
     SELECT 1 FROM doubts AS d
     WHERE tenant_id = :tenant AND status = 'open'
         {of_slice}
-        AND 2 = (
-            SELECT count(*) FROM memories AS m
-            WHERE m.tenant_id = :tenant AND m.id IN (d.fact_id, d.other_id) AND m.status = 'active'
-        )
+        -- One by one: for a list of ids, SQLite would rather read all active memories.
+        AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id AND m.status = 'active')
+        AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.other_id AND m.status = 'active')
     ORDER BY id DESC LIMIT :most
 ) AS found
 
