@@ -19,8 +19,9 @@ from tests.support.browser import DESKTOP, Complaints, browsing
 SERIOUS = ("serious", "critical")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """Gone when these tests are over: while it is there, its event loop counts as running, and no other may be run."""
     with browsing() as browser:
         yield browser
 
