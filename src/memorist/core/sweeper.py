@@ -126,11 +126,13 @@ class Sweeper:
 
     def report(self, principal: Principal) -> dict[str, Any]:
         """The last sweep's report of the caller's tenant, or what one would do now. Raises Forbidden."""
+        return self.last_report(principal) or self.dry_run(principal.tenant).to_record()
+
+    def last_report(self, principal: Principal) -> dict[str, Any] | None:
+        """The last sweep's report of the caller's tenant; None before the first. Raises Forbidden."""
         access.require(principal, access.Action.ADMINISTER)
         state = self._store.read(principal.tenant, lambda tx: tx.get_sweep(), snapshot=False)
-        if state is not None and state.report is not None:
-            return dict(state.report)
-        return self.dry_run(principal.tenant).to_record()
+        return None if state is None or state.report is None else dict(state.report)
 
     def _look(self, tenant: str, as_of: datetime) -> "_Look":
         """What there is to do, in one read: mostly nothing."""

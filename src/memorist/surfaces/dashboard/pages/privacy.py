@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -133,6 +133,14 @@ def _number(visit: Visit, name: str) -> float | None:
     return int(value) if value.is_integer() else value
 
 
+@pages.get("/privacy/due")
+def due(visit: Visit) -> Response:
+    """What the next sweep would do, by the last report or counted now."""
+    report = visit.core.sweeper.report(visit.principal)
+    mode = visit.core.policies.get(visit.principal).policy.mode
+    return visit.part("parts/due.html", **_report(mode, report))
+
+
 # What the template is given
 
 
@@ -140,7 +148,7 @@ def _policy(visit: Visit) -> dict[str, Any]:
     if not visit.is_admin:
         return {"revision": None}
     revision = visit.core.policies.get(visit.principal)
-    report = visit.core.sweeper.report(visit.principal)
+    report = visit.core.sweeper.last_report(visit.principal)
     return {
         "revision": revision,
         "history": visit.core.policies.history(visit.principal)[:5],
@@ -148,11 +156,19 @@ def _policy(visit: Visit) -> dict[str, Any]:
         "kinds": {
             kind: (label, dict(revision.policy.kinds.get(kind, {}))) for kind, label in privacy_words.KINDS.items()
         },
-        "is_observing": revision.policy.mode is Mode.OBSERVE,
-        "reported_at": from_iso(report["as_of"]),
-        "due": privacy_words.counts_of(report["due"], report["samples"]),
-        "done": privacy_words.counts_of(report["done"]),
         "effect": None,
+        **_report(revision.policy.mode, report),
+    }
+
+
+def _report(mode: Mode, report: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is due. Before the first sweep that is counted when the page is there: it may take a moment."""
+    found = report or {"due": {}, "samples": {}, "done": {}}
+    return {
+        "is_observing": mode is Mode.OBSERVE,
+        "reported_at": None if report is None else from_iso(report["as_of"]),
+        "due": privacy_words.counts_of(found["due"], found["samples"]),
+        "done": privacy_words.counts_of(found["done"]),
     }
 
 
