@@ -40,7 +40,7 @@ LASTING = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED, Status.HARD_DELE
 
 MAX_TEXT = 200
 
-_BUDGET_S = 0.03
+_BUDGET_S = 0.025
 _SPAN = 500
 _LONGEST_SPAN = 8000
 # A span that took less is followed by a longer one, one that took more by a shorter one.

@@ -105,9 +105,10 @@ UNION ALL SELECT 'memory_events', count(*) FROM memory_events
 WHERE tenant_id = :tenant AND created_at <= :until AND (actor = :user_id OR memory_id IN (
     SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 ))
-UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs
-WHERE tenant_id = :tenant AND memory_id IN (
-    SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs AS o
+WHERE tenant_id = :tenant AND EXISTS (
+    SELECT 1 FROM memories AS m
+    WHERE m.tenant_id = :tenant AND m.id = o.memory_id AND m.user_id = :user_id AND m.created_at <= :until
 )
 UNION ALL SELECT 'documents', count(*) FROM documents
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until

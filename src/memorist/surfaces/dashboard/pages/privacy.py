@@ -136,7 +136,7 @@ def _number(visit: Visit, name: str) -> float | None:
 @pages.get("/privacy/due")
 def due(visit: Visit) -> Response:
     """What the next sweep would do, by the last report or counted now."""
-    report = visit.core.sweeper.report(visit.principal)
+    report = visit.core.sweeper.recent_report(visit.principal)
     mode = visit.core.policies.get(visit.principal).policy.mode
     return visit.part("parts/due.html", **_report(mode, report))
 
