@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from memorist.core.sign_ins import csrf_token
 from memorist.model import Doubt, DoubtStatus, Memory, Role, Status
-from memorist.surfaces.dashboard.word_diff import word_diff
+from memorist.surfaces.dashboard.word_diff import side_by_side
 from memorist.testing import new_tenant
 from memorist.testing.facts_conformance import make_doubt
 from tests.dashboard.conftest import People, Person
@@ -278,7 +278,7 @@ texts = st.text(st.sampled_from(["a", "b", "B", " ", "\n", ".", "é", "🛟"]), 
 @settings(deadline=None)
 @given(before=texts | st.text(max_size=30), after=texts | st.text(max_size=30))
 def test_pieces_are_the_texts_again_and_what_is_common_is_alike(before: str, after: str) -> None:
-    left, right = word_diff(before, after)
+    left, right = side_by_side(before, after)
     assert "".join(piece.text for piece in left) == before
     assert "".join(piece.text for piece in right) == after
     common = ["".join("".join(one.text for one in side if not one.differs).split()) for side in (left, right)]
@@ -296,5 +296,5 @@ def test_pieces_are_the_texts_again_and_what_is_common_is_alike(before: str, aft
     ],
 )
 def test_only_words_that_differ_are_marked(before: str, after: str, differing: tuple[list[str], list[str]]) -> None:
-    found = tuple([piece.text for piece in side if piece.differs] for side in word_diff(before, after))
+    found = tuple([piece.text for piece in side if piece.differs] for side in side_by_side(before, after))
     assert found == differing

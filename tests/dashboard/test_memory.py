@@ -5,7 +5,8 @@ from playwright.sync_api import Page, expect
 
 from memorist.core.ingestion import Message
 from memorist.model import Draft, Kind, Memory, Owner, Question, Role, Status
-from memorist.surfaces.dashboard.pages.memory_story import line_of, word_diff
+from memorist.surfaces.dashboard.pages.memory_story import line_of
+from memorist.surfaces.dashboard.word_diff import overlaid
 from memorist.testing import make_memory, new_tenant
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks, check_page
@@ -340,14 +341,14 @@ def test_deleted_fact_is_not_edited(ada: Person) -> None:
     ],
 )
 def test_diff_holds_both_texts(before: str, after: str) -> None:
-    pieces = word_diff(before, after)
+    pieces = overlaid(before, after)
     assert "".join(piece.text for piece in pieces if piece.op != "del") == after
     removed = "".join(piece.text for piece in pieces if piece.op != "ins")
     assert removed.split() == before.split()
 
 
 def test_long_texts_are_compared_where_they_differ() -> None:
-    pieces = word_diff("x " * 5000 + "old end", "x " * 5000 + "new end")
+    pieces = overlaid("x " * 5000 + "old end", "x " * 5000 + "new end")
     assert [piece.text for piece in pieces if piece.op != "same"] == ["old ", "new "]
 
 

@@ -1,4 +1,4 @@
-"""Which words of two texts differ, for showing them side by side."""
+"""Which words of two texts differ: side by side, or laid over each other."""
 
 import re
 from collections.abc import Iterable
@@ -6,8 +6,14 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 _TOKEN = re.compile(r"\w+(?:['’]\w+)*|\s+|[^\w\s]")
+# A word with the blanks after it: laid over each other, texts are read in one line.
+_WORD = re.compile(r"\w+(?:['’]\w+)*\s*|[^\w\s]\s*|\s+")
 # Comparing grows with the square of their number, and a page has many pairs.
 _MOST_TOKENS = 1200
+_MOST_WORDS = 800
+
+
+# Side by side
 
 
 class Piece(NamedTuple):
@@ -15,7 +21,7 @@ class Piece(NamedTuple):
     differs: bool
 
 
-def word_diff(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
+def side_by_side(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
     """Both texts in pieces that the other one has as well, or not. Very long texts are each one piece.
 
     Joined, the pieces are the text again.
@@ -57,3 +63,42 @@ def _without_blank_ends(piece: Piece) -> Iterable[Piece]:
     words = piece.text.strip()
     before, _, after = piece.text.partition(words) if words else (piece.text, "", "")
     return Piece(before, differs=False), Piece(words, differs=True), Piece(after, differs=False)
+
+
+# Over each other
+
+
+class Overlaid(NamedTuple):
+    """A part of two texts laid over each other: `same` in both, `del` of the older one, `ins` of the newer one."""
+
+    op: str
+    text: str
+
+
+def overlaid(before: str, after: str) -> tuple[Overlaid, ...]:
+    """Two texts laid over each other, word by word. Of long ones only what they begin and end with is compared."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    pieces = [Overlaid("same", "".join(old[:start]))]
+    pieces += _compared(old[start : len(old) - end], new[start : len(new) - end])
+    pieces.append(Overlaid("same", "".join(old[len(old) - end :])))
+    return tuple(piece for piece in pieces if piece.text)
+
+
+def _compared(old: list[str], new: list[str]) -> list[Overlaid]:
+    if max(len(old), len(new)) > _MOST_WORDS:
+        return [Overlaid("del", "".join(old)), Overlaid("ins", "".join(new))]
+    # A word that is followed by another blank is the same word.
+    matcher = SequenceMatcher(None, [one.strip() for one in old], [one.strip() for one in new], autojunk=False)
+    pieces: list[Overlaid] = []
+    for tag, start, stop, new_start, new_stop in matcher.get_opcodes():
+        if tag == "equal":
+            pieces.append(Overlaid("same", "".join(new[new_start:new_stop])))
+        else:
+            pieces += [Overlaid("del", "".join(old[start:stop])), Overlaid("ins", "".join(new[new_start:new_stop]))]
+    return pieces

@@ -11,7 +11,7 @@ from memorist.errors import Forbidden
 from memorist.model import DoubtStatus, InDoubt, Memory, Owner, Ruling, Supersession
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
-from memorist.surfaces.dashboard.word_diff import Piece, word_diff
+from memorist.surfaces.dashboard.word_diff import Piece, side_by_side
 
 pages = Pages()
 
@@ -102,7 +102,7 @@ def _listed(visit: Visit, tab: str, cursor: str | None) -> tuple[list[Pair], str
 
 
 def _doubted(visit: Visit, pair: InDoubt) -> Pair:
-    older, newer = word_diff(pair.other.content, pair.fact.content)
+    older, newer = side_by_side(pair.other.content, pair.fact.content)
     doubt, verdict = pair.doubt, pair.verdict
     return Pair(
         doubt.id,
@@ -120,7 +120,7 @@ def _doubted(visit: Visit, pair: InDoubt) -> Pair:
 
 
 def _retired(visit: Visit, one: Supersession) -> Pair:
-    older, newer = word_diff(one.retired.content, one.by.content if one.by is not None else "")
+    older, newer = side_by_side(one.retired.content, one.by.content if one.by is not None else "")
     may_decide = _may_write(visit, one.retired.owner)
     return Pair(
         one.retired.id, one.retired, one.by, older, newer, one.reason, one.judge, one.confidence, one.at, may_decide

@@ -8,9 +8,9 @@ from starlette.responses import Response
 from memorist.core.hashes import content_hash
 from memorist.errors import DuplicateContent, InvalidField, MemoristError, NameTaken, StaleVersion
 from memorist.model import Memory
-from memorist.surfaces.dashboard.pages.memory_story import word_diff
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.word_diff import overlaid
 
 pages = Pages()
 
@@ -32,7 +32,7 @@ def save(visit: Visit) -> Response:
         visit.core.memories.edit(visit.principal, memory.id, changes, expected_version=visit.text("version"))
     except StaleVersion as error:
         merged = {name: now if _is_untouched(visit, name) else typed[name] for name, now in _values(memory).items()}
-        return _form(visit, memory, merged, error=error, newer=word_diff(memory.content, merged["content"]))
+        return _form(visit, memory, merged, error=error, newer=overlaid(memory.content, merged["content"]))
     except (InvalidField, NameTaken, DuplicateContent) as error:
         return _form(visit, memory, typed, error=error)
     return visit.redirect(f"{HOME}/memories/{memory.id}", toast=Toast("Saved." if changes else "Nothing was changed."))

@@ -1,27 +1,16 @@
 """How a memory came to say what it says: versions with the words that changed, and lines of where it comes from."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from memorist.model import Event, FactVersion, Memory
+from memorist.surfaces.dashboard.word_diff import Overlaid, overlaid
 
-_TOKEN = re.compile(r"\w+(?:['’]\w+)*\s*|[^\w\s]\s*|\s+")
-# Comparing grows with the square of their number.
-_MOST_TOKENS = 800
 _MOST_VERSIONS = 20
 _LONGEST_LINE = 1200
 _AROUND_A_QUOTE = 400
-
-
-class Piece(NamedTuple):
-    """A part of two texts laid over each other: `same` in both, `del` of the older one, `ins` of the newer one."""
-
-    op: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +20,7 @@ class Version:
     memory: Memory
     title: str
     at: datetime
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Overlaid, ...]
     actor: str | None
     source: str | None
     reason: str | None
@@ -53,7 +42,8 @@ class Line(NamedTuple):
 
 def versions_of(chain: Sequence[FactVersion]) -> tuple[list[Version], int]:
     """What a chain of facts said, newest first, and how many older versions are left out."""
-    found = [version for link in chain for version in _versions(link, chain)]
+    # From its end: of two of the same moment, the one that took the other's place comes first.
+    found = [version for link in reversed(chain) for version in reversed(_versions(link, chain))]
     found.sort(key=lambda version: version.at, reverse=True)
     return found[:_MOST_VERSIONS], max(0, len(found) - _MOST_VERSIONS)
 
@@ -69,14 +59,14 @@ def _versions(link: FactVersion, chain: Sequence[FactVersion]) -> list[Version]:
         memory,
         "Remembered" if older is None else "Took the place of the one below",
         memory.created_at,
-        (Piece("same", texts[0]),) if older is None else word_diff(older.memory.content, texts[0]),
+        (Overlaid("same", texts[0]),) if older is None else overlaid(older.memory.content, texts[0]),
         None if created is None else created.actor,
         None if created is None else created.source,
         None if retired is None else retired.payload.get("reason"),
         None if retired is None else retired.payload.get("judge"),
     )
     return [first] + [
-        Version(memory, "Edited", event.created_at, word_diff(old, new), event.actor, event.source, None, None)
+        Version(memory, "Edited", event.created_at, overlaid(old, new), event.actor, event.source, None, None)
         for event, old, new in zip(edits, texts, texts[1:], strict=False)
     ]
 
@@ -88,35 +78,6 @@ def _before(event: Event) -> dict[str, object]:
 
 def _last(link: FactVersion, event_type: str) -> Event | None:
     return next((event for event in reversed(link.events) if event.event_type == event_type), None)
-
-
-def word_diff(before: str, after: str) -> tuple[Piece, ...]:
-    """Two texts laid over each other, word by word. Of long ones only what they begin and end with is compared."""
-    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    pieces = [Piece("same", "".join(old[:start]))]
-    pieces += _compared(old[start : len(old) - end], new[start : len(new) - end])
-    pieces.append(Piece("same", "".join(old[len(old) - end :])))
-    return tuple(piece for piece in pieces if piece.text)
-
-
-def _compared(old: list[str], new: list[str]) -> list[Piece]:
-    if max(len(old), len(new)) > _MOST_TOKENS:
-        return [Piece("del", "".join(old)), Piece("ins", "".join(new))]
-    # A word that is followed by another blank is the same word.
-    matcher = SequenceMatcher(None, [one.strip() for one in old], [one.strip() for one in new], autojunk=False)
-    pieces: list[Piece] = []
-    for tag, start, stop, new_start, new_stop in matcher.get_opcodes():
-        if tag == "equal":
-            pieces.append(Piece("same", "".join(new[new_start:new_stop])))
-        else:
-            pieces += [Piece("del", "".join(old[start:stop])), Piece("ins", "".join(new[new_start:new_stop]))]
-    return pieces
 
 
 # Lines
