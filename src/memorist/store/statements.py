@@ -36,26 +36,22 @@ class Statement:
 
 def load_statements(dialect: str) -> dict[str, Statement]:
     """All statements of a dialect (`sqlite` or `postgres`), ready for its driver."""
-    statements = {}
-    fragments: dict[str, str] = {}
-    for source in ("shared", dialect):
-        for kind, name, body in _blocks(source):
-            if kind == "fragment":
-                fragments[name] = body.strip()
-                continue
-            statement = _parse(name, body, fragments)
-            if name in statements:
-                raise ValueError(f"statement {name} is defined twice")
-            if dialect == "postgres":
-                statement = replace(statement, sql=to_psycopg(statement.sql))
-            statements[name] = statement
+    blocks: dict[tuple[str, str], str] = {}
+    for kind, name, body in (*_blocks("shared"), *_blocks(dialect)):
+        if (kind, name) in blocks:
+            raise ValueError(f"{kind} {name} is defined twice")
+        blocks[kind, name] = body
+    # All of them first: a statement that both databases share may paste what each of them writes in its own way.
+    fragments = {name: body.strip() for (kind, name), body in blocks.items() if kind == "fragment"}
+    statements = {name: _parse(name, body, fragments) for (kind, name), body in blocks.items() if kind == "name"}
+    if dialect == "postgres":
+        return {name: replace(one, sql=to_psycopg(one.sql)) for name, one in statements.items()}
     return statements
 
 
 @cache
 def _blocks(source: str) -> list[tuple[str, str, str]]:
-    # The memories' file first: it has the fragments that others paste.
-    paths = sorted((_QUERIES / source).glob("*.sql"), key=lambda path: (path.name != "memories.sql", path.name))
+    paths = sorted((_QUERIES / source).glob("*.sql"))
     parts = [part for path in paths for part in _BLOCK.split(path.read_text("utf-8"))[1:]]
     return list(zip(parts[0::3], parts[1::3], parts[2::3], strict=True))
 

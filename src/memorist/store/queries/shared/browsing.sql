@@ -106,3 +106,83 @@ SELECT user_id, project FROM memories
 WHERE tenant_id = :tenant AND (user_id, project) > (:after_user, :after_project)
     AND project <> '' AND octet_length(project) <= 1000
 ORDER BY user_id, project LIMIT 1
+
+-- name: browse_newest_of_owner
+-- plan: anew
+-- What fits inside a span of one owner's memories, newest first.
+SELECT importance, created_at, id, name, description, CASE WHEN :texts = 1 THEN content ELSE '' END FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status
+    AND (created_at, id) < (:after_time, :after_id)
+    AND (created_at, id) >= (:until_time, :until_id)
+    {browse_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: browse_newest_of_user
+-- plan: anew
+-- What fits inside a span of one user's memories, newest first.
+SELECT importance, created_at, id, name, description, CASE WHEN :texts = 1 THEN content ELSE '' END FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
+    AND (created_at, id) < (:after_time, :after_id)
+    AND (created_at, id) >= (:until_time, :until_id)
+    {browse_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: browse_newest_of_tenant
+-- plan: anew
+-- What fits inside a span of a tenant's memories, newest first.
+SELECT importance, created_at, id, name, description, CASE WHEN :texts = 1 THEN content ELSE '' END FROM memories
+WHERE tenant_id = :tenant AND status = :status
+    AND (created_at, id) < (:after_time, :after_id)
+    AND (created_at, id) >= (:until_time, :until_id)
+    {browse_filters}
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- name: browse_oldest_of_owner
+-- plan: anew
+-- What fits inside a span of one owner's memories, oldest first.
+SELECT importance, created_at, id, name, description, CASE WHEN :texts = 1 THEN content ELSE '' END FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status
+    AND (created_at, id) > (:after_time, :after_id)
+    AND (created_at, id) <= (:until_time, :until_id)
+    {browse_filters}
+ORDER BY created_at, id LIMIT :limit
+
+-- name: browse_oldest_of_user
+-- plan: anew
+-- What fits inside a span of one user's memories, oldest first.
+SELECT importance, created_at, id, name, description, CASE WHEN :texts = 1 THEN content ELSE '' END FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
+    AND (created_at, id) > (:after_time, :after_id)
+    AND (created_at, id) <= (:until_time, :until_id)
+    {browse_filters}
+ORDER BY created_at, id LIMIT :limit
+
+-- name: browse_oldest_of_tenant
+-- plan: anew
+-- What fits inside a span of a tenant's memories, oldest first.
+SELECT importance, created_at, id, name, description, CASE WHEN :texts = 1 THEN content ELSE '' END FROM memories
+WHERE tenant_id = :tenant AND status = :status
+    AND (created_at, id) > (:after_time, :after_id)
+    AND (created_at, id) <= (:until_time, :until_id)
+    {browse_filters}
+ORDER BY created_at, id LIMIT :limit
+
+-- name: browse_importance_of_user
+-- plan: anew
+-- What fits inside a span of one user's memories, those with an importance, the highest first.
+SELECT importance, created_at, id, name, description, CASE WHEN :texts = 1 THEN content ELSE '' END FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
+    AND importance > 0 AND (importance, created_at, id) < (:after_importance, :after_time, :after_id)
+    AND (importance, created_at, id) >= (:until_importance, :until_time, :until_id)
+    {browse_filters}
+ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
+
+-- name: browse_importance_of_tenant
+-- plan: anew
+-- What fits inside a span of a tenant's memories, those with an importance, the highest first.
+SELECT importance, created_at, id, name, description, CASE WHEN :texts = 1 THEN content ELSE '' END FROM memories
+WHERE tenant_id = :tenant AND status = :status
+    AND importance > 0 AND (importance, created_at, id) < (:after_importance, :after_time, :after_id)
+    AND (importance, created_at, id) >= (:until_importance, :until_time, :until_id)
+    {browse_filters}
+ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit

@@ -77,7 +77,7 @@ SELECT count(*) FROM (
     LIMIT :most
 ) AS waiting
 
--- fragment: of_slice
+-- fragment: of_counted_slice
     AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
     AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
 
@@ -86,7 +86,7 @@ SELECT count(*) FROM (
 SELECT status, count(*) FROM (
     SELECT status FROM jobs
     WHERE tenant_id = :tenant AND status <> 'done'
-        {of_slice}
+        {of_counted_slice}
     ORDER BY id DESC LIMIT :most
 ) AS found
 GROUP BY status
@@ -96,7 +96,7 @@ GROUP BY status
 SELECT count(*) FROM (
     SELECT 1 FROM jobs
     WHERE tenant_id = :tenant AND status = 'done'
-        {of_slice}
+        {of_counted_slice}
     LIMIT :most
 ) AS found
 
@@ -105,7 +105,7 @@ SELECT count(*) FROM (
 SELECT count(*) FROM (
     SELECT 1 FROM doubts AS d
     WHERE tenant_id = :tenant AND status = 'open'
-        {of_slice}
+        {of_counted_slice}
         -- One by one: for a list of ids, SQLite would rather read all active memories.
         AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id AND m.status = 'active')
         AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.other_id AND m.status = 'active')
