@@ -54,7 +54,7 @@ def test_every_group_has_its_commands() -> None:
         "doubts list", "doubts confirm", "doubts dismiss",
         "policy show", "policy set", "erase verify", "erase list", "erase resume", "erase ledger", "erase apply",
         "backup create", "backup restore",
-        "bench recall", "bench speed", "bench judge", "bench extraction", "bench secrets",
+        "bench recall", "bench speed", "bench judge", "bench extraction", "bench secrets", "bench dashboard",
     }  # fmt: skip
 
 

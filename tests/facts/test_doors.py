@@ -158,7 +158,7 @@ def test_jobs_are_looked_after_on_the_command_line(cli: Cli, monkeypatch: pytest
     failed = [item for item in cli.json("jobs", "list")["items"] if item["error"]]
     assert [item["status"] for item in failed] == ["waiting"]
     job_id = failed[0]["id"]
-    assert "127.0.0.1" in cli.ok("jobs", "list").out
+    assert "openai:none" in cli.ok("jobs", "list").out
     assert cli.json("jobs", "show", job_id)["payload"]["memory_id"].startswith("mem_")
     assert job_id in cli.ok("jobs", "show", job_id).out
     monkeypatch.setenv("MEMORIST_JUDGE_MODEL", "local")

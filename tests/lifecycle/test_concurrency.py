@@ -114,7 +114,10 @@ def test_sweepers_and_writers_in_processes_leave_one_event_a_step(database_url: 
         if event.event_type != "created"
     )
     assert Counter({event: count for (source, event), count in told.items() if source == "sweeper"}) == swept
-    assert Counter({event: count for (source, event), count in told.items() if source != "sweeper"}) == by_hand
+    others = Counter({event: count for (source, event), count in told.items() if source != "sweeper"})
+    # What is restored after its time, before a sweep, is told to have expired first.
+    assert others.pop("expired", 0) <= others["restored"]
+    assert others == by_hand
     assert swept["expired"] + swept["archived"] > 100
     check_trails(core, tenant)
     core.close()

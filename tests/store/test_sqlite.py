@@ -99,7 +99,7 @@ def test_description_names_the_file(store: SqlStore, sqlite_url: str) -> None:
     described = store.driver.describe()
     assert (described["engine"], described["place"]) == ("SQLite", sqlite_url)
     assert described["version"] == apsw.sqlite_lib_version()
-    assert described["size_bytes"] == Path(sqlite_url).stat().st_size
+    assert described["size_bytes"] == sum(Path(sqlite_url + end).stat().st_size for end in ("", "-wal"))
 
 
 @pytest.mark.parametrize("shape", ["{}", "sqlite://{}"])

@@ -5,7 +5,6 @@ that they name the model; its address, which may be an inner one, stands in the 
 """
 
 import json
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,8 +19,9 @@ from memorist.model import LlmAnswer, LlmRequest, Usage
 from memorist.models.context_windows import context_window
 from memorist.models.prices import Price, price_of
 from memorist.models.wires import AnthropicWire, OpenAiWire, Reply, Wire
+from memorist.secrets.logs import redacting_logger
 
-_log = logging.getLogger(__name__)
+_log = redacting_logger(__name__)
 
 ADDRESSES = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
 
