@@ -5,7 +5,7 @@ Each file of results holds what the command printed, one object a line; nothing 
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,6 @@ _STYLE = """\
   </style>
 """
 _LEFT, _TOP, _WIDTH, _HEIGHT = 60, 60, 640, 260
-_FIFTHS = 5
 
 
 def main() -> None:
@@ -50,10 +49,7 @@ def main() -> None:
 
 def drawings() -> dict[str, str]:
     """Every picture by the name of its file."""
-    return {
-        "recall-speed.svg": draw_speed(read("recall-speed.json")),
-        "recall-quality.svg": draw_quality(read("recall-quality.json")),
-    }
+    return {"recall-speed.svg": draw_speed(read("recall-speed.json"))}
 
 
 def read(name: str) -> list[Result]:
@@ -71,7 +67,7 @@ def draw_speed(results: Sequence[Result]) -> str:
     highest = math.ceil(max(value for values in series.values() for value in values))
     low, high = math.log10(sizes[0]), math.log10(sizes[-1])
     places = [_LEFT + _WIDTH * (0.04 + 0.92 * (math.log10(size) - low) / (high - low)) for size in sizes]
-    lines = list(_frame("Recall in query embeddings, by memories of one user", highest, series, str))
+    lines = list(_frame("Recall in query embeddings, by memories of one user", highest, series))
     for style, values in zip(("first", "second"), series.values(), strict=True):
         points = [(x, _y(value, highest)) for x, value in zip(places, values, strict=True)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -84,47 +80,16 @@ def draw_speed(results: Sequence[Result]) -> str:
     return _document("How long recall takes", lines)
 
 
-def draw_quality(results: Sequence[Result]) -> str:
-    """recall@10 of each file, before and after reranking."""
-    names = list(dict.fromkeys(one["name"] for one in results))
-    series = {
-        title: [
-            next(one["recall@10"] for one in results if (one["name"], one["reranker"] is not None) == (name, reranked))
-            for name in names
-        ]
-        for title, reranked in (("without reranking", False), ("reranked", True))
-    }
-    lines = list(_frame("recall@10", 1, series, lambda value: f"{value:.1f}", steps=_FIFTHS))
-    room = _WIDTH / len(names)
-    for number, name in enumerate(names):
-        middle = _LEFT + room * (number + 0.5)
-        for style, offset, values in zip(("first", "second"), (-62, 2), series.values(), strict=True):
-            top = _y(values[number], 1)
-            height = _TOP + _HEIGHT - top
-            lines.append(
-                f'  <rect class="bar {style}" x="{middle + offset:.1f}" y="{top:.1f}" '
-                f'width="60" height="{height:.1f}"/>'
-            )
-            lines.append(
-                f'  <text class="mid" x="{middle + offset + 30:.1f}" y="{top - 8:.1f}">{values[number]:.3f}</text>'
-            )
-        lines.append(f'  <text class="soft mid" x="{middle:.1f}" y="{_TOP + _HEIGHT + 20}">{name}</text>')
-    return _document("How well recall finds", lines)
-
-
-def _frame(title: str, highest: float, series: Any, label: Any, steps: int = 0) -> Iterator[str]:
+def _frame(title: str, highest: float, series: Mapping[str, Sequence[float]]) -> Iterator[str]:
     yield f'  <text x="{_LEFT}" y="24" font-weight="600">{title}</text>'
     for number, (style, name) in enumerate(zip(("first", "second"), series, strict=True)):
         x = _LEFT + 260 * number
         yield f'  <rect class="bar {style}" x="{x}" y="36" width="12" height="12"/>'
         yield f'  <text class="soft" x="{x + 18}" y="46">{name}</text>'
-    steps = steps or int(highest)
-    for step in range(steps + 1):
-        value = highest * step / steps
+    for value in range(int(highest) + 1):
         y = _y(value, highest)
         yield f'  <path class="grid" d="M{_LEFT} {y:.1f} H{_LEFT + _WIDTH}"/>'
-        shown = label(round(value, 2) if steps == _FIFTHS else int(value))
-        yield f'  <text class="soft end" x="{_LEFT - 8}" y="{y + 4:.1f}">{shown}</text>'
+        yield f'  <text class="soft end" x="{_LEFT - 8}" y="{y + 4:.1f}">{value}</text>'
     yield f'  <path class="axis" d="M{_LEFT} {_TOP} V{_TOP + _HEIGHT} H{_LEFT + _WIDTH}"/>'
 
 
