@@ -295,8 +295,8 @@ class Reader(Protocol):
         """By place, how many rows are these memories' or name one of them."""
         ...
 
-    def count_of_user(self, user: str, until: datetime) -> dict[str, int]:
-        """By place, how many rows written until a moment are a user's."""
+    def count_of_user(self, user: str, until: datetime | None) -> dict[str, int]:
+        """By place, how many rows written until a moment, or ever, are a user's."""
         ...
 
     def list_users(self) -> list[str]:

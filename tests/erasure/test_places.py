@@ -68,6 +68,7 @@ def test_every_place_is_counted(dialect: str) -> None:
         if place.of_memories and place.table not in ("turns", "turn_events"):
             assert f"'{place.table}'" in statements["count_named"].sql, place.table
         if "user_id" in place.texts or "actor" in place.texts:
-            assert f"'{place.table}'" in statements["count_of_user"].sql, place.table
+            for name in ("count_of_user", "count_all_of_user"):
+                assert f"'{place.table}'" in statements[name].sql, place.table
             assert f"FROM {place.table} " in statements["list_users"].sql, place.table
     assert set(SEARCHES) <= statements.keys()

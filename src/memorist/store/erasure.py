@@ -22,6 +22,9 @@ from memorist.times import from_micros, to_micros
 # After every id in byte order.
 _NEWEST = "~"
 
+# After every moment, in microseconds.
+_EVER = 2**62
+
 
 class ErasureStatements(FeedStatements):
     """Erasure inside a transaction. Whatever removes rows says how many went from each place."""
@@ -109,8 +112,10 @@ class ErasureStatements(FeedStatements):
     def count_named(self, memory_ids: Sequence[str]) -> dict[str, int]:
         return {row[0]: row[1] for row in self._rows("count_named", ids=self._encode_list(memory_ids))}
 
-    def count_of_user(self, user: str, until: datetime) -> dict[str, int]:
-        return {row[0]: row[1] for row in self._rows("count_of_user", user_id=user, until=to_micros(until))}
+    def count_of_user(self, user: str, until: datetime | None) -> dict[str, int]:
+        statement = "count_all_of_user" if until is None else "count_of_user"
+        rows = self._rows(statement, user_id=user, until=_EVER if until is None else to_micros(until))
+        return {row[0]: row[1] for row in rows}
 
     def list_users(self) -> list[str]:
         return [row[0] for row in self._rows("list_users") if row[0]]

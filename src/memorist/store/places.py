@@ -132,4 +132,4 @@ PLACES = (
 )  # fmt: skip
 
 # Statements that are not a table's own, but look through all of them.
-SEARCHES = ("count_named", "count_of_user", "list_users", "find_text")
+SEARCHES = ("count_named", "count_of_user", "count_all_of_user", "list_users", "find_text")

@@ -182,6 +182,7 @@ class ErasureConformance:
         store.write(tenant, write)
         assert set(store.read(tenant, lambda tx: tx.list_users())) == {"ada", "bob"}
         found = store.read(tenant, lambda tx: tx.count_of_user("ada", _LATER))
+        assert store.read(tenant, lambda tx: tx.count_of_user("ada", None)) == found
         assert {place: count for place, count in found.items() if count} == {
             "memories": 1, "memory_index": 1, "memory_events": 2, "documents": 1, "idempotency_keys": 1, "api_keys": 1,
         }  # fmt: skip

@@ -95,21 +95,7 @@ UPDATE api_keys SET revoked_at = :at WHERE tenant_id = :tenant AND revoked_at IS
 -- Leave out who did what among events of memories that are somebody else's.
 UPDATE memory_events SET actor = NULL WHERE tenant_id = :tenant AND actor = :user_id
 
--- name: count_of_user
--- How many rows of each place are a user's, of those written until a moment.
-SELECT 'memories', count(*) FROM memories
-WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
-UNION ALL SELECT 'memory_index', count(*) FROM memory_index
-WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
-UNION ALL SELECT 'memory_events', count(*) FROM memory_events
-WHERE tenant_id = :tenant AND created_at <= :until AND (actor = :user_id OR memory_id IN (
-    SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
-))
-UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs AS o
-WHERE tenant_id = :tenant AND EXISTS (
-    SELECT 1 FROM memories AS m
-    WHERE m.tenant_id = :tenant AND m.id = o.memory_id AND m.user_id = :user_id AND m.created_at <= :until
-)
+-- fragment: few_of_user
 UNION ALL SELECT 'documents', count(*) FROM documents
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 UNION ALL SELECT 'idempotency_keys', count(*) FROM idempotency_keys
@@ -130,6 +116,37 @@ UNION ALL SELECT 'policies', count(*) FROM policies
 WHERE tenant_id = :tenant AND actor = :user_id AND created_at <= :until
 UNION ALL SELECT 'api_keys', count(*) FROM api_keys
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+
+-- name: count_of_user
+-- How many rows of each place are a user's, of those written until a moment.
+SELECT 'memories', count(*) FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'memory_index', count(*) FROM memory_index
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+UNION ALL SELECT 'memory_events', count(*) FROM memory_events
+WHERE tenant_id = :tenant AND created_at <= :until AND (actor = :user_id OR memory_id IN (
+    SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
+))
+UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs AS o
+WHERE tenant_id = :tenant AND EXISTS (
+    SELECT 1 FROM memories AS m
+    WHERE m.tenant_id = :tenant AND m.id = o.memory_id AND m.user_id = :user_id AND m.created_at <= :until
+)
+{few_of_user}
+
+-- name: count_all_of_user
+-- The same, whenever they were written: of what there is most, no row is read but its place in an index.
+SELECT 'memories', count(*) FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
+UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
+UNION ALL SELECT 'memory_events', count(*) FROM memory_events
+WHERE tenant_id = :tenant AND (actor = :user_id OR memory_id IN (
+    SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
+))
+UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs AS o
+WHERE tenant_id = :tenant AND EXISTS (
+    SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = o.memory_id AND m.user_id = :user_id
+)
+{few_of_user}
 
 -- name: list_users
 -- The users that anything belongs to or was done by.
