@@ -77,7 +77,11 @@ def draw_speed(results: Sequence[Result]) -> str:
             lines.append(f'  <text class="mid" x="{x:.1f}" y="{y - 10:.1f}">{value:.1f}</text>')
     for x, size in zip(places, sizes, strict=True):
         lines.append(f'  <text class="soft mid" x="{x:.1f}" y="{_TOP + _HEIGHT + 20}">{size:,}</text>')
-    return _document("How long recall takes", lines)
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{value:.1f} at {size:,}" for size, value in zip(sizes, values, strict=True))
+        for name, values in series.items()
+    )
+    return _document("How long recall takes", f"In query embeddings, by memories of one user. {told}.", lines)
 
 
 def _frame(title: str, highest: float, series: Mapping[str, Sequence[float]]) -> Iterator[str]:
@@ -97,13 +101,14 @@ def _y(value: float, highest: float) -> float:
     return _TOP + _HEIGHT - _HEIGHT * 0.92 * value / highest
 
 
-def _document(title: str, lines: Sequence[str]) -> str:
+def _document(title: str, description: str, lines: Sequence[str]) -> str:
     width, height = _LEFT + _WIDTH + 20, _TOP + _HEIGHT + 40
     body = "\n".join(lines)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="{title}" font-family="system-ui, -apple-system, \'Segoe UI\', sans-serif" '
-        f'font-size="14">\n{_STYLE}  <rect class="back" width="{width}" height="{height}"/>\n{body}\n</svg>\n'
+        f'role="img" aria-labelledby="title text" font-family="system-ui, -apple-system, \'Segoe UI\', sans-serif" '
+        f'font-size="14">\n  <title id="title">{title}</title>\n  <desc id="text">{description}</desc>\n'
+        f'{_STYLE}  <rect class="back" width="{width}" height="{height}"/>\n{body}\n</svg>\n'
     )
 
 

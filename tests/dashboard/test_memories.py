@@ -64,6 +64,8 @@ def test_typing_searches_and_the_address_keeps_it(ada: Person) -> None:
     shows(page, "100% sure")
     page.get_by_label("Search").fill("nothing like it")
     expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
+    # The address changes when the answer is all there: what is clicked before that is answered, and then overtaken.
+    expect(page).to_have_url(re.compile(r"q=nothing"))
     page.get_by_role("link", name="Show everything").last.click()
     expect(rows(page)).to_have_count(3)
     assert query(page) == {}

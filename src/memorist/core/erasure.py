@@ -270,7 +270,7 @@ class Erasure:
             self._remove_ids(receipt, request["ids"], samples)
         elif receipt.kind is ErasureKind.USER:
             self._remove_owned(receipt, OwnerFilter(request["user"], any_agent=True), samples)
-            self._remove_user(receipt, request["user"], keys=request["keys"])
+            self._remove_user(receipt, request["user"], keys=request.get("keys", False))
         elif receipt.kind is ErasureKind.TENANT:
             self._remove_owned(receipt, _EVERYTHING, samples)
             self._count(receipt, lambda tx: tx.erase_leftovers())
