@@ -104,13 +104,14 @@ class Row:
         self.follow(rules)
         self._step(now, event)
 
-    def may_be_restored(self, now: datetime) -> bool:
+    def may_be_restored(self, rules: Rules, now: datetime) -> bool:
         if self.anonymized:
             return False
         if self.status == SOFT_DELETED:
             assert self.gone_at is not None
             return now < self.gone_at
-        return self.status == ARCHIVED or (self.status == ACTIVE and self.is_expired(now))
+        # One that expired unswept is restored as if a sweep had come by now: never, where there is no time to recover.
+        return self.status == ARCHIVED or (self.status == ACTIVE and self.is_expired(now) and rules.grace > 0)
 
     def restore(self, rules: Rules, now: datetime) -> None:
         if self.status == ACTIVE:

@@ -125,7 +125,7 @@ class World:
             row.delete(self.rules, self.now)
 
     def restore(self, row: Row, number: int) -> None:
-        allowed = row.may_be_restored(self.now)
+        allowed = row.may_be_restored(self.rules, self.now)
         refusal: type[MemoristError] = IllegalTransition
         twins = [one for one in self.rows.values() if one is not row and one.text == row.text and one.status == ACTIVE]
         if allowed and row.is_fact and any(one.is_recalled(self.now) for one in twins):
