@@ -72,7 +72,7 @@ def test_typing_searches_and_the_address_keeps_it(ada: Person) -> None:
 
 
 def test_narrowing_down_combines_and_back_undoes_it(ada: Person) -> None:
-    ada.remember("a goal", category="goal", owner=Owner("ada", "coder"), project="/work/site")
+    ada.remember("a goal", category="goal", owner=Owner("ada", "coder"), project="/srv/site")
     ada.remember("a wish", category="goal", trust=Trust.AGENT)
     ada.remember("said it", kind=Kind.CHAT_MESSAGE, session="s", owner=Owner("ada", "coder"))
     page = ada.goto("/memories")
@@ -100,9 +100,9 @@ def test_narrowing_down_combines_and_back_undoes_it(ada: Person) -> None:
         page.locator("#facets").get_by_label(label, exact=False).check()
         shows(page, content)
     ada.goto("/memories")
-    page.get_by_label("Project").select_option("/work/site")
+    page.get_by_label("Project").select_option("/srv/site")
     shows(page, "a goal")
-    assert query(page) == {"project": ["/work/site"]}
+    assert query(page) == {"project": ["/srv/site"]}
 
 
 def test_sorting(ada: Person) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from memorist.core import validation
 from memorist.core.browsing import LASTING
-from memorist.model import Browse, BrowseOrder, Facets, Kind, Memory, Status
+from memorist.model import Browse, BrowseOrder, Facets, Kind, Memory, Status, Trust
 from memorist.surfaces.dashboard.visits import HOME
 
 ADDRESS = f"{HOME}/memories"
@@ -64,16 +65,16 @@ class View:
 
     @property
     def browse(self) -> Browse:
-        """The same for the core, which checks it."""
+        """The same for the core. Raises InvalidField."""
         return Browse(
             text=self.text,
             statuses=STATES[self.state],
             agent="" if self.profile == NO_PROFILE else self.profile or None,
             category="" if self.type == NO_TYPE else self.type or None,
-            kind=self.kind or None,  # type: ignore[arg-type]
-            trust=self.trust or None,  # type: ignore[arg-type]
+            kind=validation.choice("kind", self.kind, Kind) if self.kind else None,
+            trust=validation.choice("trust", self.trust, Trust) if self.trust else None,
             project=self.project or None,
-            order=self.sort,  # type: ignore[arg-type]
+            order=validation.choice("sort", self.sort, BrowseOrder),
         )
 
     @property
