@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memorist.bootstrap import open_core
 from memorist.core.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound, Unauthenticated
 from memorist.ids import new_id
@@ -28,6 +29,8 @@ from memorist.model import (
 )
 from memorist.testing import StepClock, make_memory, new_tenant
 from memorist.testing.clocks import START
+from memorist.testing.erasure_conformance import make_receipt
+from tests.support.stores import bare
 
 Held = Callable[[Iterable[str]], set[str]]
 Remember = Callable[..., Memory]
@@ -149,6 +152,18 @@ def test_derived_facts_go_too_where_the_policy_says_so(
     assert receipt.counts["memories"] == 4
 
 
+def test_fact_goes_and_what_it_was_learned_from_stays(core: Core, ada: Principal, remember: Remember) -> None:
+    source = remember(ada, "the message that is still there")
+    fact = make_memory(
+        ada.tenant, content="what was concluded from it", source_ref=source.id, meta={"from": [source.id]}
+    )
+    core.store.write(ada.tenant, lambda tx: tx.insert_memory(fact))
+    receipt = core.erasure.erase(ada, [fact.id])
+    assert receipt.verification is not None
+    assert receipt.verification.ok
+    assert core.memories.get(ada, source.id).content == source.content
+
+
 def test_turns_that_quote_an_erased_memory_quote_it_no_more(
     core: Core, ada: Principal, remember: Remember, held_by: Held
 ) -> None:
@@ -170,6 +185,21 @@ def test_turns_that_quote_an_erased_memory_quote_it_no_more(
     assert held_by([memory.content, memory.id.removeprefix("mem_")]) == set()
     assert receipt.verification is not None
     assert receipt.verification.ok
+
+
+def test_erasure_that_cannot_be_finished_keeps_no_other_from_it(new_database_url: str) -> None:
+    core = open_core(bare(new_database_url))
+    try:
+        tenants = sorted(core.identity.create_tenant(new_tenant())[0].id for _ in range(2))
+        for tenant, request in zip(tenants, [{}, {"user": "ada"}], strict=True):
+            receipt = make_receipt(tenant, request=request)
+            core.store.write(tenant, lambda tx, receipt=receipt: tx.insert_receipt(receipt))
+        with pytest.raises(KeyError):
+            core.erasure.resume()
+        statuses = [core.erasure.receipts(Principal(tenant, Role.ADMIN))[0].status for tenant in tenants]
+        assert statuses == [ErasureStatus.RUNNING, ErasureStatus.DONE]
+    finally:
+        core.close()
 
 
 # A tenant

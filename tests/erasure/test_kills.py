@@ -14,8 +14,16 @@ from memorist.testing import new_tenant
 from tests.erasure.doomed import purge_and_die
 from tests.erasure.plant import Planter
 from tests.support.processes import CONTEXT
+from tests.support.stores import bare
 
 Held = Callable[[Iterable[str]], set[str]]
+
+
+@pytest.fixture
+def settings(new_database_url: str) -> Settings:
+    """A database of its own: what is finished later is so in every tenant, and those of other tests are many."""
+    return bare(new_database_url)
+
 
 # How often a purge like the one below writes, scrubs or searches; more are counted where it takes more.
 MOST_STEPS = 40

@@ -8,7 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from memorist.model import Role
+from memorist.errors import NotFound
+from memorist.model import Kind, Role
 from tests.http.conftest import Served
 from tests.support.scripted_http import ScriptedServer
 from tests.support.talking import fails, says
@@ -135,6 +136,61 @@ def test_the_model_calls_tools_and_their_results_come_back(ada: httpx2.Client, m
     assert "under the blue pot" in json.dumps(model.requests[-1].body)
     offered = {tool.get("name") or tool["function"]["name"] for tool in model.requests[-1].body["tools"]}
     assert offered == {"recall", "remember_fact", "read_tool_output"}
+
+
+def test_what_tools_returned_is_stored_verbatim_and_not_found_in_its_place(
+    served: Served, tenant: str, ada: httpx2.Client, model: ScriptedServer
+) -> None:
+    ask(ada, "The spare key is under the blue pot.", context={"session_id": "hall"})
+    model.scripts[:] = [
+        says("", [("recall", {"query": "spare key"}), ("remember_fact", {"content": "Keys are kept outside."})]),
+        says("", [("launch\nall", {})]),
+        says("Under the blue pot."),
+    ]
+    events = stream(ada, "Where is the spare key?", context={"session_id": "hall"})
+    keys = [data["tool_output_key"] for _, name, data in events if name == "tool.completed"]
+    read = [served.core.ingestion.read_tool_output(_ada(tenant), key) for key in keys]
+    told = json.dumps(model.requests[-1].body, ensure_ascii=False)
+    assert all(json.dumps(content, ensure_ascii=False)[1:-1] in told for _, content in read)
+    assert [memory.meta["tool_name"] for memory, _ in read] == ["recall", "remember_fact", "launch all"]
+    assert {memory.session for memory, _ in read} == {"hall"}
+    assert "under the blue pot" in read[0][1]
+    assert json.loads(read[1][1])["was_new"] is True
+    assert "not_found" in read[2][1]
+
+    found = ada.post("/v1/tools/recall", json={"query": "spare key blue pot", "top_k": 20}).json()["items"]
+    assert {item["source_kind"] for item in found} <= {"chat_message", "fact"}
+    outputs = {"query": "spare key blue pot", "source_kinds": ["tool_output"]}
+    assert ada.post("/v1/tools/recall", json=outputs).json()["items"] == []
+
+
+def test_what_tools_returned_is_erased_with_what_it_repeats(
+    served: Served, tenant: str, ada: httpx2.Client, model: ScriptedServer
+) -> None:
+    core, who = served.core, _ada(tenant)
+    ask(ada, "Grandmother hid the heirloom brooch behind the organ pipes.", context={"session_id": "hall"})
+    (said,) = core.memories.list(who, session="hall", limit=50, kind=Kind.CHAT_MESSAGE).items[-1:]
+    assert said.content.startswith("Grandmother")
+    model.scripts[:] = [says("", [("recall", {"query": "heirloom brooch"})]), says("Done.")]
+    key = next(
+        data["tool_output_key"]
+        for _, name, data in stream(ada, "Tell me.", context={"session_id": "porch"})
+        if name == "tool.completed"
+    )
+    copy, content = core.ingestion.read_tool_output(who, key)
+    assert said.content in content
+    receipt = core.erasure.erase(who, [said.id])
+    assert receipt.verification is not None
+    assert receipt.verification.ok
+    with pytest.raises(NotFound):
+        core.ingestion.read_tool_output(who, key)
+    assert copy.id in core.erasure.ids_of(receipt)
+    # What repeats an erased memory is not stored any more.
+    with pytest.raises(NotFound, match="erased meanwhile"):
+        core.ingestion.add_tool_output(
+            who, "porch", tool_call_id="late", tool_name="recall", content=content, quotes=[said.id]
+        )
+    assert ask(ada, "And now?", context={"session_id": "porch"})["status"] == "completed"
 
 
 def test_a_bad_tool_call_is_told_to_the_model_and_the_turn_goes_on(ada: httpx2.Client, model: ScriptedServer) -> None:

@@ -260,6 +260,7 @@ class Core:
             self.store,
             self.clock,
             self.companion,
+            self.ingestion,
             self.extraction,
             Idempotency(self.store, self.clock, self.redaction),
             lambda: self.llm,

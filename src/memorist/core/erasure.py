@@ -42,6 +42,7 @@ from memorist.model import (
     Tenant,
 )
 from memorist.ports import Clock, Reader, Store, Writer
+from memorist.searchable import QUOTES
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
@@ -180,8 +181,21 @@ class Erasure:
         return [memory_id for page in ledger.erased_ids(self._store, receipt) for memory_id in page]
 
     def resume(self) -> list[Receipt]:
-        """Finish whatever is due and not done, in every tenant. Raises StoreError."""
-        return [self._run(receipt) for tenant in self._store.list_tenants() for receipt in self._unfinished(tenant.id)]
+        """Finish whatever is due and not done, in every tenant; one that fails keeps no other from being finished.
+
+        Raises what the first one raised, such as StoreError.
+        """
+        finished: list[Receipt] = []
+        failures: list[Exception] = []
+        for tenant in self._store.list_tenants():
+            for receipt in self._unfinished(tenant.id):
+                try:
+                    finished.append(self._run(receipt))
+                except Exception as error:
+                    failures.append(error)
+        if failures:
+            raise failures[0]
+        return finished
 
     def start(self, every_s: float) -> None:
         """For servers: finish what is due now and then, in the background, until closed."""
@@ -364,7 +378,10 @@ class Erasure:
     # What names an erased memory
 
     def _cut_references(self, receipt: Receipt, samples: Samples) -> None:
-        """Let no other row name what is gone. A fact that was learned from it loses its source, or goes too."""
+        """Let no other row name what is gone. A fact that was learned from it loses its source, or goes too.
+
+        What repeats it word for word goes with it in any case.
+        """
         goes_too = (
             receipt.kind is not ErasureKind.RETENTION
             and self._store.read(receipt.tenant, self._policy).derived_facts is Derived.ERASE
@@ -374,7 +391,7 @@ class Erasure:
             derived = []
             for memory in naming_memories(self._store, receipt.tenant):
                 sources = _sources(memory) & erased
-                if sources and goes_too and memory.kind == Kind.FACT:
+                if sources and ((goes_too and memory.kind == Kind.FACT) or _repeats(memory)):
                     derived.append(memory.id)
                 elif sources or memory.superseded_by in erased:
                     self._detach(receipt, memory.id, erased)
@@ -526,6 +543,10 @@ def _sources(naming: Naming | Memory) -> set[str]:
     """The memories that this one was derived from, as far as it says so."""
     meta = naming.meta if isinstance(naming.meta, str) else json.dumps(naming.meta, default=str)
     return ledger.ids_named_in(meta) | ledger.ids_named_in(naming.source_ref or "")
+
+
+def _repeats(naming: Naming) -> bool:
+    return naming.kind == Kind.TOOL_OUTPUT and QUOTES in json.loads(naming.meta or "{}")
 
 
 def _without(value: Any, erased: set[str]) -> Any:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.core import access, validation
+from memorist.core import access, ledger, validation
 from memorist.core.cursors import decode_document_cursor, encode_document_cursor
 from memorist.core.hashes import content_hash
 from memorist.core.memories import Memories
@@ -28,6 +28,7 @@ from memorist.model import (
     Trust,
 )
 from memorist.ports import Clock, Reader, Store, Writer
+from memorist.searchable import QUOTES
 from memorist.secrets import Finding
 
 _TRUST_OF_ROLE = {"user": Trust.USER, "human": Trust.USER, "tool": Trust.TOOL, "function": Trust.TOOL}
@@ -97,10 +98,13 @@ class Ingestion:
         content: str,
         event_time: datetime | None = None,
         idempotency_key: str | None = None,
+        quotes: Sequence[str] | None = None,
     ) -> ToolOutput:
         """Store what a tool returned: whole, under its key, and for recall its beginning and its end.
 
-        Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
+        An output that repeats memories names them in `quotes`: recall finds them and not the output, which is erased
+        with any of them. Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight, StoreError, or
+        NotFound where what it quotes was erased meanwhile.
         """
         validation.identifier("session", session)
         validation.text("content", content, longest=validation.MAX_TOOL_OUTPUT)
@@ -118,7 +122,8 @@ class Ingestion:
                 "tool_call_id": tool_call_id,
                 "size": len(content),
                 "sha256": content_hash(content),
-            },
+            }
+            | ({} if quotes is None else {QUOTES: list(quotes)}),
             source_ref=tool_call_id,
             trust=Trust.TOOL,
             session=session,
@@ -127,6 +132,8 @@ class Ingestion:
         )
 
         def keep_whole(tx: Writer, results: Sequence[Remembered]) -> None:
+            if quotes and tx.find_erased(ledger.MEMORY, [ledger.hexadecimal(one) for one in quotes]):
+                raise NotFound("A memory that this output repeats was erased meanwhile.")
             if preview != content:
                 tx.insert_tool_output(results[0].memory.id, content)
             if whole.findings:

@@ -37,6 +37,10 @@ def memory_id_of(hexadecimal_id: str) -> str:
     return parse_id("mem", hexadecimal_id)
 
 
+def is_memory_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
 def subject_of(salt: str, user: str) -> str:
     """Whom a receipt is about, as the receipt has it."""
     return _hash(salt, USER, user)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from memorist.core.ledger import is_memory_id
 from memorist.model import Memory
 
 # Long enough that none is anywhere by chance, short enough to lie within one page of a file mostly.
@@ -27,7 +28,9 @@ class Samples:
 
 
 def pieces_of(text: str) -> list[bytes]:
-    """At most three pieces of a text; none of one that is too short to be told from others."""
+    """At most three pieces of a text; none of one that is too short to be told from others, or only names a memory."""
+    if is_memory_id(text):
+        return []  # Whose own row has it, where that is there.
     run = max(_RUN.findall(text), key=len, default="").strip().encode()
     if len(run) < SHORTEST:
         return []

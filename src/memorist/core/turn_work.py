@@ -4,16 +4,18 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
 from typing import Any
 
+from memorist.core import validation
 from memorist.core.ingestion import Message
 from memorist.core.prompts import Prompt, prompt_for
 from memorist.core.tokens import count_tokens
 from memorist.core.turn_limits import Toolbox
 from memorist.core.turns import Run, spent
-from memorist.errors import LlmRefused, LlmUnavailable, MemoristError
+from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
+from memorist.ids import parse_id
 from memorist.model import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Memory, Remembered, Stop, ToolCall, Usage
 from memorist.ports import Llm
 from memorist.secrets.logs import redacting_logger
@@ -25,6 +27,7 @@ MAX_ROUNDS = 6
 
 MAX_ANSWER_TOKENS = 4096
 _LONGEST_RESULT = 20_000
+_LONGEST_NAME = 100
 _FLUSH_S = 0.04
 # Of all turns of a process together: where many run, each tells more at a time, so that none waits for the disk.
 _MOST_DELTAS_A_SECOND = 200
@@ -211,18 +214,40 @@ class _Work:
         self._run.emit("tool.called", {"id": call.id, "name": call.name, "arguments": arguments})
         started = time.monotonic()
         is_error = False
-        ids: list[str] = []
+        result: Mapping[str, Any] = {}
         try:
             result = box.run(self._run.principal, call.name, call.arguments)
-            ids = [item["id"] for item in result.get("items", ()) if "id" in item]
-            content = json.dumps(result, ensure_ascii=False)[:_LONGEST_RESULT]
+            content = json.dumps(result, ensure_ascii=False)
         except MemoristError as error:
             is_error = True
             content = json.dumps({"error": {"code": error.code, "message": error.message}}, ensure_ascii=False)
-        # What memory tools return is in memory already: the event names it, and does not repeat it.
+        # Its output is stored; the event names it and what it found, and repeats nothing.
         told = {"id": call.id, "name": call.name, "duration_ms": _ms(started), "is_error": is_error}
-        self._run.emit("tool.completed", {**told, "characters": len(content), "ids": ids})
-        return LlmMessage("tool", content, tool_call_id=call.id)
+        ids = [item["id"] for item in result.get("items", ())]
+        key = self._keep_output(call, content, [*ids, result.get("id"), result.get("tool_output_key")])
+        self._run.emit("tool.completed", {**told, "characters": len(content), "ids": ids, "tool_output_key": key})
+        return LlmMessage("tool", content[:_LONGEST_RESULT], tool_call_id=call.id)
+
+    def _keep_output(self, call: ToolCall, content: str, named: Sequence[str | None]) -> str | None:
+        """Store what a tool returned, word for word, and return its key; None where what it found is erased by now."""
+        run = self._run
+        try:
+            stored = self._turns.ingestion.add_tool_output(
+                run.principal,
+                run.turn.session,
+                # A model may write anything there.
+                tool_call_id=_one_line(call.id),
+                tool_name=_one_line(call.name),
+                content=content[: validation.MAX_TOOL_OUTPUT],
+                quotes=[parse_id("mem", one.removeprefix("tout_")) for one in named if one is not None],
+            )
+        except NotFound:
+            return None
+        return stored.key
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())[:_LONGEST_NAME] or "unnamed"
 
 
 def _completed(agent: str, started: float, usage: Usage, summary: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from memorist.core.companion import Companion
 from memorist.core.cursors import decode_id_cursor, encode_id_cursor
 from memorist.core.extraction import Extraction
 from memorist.core.idempotency import Idempotency
-from memorist.core.ingestion import Message
+from memorist.core.ingestion import Ingestion, Message
 from memorist.core.redaction import Redaction
 from memorist.core.turn_limits import Toolbox, TurnLimits
 from memorist.errors import (
@@ -75,6 +75,7 @@ class Turns:
         store: Store,
         clock: Clock,
         companion: Companion,
+        ingestion: Ingestion,
         extraction: Extraction,
         idempotency: Idempotency,
         llm: Callable[[], Llm | None],
@@ -85,6 +86,7 @@ class Turns:
         self.store = store
         self.clock = clock
         self.companion = companion
+        self.ingestion = ingestion
         self.extraction = extraction
         self.toolbox = toolbox
         self.limits = limits

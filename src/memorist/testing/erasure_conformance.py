@@ -138,7 +138,8 @@ class ErasureConformance:
 
     def test_purges_since_a_moment_are_told(self, store: Store, tenant: str, neighbour: str) -> None:
         purge = make_receipt(tenant)
-        others = [make_receipt(tenant, kind=ErasureKind.MEMORIES), make_receipt(tenant, started_at=START - _SECOND)]
+        erased = make_receipt(tenant, kind=ErasureKind.MEMORIES, request={"ids": [], "documents": []})
+        others = [erased, make_receipt(tenant, started_at=START - _SECOND)]
         store.write(tenant, lambda tx: [tx.insert_receipt(receipt) for receipt in (purge, *others)])
         told = [(purge.salt, purge.subject, START)]
         assert store.read(tenant, lambda tx: tx.list_purges(START)) == told

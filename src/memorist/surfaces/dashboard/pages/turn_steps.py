@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from memorist.core.turn_stories import TurnStory
+from memorist.ids import parse_id
 from memorist.model import Memory, TurnEvent
 
 
@@ -23,6 +24,8 @@ class Step:
     arguments: Mapping[str, Any] | None = None
     memories: Sequence[Memory] = field(default=())
     gone: int = 0
+    output: str | None = None
+    """The memory that keeps what a tool returned."""
 
 
 def steps_of(story: TurnStory) -> list[Step]:
@@ -101,4 +104,11 @@ def _returned(step: Step, data: Mapping[str, Any]) -> Step:
     failed = bool(data.get("is_error"))
     found = f", {len(data['ids'])} memories" if data.get("ids") else ""
     text = "refused" if failed else f"returned {data.get('characters', 0):,} characters{found}"
-    return replace(step, text=text, tone="bad" if failed else "", milliseconds=data.get("duration_ms"))
+    key = data.get("tool_output_key")
+    return replace(
+        step,
+        text=text,
+        tone="bad" if failed else "",
+        milliseconds=data.get("duration_ms"),
+        output=parse_id("mem", key.removeprefix("tout_")) if key else None,
+    )
