@@ -25,6 +25,10 @@ class Fusion:
     text: float = 0.35
     """The share of keywords in the first order; the rest is meaning."""
 
+    near: float = 0.3
+    """The cosine that the best row should reach. Below it meaning has found nothing near: its share falls, with the
+    square of how far the best row comes, and keywords get it, lest the least strange outvotes a word that is there."""
+
     coverage: float = 0.25
     """What a row gains that contains all of the question's words, and others by the square of their share: a name or a
     number that is asked for exactly is meant exactly."""
@@ -54,6 +58,7 @@ ABLATIONS = {
     "meaning": replace(FUSION, text=1),
     "neighbours": replace(FUSION, text_neighbours=0, vector_neighbours=0),
     "sessions": replace(FUSION, thread=0),
+    "doubt in meaning": replace(FUSION, near=0),
     "exact wording": replace(FUSION, coverage=0),
     "window correction": replace(FUSION, vector_windows=0),
 }
@@ -69,6 +74,13 @@ def saturated(counts: Scores, lengths: Scores, mean_length: float) -> Scores:
     """BM25's weight of a term that occurs so often in texts so long, before rarity."""
     norm = _K1 * (np.float32(1) - _B + _B * lengths / np.float32(max(1.0, mean_length)))
     return (counts * (_K1 + np.float32(1)) / (counts + norm)).astype(np.float32, copy=False)
+
+
+def share_of_meaning(fusion: Fusion, best_cosine: float) -> float:
+    """How much meaning counts in the first order, for a question whose best row is so near."""
+    if best_cosine >= fusion.near:
+        return 1 - fusion.text
+    return (1 - fusion.text) * float(max(0.0, best_cosine) / fusion.near) ** 2
 
 
 def with_neighbours(scores: Scores, links: "Links", weight: float) -> Scores:
@@ -108,21 +120,35 @@ class Links:
         return cls(linked[1:], apart, previous[apart])
 
 
-def with_threads(scores: Scores, threads: Places, weight: float) -> Scores:
-    """Each turn gains a share of the best score in its session or document: where one turn answers, others belong.
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Which session or document each row is a turn of, by number; 0 stands for none."""
 
-    `threads` numbers them; 0 stands for no thread, and such a row is a thread of its own.
-    """
+    numbers: Places
+    starts: Places
+    """Where each run of rows of one thread begins: they mostly lie together."""
+
+    alone: Mask | None
+    """Rows of no thread, each of which is one of its own; None where there are none."""
+
+    @classmethod
+    def of(cls, numbers: Places) -> "Threads":
+        starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        alone = numbers == 0 if (numbers[starts] == 0).any() else None
+        return cls(numbers, starts, alone)
+
+
+def with_threads(scores: Scores, threads: Threads, weight: float) -> Scores:
+    """Each turn gains a share of the best score in its session or document: where one turn answers, others belong."""
     if weight == 0 or not scores.size:
         return scores
-    greatest = np.zeros(int(threads.max()) + 1, dtype=np.float32)
-    # Turns of a thread mostly lie together: first the best of each run, then of the few runs of each thread.
-    starts = np.concatenate([[0], np.flatnonzero(threads[1:] != threads[:-1]) + 1])
-    np.maximum.at(greatest, threads[starts], np.maximum.reduceat(scores, starts))
-    around = greatest.take(threads)
-    alone = threads == 0
-    if alone.any():
-        around[alone] = scores[alone]
+    # First the best of each run, then of the few runs of each thread.
+    of_runs = threads.numbers[threads.starts]
+    greatest = np.zeros(int(of_runs.max()) + 1, dtype=np.float32)
+    np.maximum.at(greatest, of_runs, np.maximum.reduceat(scores, threads.starts))
+    around = greatest.take(threads.numbers)
+    if threads.alone is not None:
+        around[threads.alone] = scores[threads.alone]
     around *= np.float32(weight)
     around += scores
     around /= np.float32(1 + weight)

@@ -58,10 +58,25 @@ def test_a_turn_gains_a_share_of_those_around_it(values: np.ndarray, weight: flo
 def test_a_turn_gains_a_share_of_the_best_of_its_thread(values: np.ndarray, weight: float, rng: random.Random) -> None:
     values = np.abs(values)
     threads = np.array([rng.randint(0, 3) for _ in values], dtype=np.intp)
-    found = ranking.with_threads(values, threads, weight)
+    found = ranking.with_threads(values, ranking.Threads.of(threads), weight)
     for place, thread in enumerate(threads.tolist()):
         around = values[threads == thread].max() if thread else values[place]
         assert found[place] == pytest.approx((values[place] + weight * around) / (1 + weight), abs=1e-4)
+
+
+def test_nothing_has_no_threads() -> None:
+    nothing = np.zeros(0, dtype=np.float32)
+    assert ranking.with_threads(nothing, ranking.Threads.of(np.zeros(0, dtype=np.intp)), 0.5).size == 0
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1))
+def test_meaning_counts_less_the_farther_its_best_is(one: float, other: float) -> None:
+    shares = [ranking.share_of_meaning(ranking.FUSION, cosine) for cosine in sorted((one, other))]
+    assert 0 <= shares[0] <= shares[1] <= 1 - ranking.FUSION.text
+    if min(one, other) >= ranking.FUSION.near:
+        assert shares[0] == 1 - ranking.FUSION.text
+    if max(one, other) <= 0:
+        assert shares[1] == 0
 
 
 def test_rare_terms_weigh_more() -> None:

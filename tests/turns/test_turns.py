@@ -162,6 +162,8 @@ def test_what_tools_returned_is_stored_verbatim_and_not_found_in_its_place(
     assert {item["source_kind"] for item in found} <= {"chat_message", "fact"}
     outputs = {"query": "spare key blue pot", "source_kinds": ["tool_output"]}
     assert ada.post("/v1/tools/recall", json=outputs).json()["items"] == []
+    why = ada.post("/v1/tools/recall", json={"query": "spare key", "why_not": read[0][0].id}).json()["why_not"]
+    assert why["reason"] == "It only repeats other memories, and those are found instead."
 
 
 def test_what_tools_returned_is_erased_with_what_it_repeats(

@@ -38,7 +38,7 @@ _ROUND = 10
 _SESSIONS_AT_ONCE = 250
 _SAMPLED_USERS = 10
 _NOISE = 0.5
-_REST_SECONDS = 0.05
+_REST_SECONDS = 0.15
 _COLD_QUESTIONS = 20
 _COLD_SECONDS = 600
 
@@ -277,7 +277,8 @@ class _Timings:
         return milliseconds(self._seconds[name], percent) if name in self._seconds else None
 
     def _time(self, name: str, step: Callable[[str, str], None], user: str, question: str) -> None:
-        # Threads that computed a moment ago still spin, waiting for more: they are not to be measured with the next.
+        # The threads of the bare scan (BLAS) spin for up to a tenth of a second, waiting for more of it: they would take a
+        # core from whatever is measured next.
         time.sleep(_REST_SECONDS)
         self._seconds.setdefault(name, []).append(_timed(lambda: step(user, question)))
 

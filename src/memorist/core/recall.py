@@ -6,13 +6,13 @@ and added; the first of that order are read again by the reranker. See docs/expl
 
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate
 from typing import Any
 
@@ -36,13 +36,15 @@ from memorist.ranking import (
     Links,
     Places,
     Scores,
+    Threads,
     best,
     confidence,
     normalised,
+    share_of_meaning,
     with_neighbours,
     with_threads,
 )
-from memorist.searchable import Standing, as_turn, is_turn, searchable, standing
+from memorist.searchable import Standing, as_turn, is_turn, repeats, searchable, standing
 from memorist.secrets.logs import redacting_logger
 from memorist.times import to_micros
 
@@ -113,15 +115,20 @@ class Recall:
         now = self._clock.now()
         slices = access.visible_slices(principal)
         self._warm_up(question)
-        # Beside everything that does not need it: reading what changed, and the words.
-        vector = _beside().submit(self._embed, question.query).result if self._embedder is not None else _no_vector
-        views = self._look(principal, slices)
-        found, pool, rows = self._search(principal, question, slices, views, vector, now)
+        opening = partial(self._open, principal, question, slices, now)
+        if self._embedder is None:
+            vector, found = None, opening()
+        else:
+            # What takes longest begins at once; the other thread may take a moment to wake.
+            opened = _beside().submit(opening)
+            vector = self._embed(question.query)
+            found = opened.result()
+        pool, rows = self._candidates(found, vector)
         if any(_is_lost(rows.get(found.ids[place]), found) for place in pool):
             # Rows were erased or given away, here or in another process, and take others' places: read it all anew.
             self._shelves.forget(principal.tenant, [view.user for view in found.views])
-            views = self._look(principal, slices)
-            found, pool, rows = self._search(principal, question, slices, views, vector, now)
+            found = opening()
+            pool, rows = self._candidates(found, vector)
         order = [place for place in pool if found.ids[place] in rows and _still_wanted(rows[found.ids[place]], found)]
         ranking = self._rank(question, found, order, rows)
         hits = self._hits(question, found, ranking, rows)
@@ -172,20 +179,20 @@ class Recall:
 
     # The steps
 
-    def _search(
-        self,
-        principal: Principal,
-        question: Question,
-        slices: Sequence[OwnerFilter],
-        views: Sequence[View],
-        vector: Callable[[], Scores | None],
-        now: datetime,
-    ) -> tuple["_Search", Places, dict[str, Memory]]:
-        """The candidates in their first order, and their rows."""
+    def _open(
+        self, principal: Principal, question: Question, slices: Sequence[OwnerFilter], now: datetime
+    ) -> "_Search":
+        """Everything that needs no vector: what changed is read, and the words are looked up."""
+        views = self._look(principal, slices)
         found = _Search(views, question, principal, slices, self._weights_of(question.scope), now)
-        found.by_meaning = found.score(vector, self._fusion)
-        pool = found.first(self._pool_size(question))
-        return found, pool, self._read(principal, found, pool, with_turns=self._will_rerank(question))
+        found.look_words_up(self._fusion)
+        return found
+
+    def _candidates(self, found: "_Search", vector: Scores | None) -> tuple[Places, dict[str, Memory]]:
+        """The candidates in their first order, and their rows."""
+        found.score(vector, self._fusion)
+        pool = found.first(self._pool_size(found.question))
+        return pool, self._read(found.principal, found, pool, with_turns=self._will_rerank(found.question))
 
     def _warm_up(self, question: Question) -> None:
         """Load the models beside the first shelf, which takes as long."""
@@ -326,7 +333,8 @@ class Recall:
                 "recalled": False,
                 "reason": "It is not in the index. Run `memorist index rebuild`.",
             }
-        reason = found.refusal(place)
+        assert memory is not None
+        reason = _REPEATS if repeats(memory) else found.refusal(place)
         if reason is not None:
             return {"id": memory_id, "recalled": False, "reason": reason}
         explanation = found.explain(place, ranking)
@@ -371,13 +379,16 @@ class _Search:
     windows: Array = field(init=False)
     previous: Array = field(init=False)
     links: Links = field(init=False)
-    threads: Array = field(init=False)
+    threads: Threads = field(init=False)
     following: Array | None = field(init=False, default=None)
     scores: Scores = field(init=False)
     cosines: Scores = field(init=False)
     which: Array = field(init=False)
     texts: Scores = field(init=False)
     coverages: Scores = field(init=False)
+    by_text: Scores = field(init=False)
+    bonus: Scores = field(init=False)
+    long: Array = field(init=False)
     parts: tuple[Scores, Scores] = field(init=False)
     waiting: int = field(init=False)
     by_meaning: bool = field(init=False)
@@ -393,7 +404,7 @@ class _Search:
         self.wanted = _all(self.checks.values(), visible.size)
         self.windows = _joined([view.columns["windows"] for view in self.views])
         self.previous = _chained(self.views)
-        self.threads = _numbered(self.views)
+        self.threads = Threads.of(_numbered(self.views))
         self.links = Links.of(self.previous, _joined([view.columns["linked"] for view in self.views], np.float32))
         self.waiting = int(np.count_nonzero(self.wanted & (self.windows == 0)))
 
@@ -462,30 +473,33 @@ class _Search:
 
     # How it scores
 
-    def score(self, vector_of: Callable[[], Scores | None], fusion: Fusion) -> bool:
-        """Score every row. Returns whether meaning counted as well as keywords.
-
-        The question's vector is asked for when it is needed: it is computed meanwhile.
-        """
+    def look_words_up(self, fusion: Fusion) -> None:
+        """Score every row by its words."""
         worded = wording(self.views, [words.hash_of(term) for term in self._terms()])
         self.texts = self._seen(_joined([one.bm25 for one in worded], np.float32))
         self.coverages = _joined([one.coverage for one in worded], np.float32)
-        by_text = normalised(with_neighbours(self.texts, self.links, fusion.text_neighbours), _unless_all(self.wanted))
-        vector = vector_of()
-        if vector is None or not all(view.takes(vector) for view in self.views):
+        near = with_neighbours(self.texts, self.links, fusion.text_neighbours)
+        self.by_text = normalised(near, _unless_all(self.wanted))
+        self.bonus = np.float32(fusion.coverage) * (self.coverages * self.coverages)
+        self.long = np.flatnonzero(self.windows > 1)
+
+    def score(self, vector: Scores | None, fusion: Fusion) -> None:
+        """Score every row by its words, which were looked up, and by its meaning where there are vectors."""
+        by_text, long = self.by_text, self.long
+        self.by_meaning = vector is not None and all(view.takes(vector) for view in self.views)
+        if vector is None or not self.by_meaning:
             self.cosines = np.zeros(self.texts.size, dtype=np.float32)
             self.which = np.zeros(self.texts.size, dtype=np.int32)
             self.parts = by_text, self.cosines
             self.scores = self._with_threads(by_text, fusion)
-            return False
+            return
         found = [view.cosines(vector) for view in self.views]
         self.cosines = _joined([cosines for cosines, _ in found], np.float32)
         self.which = _joined([which for _, which in found], np.int32)
         corrected = self.cosines
-        many = np.flatnonzero(self.windows > 1)
-        if many.size:
+        if long.size:
             corrected = self.cosines.copy()
-            corrected[many] -= np.float32(fusion.vector_windows) * np.log(self.windows[many].astype(np.float32))
+            corrected[long] -= np.float32(fusion.vector_windows) * np.log(self.windows[long].astype(np.float32))
         near = with_neighbours(self._seen(corrected), self.links, fusion.vector_neighbours)
         embedded = _unless_all(self.windows > 0)
         by_vector = normalised(near, _unless_all(self.wanted if embedded is None else self.wanted & embedded))
@@ -496,14 +510,19 @@ class _Search:
             # theirs.
             by_meaning = np.where(embedded, by_vector, by_text)
         self.parts = by_text, by_vector
-        mixed = np.float32(fusion.text) * by_text
-        mixed += np.float32(1 - fusion.text) * by_meaning
+        share = share_of_meaning(fusion, self._best_cosine())
+        mixed = np.float32(1 - share) * by_text
+        mixed += np.float32(share) * by_meaning
         self.scores = self._with_threads(mixed, fusion)
-        return True
+
+    def _best_cosine(self) -> float:
+        wanted = _unless_all(self.wanted)
+        cosines = self.cosines if wanted is None else self.cosines[wanted]
+        return float(cosines.max(initial=0))
 
     def _with_threads(self, scores: Scores, fusion: Fusion) -> Scores:
-        scores = scores + np.float32(fusion.coverage) * (self.coverages * self.coverages)
-        return with_threads(normalised(self._seen(scores), _unless_all(self.wanted)), self.threads, fusion.thread)
+        scores = self._seen(scores + self.bonus)
+        return with_threads(normalised(scores, _unless_all(self.wanted)), self.threads, fusion.thread)
 
     def _seen(self, scores: Scores) -> Scores:
         """The scores of what may be looked at, 0 for the rest."""
@@ -631,6 +650,7 @@ class _Ids:
 
 _FILTERED = ("standing", "event_time", "created_at", "expires_at", "valid_from", "valid_to", "retired_at")
 
+_REPEATS = "It only repeats other memories, and those are found instead."
 _REFUSALS = {
     "visible": "You may not see it with this agent.",
     "unexpired": "It is past its expiry.",
@@ -710,10 +730,6 @@ def _load_if_possible(*models: Embedder | Reranker | None) -> None:
 @cache
 def _beside() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="memorist-embed")
-
-
-def _no_vector() -> None:
-    return None
 
 
 def _turn(memory: Memory | None, found: _Search) -> str:

@@ -443,6 +443,7 @@ class _Matrix:
         self._group_of_row: dict[int, int] = {}
         self._windows = 0
         self._single = True
+        self._in_order = True
         self._dimensions = 0
 
     def size_bytes(self) -> int:
@@ -467,6 +468,8 @@ class _Matrix:
         self._starts.extend(starts)
         for offset, row in enumerate(rows):
             self._group_of_row[row] = self._groups + offset
+        # Rows come in their order, so that the first and the last tell of all between them.
+        self._in_order = self._in_order and (rows[0], rows[-1]) == (self._groups, self._groups + len(rows) - 1)
         self._groups += len(rows)
         self._windows += len(found)
         self._single = self._single and len(found) == len(rows)
@@ -476,6 +479,7 @@ class _Matrix:
     def drop(self, row: int) -> None:
         group = self._group_of_row.pop(row, None)
         if group is not None:
+            self._in_order = False
             values = self._rows.values.copy()
             values[group] = -1
             self._rows.values = values
@@ -500,6 +504,7 @@ class _Matrix:
             self._rows.values[: self._groups],
             self._starts.values[: self._groups],
             self._single,
+            self._in_order,
         )
 
 
@@ -510,19 +515,24 @@ class _MatrixView:
     rows: Array
     starts: Array
     single: bool
+    """Whether each group is one window."""
+
+    in_order: bool
+    """Whether the groups are those of the first rows, one after the other."""
 
     def best(self, question: Scores, size: int) -> tuple[Scores, NDArray[np.int32]]:
         # One more than there are rows: groups of rows that are gone write there.
-        cosines = np.zeros(size + 1, dtype=np.float32)
         windows = np.zeros(size + 1, dtype=np.int32)
-        if self.rows.size:
-            scores = self._products(question)
-            if self.single:
-                cosines[self.rows] = scores
-            else:
-                best = np.maximum.reduceat(scores, self.starts)
-                cosines[self.rows] = best
-                windows[self.rows] = self._which(scores, best)
+        if not self.rows.size:
+            return np.zeros(size, dtype=np.float32), windows[:size]
+        scores = self._products(question)
+        best = scores if self.single else np.maximum.reduceat(scores, self.starts)
+        if not self.single:
+            windows[self.rows] = self._which(scores, best)
+        if self.in_order and best.size == size:
+            return best, windows[:size]
+        cosines = np.zeros(size + 1, dtype=np.float32)
+        cosines[self.rows] = best
         return cosines[:size], windows[:size]
 
     def first_of(self, row: int) -> Scores | None:
