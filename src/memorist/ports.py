@@ -484,6 +484,10 @@ class Writer(Reader, Protocol):
         """False, and nothing written, where its id, its name or its text already exists for that owner."""
         ...
 
+    def insert_memories(self, memories: Sequence[Memory]) -> bool:
+        """Write memories of which none can exist already. False where one does: then the transaction must not go on."""
+        ...
+
     def replace_memory(self, memory: Memory, expected_updated_at: datetime) -> bool:
         """Compare-and-set on `updated_at`. False where the row changed meanwhile or is gone.
 

@@ -277,8 +277,8 @@ class _Timings:
         return milliseconds(self._seconds[name], percent) if name in self._seconds else None
 
     def _time(self, name: str, step: Callable[[str, str], None], user: str, question: str) -> None:
-        # The threads of the bare scan (BLAS) spin for up to a tenth of a second, waiting for more of it: they would take a
-        # core from whatever is measured next.
+        # The threads of the bare scan (BLAS) spin for up to a tenth of a second, waiting for more of it, and would take
+        # a core from whatever is measured next.
         time.sleep(_REST_SECONDS)
         self._seconds.setdefault(name, []).append(_timed(lambda: step(user, question)))
 

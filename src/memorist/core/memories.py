@@ -180,19 +180,38 @@ class Memories:
 
     def insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
         """Write prepared memories with their events, inside a transaction. Raises NameTaken."""
-        if len(memories) == 1:
-            return [self._insert(tx, principal, memories[0])]
+        events: list[Event] = []
         # What can clash goes in one order, so that two batches never wait for each other.
         order = sorted(range(len(memories)), key=lambda place: _clash_key(memories[place]))
-        results = {place: self._insert(tx, principal, memories[place]) for place in order}
+        new = [place for place in order if not _clash_key(memories[place])]
+        results = self._insert_new(tx, principal, {place: memories[place] for place in new}, events)
+        for place in order[len(new) :]:
+            results[place] = self._insert(tx, principal, memories[place], events)
+        tx.append_events(events)
         return [results[place] for place in range(len(memories))]
 
-    def _insert(self, tx: Writer, principal: Principal, memory: Memory) -> Remembered:
-        if memory.retention is Retention.POLICY:
-            memory = lifecycle.with_deadlines(memory, self._policy(tx))
+    def _insert_new(
+        self, tx: Writer, principal: Principal, memories: Mapping[int, Memory], events: list[Event]
+    ) -> dict[int, Remembered]:
+        """Write those that can clash with none, together."""
+        written = {place: self._with_deadlines(tx, memory) for place, memory in memories.items()}
+        if not tx.insert_memories(list(written.values())):
+            raise Conflict
+        for memory in written.values():
+            events += [self._event(principal, memory, "created"), *self._redactions(principal, memory)]
+        return {place: Remembered(memory, was_new=True) for place, memory in written.items()}
+
+    def _with_deadlines(self, tx: Writer, memory: Memory) -> Memory:
+        if memory.retention is not Retention.POLICY:
+            return memory
+        return lifecycle.with_deadlines(memory, self._policy(tx))
+
+    def _insert(self, tx: Writer, principal: Principal, memory: Memory, events: list[Event]) -> Remembered:
+        """Write one of them; what its history has to say of it is added to `events`."""
+        memory = self._with_deadlines(tx, memory)
         for _ in range(_EDIT_ATTEMPTS):
             if tx.insert_memory(memory):
-                tx.append_events([self._event(principal, memory, "created"), *self._redactions(principal, memory)])
+                events += [self._event(principal, memory, "created"), *self._redactions(principal, memory)]
                 return Remembered(memory, was_new=True)
             existing = self._existing(tx, memory)
             if existing is None:
@@ -206,7 +225,7 @@ class Memories:
             if merged != existing and not tx.replace_memory(merged, existing.updated_at):
                 continue  # Changed between the two statements.
             written = replace(existing, redacted=memory.redacted)
-            tx.append_events([self._event(principal, existing, "deduplicated"), *self._redactions(principal, written)])
+            events += [self._event(principal, existing, "deduplicated"), *self._redactions(principal, written)]
             return Remembered(merged, was_new=False)
         raise Conflict
 
@@ -350,7 +369,7 @@ class Memories:
                 if before is not None and before.is_current(self._clock.now()):
                     return Remembered(self._edit(tx, principal, before.id, changes, None, redacted), was_new=False)
                 try:
-                    return self._insert(tx, principal, prepared)
+                    return self.insert_all(tx, principal, [prepared])[0]
                 except NameTaken:
                     continue  # Written by another process since it was looked for.
             raise Conflict("The memory is being changed by too many at once. Try again.")

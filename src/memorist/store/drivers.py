@@ -19,7 +19,9 @@ class Connection(Protocol):
         """Execute and return how many rows it changed. Values come in the order of `statement.parameters`."""
         ...
 
-    def run_many(self, statement: Statement, parameters: Sequence[Parameters]) -> None: ...
+    def run_many(self, statement: Statement, parameters: Sequence[Parameters | Values]) -> int:
+        """The same for many parameters, without waiting for each answer. Returns how many rows changed in all."""
+        ...
 
     def script(self, sql: str) -> None:
         """Several statements without parameters, as migrations have them."""

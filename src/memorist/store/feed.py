@@ -20,21 +20,23 @@ class FeedStatements(TenantStatements):
     __slots__ = ()
 
     def append_events(self, events: Iterable[Event]) -> None:
-        statement = self._statements["append_event"]
-        for event in events:
-            payload = json.dumps(event.payload, ensure_ascii=False) if event.payload else "{}"
-            self._connection.run(
-                statement,
-                (
-                    self._tenant,
-                    event.memory_id,
-                    event.event_type,
-                    event.source,
-                    event.actor,
-                    payload,
-                    to_micros(event.created_at),
-                ),
+        rows = [
+            (
+                self._tenant,
+                event.memory_id,
+                event.event_type,
+                event.source,
+                event.actor,
+                json.dumps(event.payload, ensure_ascii=False) if event.payload else "{}",
+                to_micros(event.created_at),
             )
+            for event in events
+        ]
+        statement = self._statements["append_event"]
+        if len(rows) == 1:
+            self._connection.run(statement, rows[0])
+        else:
+            self._connection.run_many(statement, rows)
 
     def read_feed(self, after: FeedPosition, limit: int) -> FeedPage:
         # The bounds first: whatever commits between the two statements is above them.

@@ -228,16 +228,21 @@ class PostgresConnection:
         return self._connection.execute(statement.sql, parameters, prepare=prepare).fetchall()
 
     def run(self, statement: Statement, parameters: Parameters | Values) -> int:
-        if isinstance(parameters, tuple):
-            parameters = dict(zip(statement.parameters, parameters, strict=True))
-        return self._connection.execute(statement.sql, parameters).rowcount
+        return self._connection.execute(statement.sql, _by_name(statement, parameters)).rowcount
 
-    def run_many(self, statement: Statement, parameters: Sequence[Parameters]) -> None:
+    def run_many(self, statement: Statement, parameters: Sequence[Parameters | Values]) -> int:
+        if not parameters:
+            return 0
         with self._connection.cursor() as cursor:
-            cursor.executemany(statement.sql, parameters)
+            cursor.executemany(statement.sql, [_by_name(statement, one) for one in parameters])
+            return cursor.rowcount
 
     def script(self, text: str) -> None:
         self._connection.execute(text)
+
+
+def _by_name(statement: Statement, parameters: Parameters | Values) -> Parameters:
+    return dict(zip(statement.parameters, parameters, strict=True)) if isinstance(parameters, tuple) else parameters
 
 
 def _partition(migration: str, kind: str, table: str) -> str:

@@ -30,7 +30,7 @@ from memorist.ports import Reader, Writer
 from memorist.store.browsing import BrowsingStatements
 from memorist.store.companion import CompanionStatements
 from memorist.store.dossiers import DossierStatements
-from memorist.store.drivers import Connection, Driver
+from memorist.store.drivers import Connection, Driver, Values
 from memorist.store.erasure import ErasureStatements
 from memorist.store.facts import FactStatements
 from memorist.store.feed import FeedStatements
@@ -240,11 +240,23 @@ class SqlTransaction(
         return [memory_from_row(row) for row in rows]
 
     def insert_memory(self, memory: Memory) -> bool:
-        values = (*memory_to_values(memory, self._tenant), due_micros(memory))
-        if self._connection.run(self._statements["insert_memory"], values) != 1:
+        if self._connection.run(self._statements["insert_memory"], self._values(memory)) != 1:
             return False
         self._run("insert_index", **index_to_parameters(memory))
         return True
+
+    def insert_memories(self, memories: Sequence[Memory]) -> bool:
+        if len(memories) == 1:
+            return self.insert_memory(memories[0])
+        rows = [self._values(memory) for memory in memories]
+        if self._connection.run_many(self._statements["insert_memory"], rows) != len(rows):
+            return False
+        index = [{"tenant": self._tenant, **index_to_parameters(memory)} for memory in memories]
+        self._connection.run_many(self._statements["insert_index"], index)
+        return True
+
+    def _values(self, memory: Memory) -> Values:
+        return (*memory_to_values(memory, self._tenant), due_micros(memory))
 
     def replace_memory(self, memory: Memory, expected_updated_at: datetime) -> bool:
         parameters = dict(zip(MEMORY_PARAMETERS, memory_to_values(memory, self._tenant), strict=True))
@@ -316,19 +328,20 @@ class SqlTransaction(
         self._run("release_claims", until=None if until is None else to_micros(until))
 
     def save_vectors(self, embedded: Iterable[Embedded]) -> int:
-        return sum(
-            self._run(
-                "save_vectors",
-                memory_id=one.memory_id,
-                user_id=one.user or "",
-                digest=one.digest,
-                terms=one.terms,
-                model=one.model,
-                vectors=one.vectors,
-            )
+        rows = [
+            {
+                "tenant": self._tenant,
+                "memory_id": one.memory_id,
+                "user_id": one.user or "",
+                "digest": one.digest,
+                "terms": one.terms,
+                "model": one.model,
+                "vectors": one.vectors,
+            }
             # In id order, so that two processes never wait for each other.
             for one in sorted(embedded, key=lambda one: one.memory_id)
-        )
+        ]
+        return self._connection.run_many(self._statements["save_vectors"], rows)
 
     def unindex(self, model: str, limit: int) -> int:
         return self._run("unindex", model=model, limit=limit)

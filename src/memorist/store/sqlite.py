@@ -273,8 +273,10 @@ class SqliteConnection:
         self._connection.execute(statement.sql, parameters)
         return self._connection.changes()
 
-    def run_many(self, statement: Statement, parameters: Sequence[Parameters]) -> None:
+    def run_many(self, statement: Statement, parameters: Sequence[Parameters | Values]) -> int:
+        before = self._connection.total_changes()
         self._connection.executemany(statement.sql, parameters)
+        return self._connection.total_changes() - before
 
     def script(self, sql: str) -> None:
         self._connection.execute(sql).fetchall()

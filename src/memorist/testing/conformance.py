@@ -280,6 +280,16 @@ class StoreConformance(
         ]
         assert found == [memory, None, None, None]
 
+    def test_many_are_inserted_at_once_unless_one_exists(self, store: Store, tenant: str, neighbour: str) -> None:
+        memories = [make_memory(tenant) for _ in range(3)]
+        assert store.write(tenant, lambda tx: tx.insert_memories(memories)) is True
+        ids = [memory.id for memory in memories]
+        assert sorted(store.read(tenant, lambda tx: tx.get_memories(ids)), key=lambda one: one.id) == memories
+        assert [row.memory_id for row in _index(store, tenant, "ada")] == ids
+        assert store.read(neighbour, lambda tx: tx.get_memories(ids)) == []
+        assert store.write(tenant, lambda tx: tx.insert_memories([])) is True
+        assert store.write(tenant, lambda tx: tx.insert_memories([make_memory(tenant), memories[1]])) is False
+
     def test_one_of_many_concurrent_equal_inserts_wins(self, store: Store, tenant: str) -> None:
         def insert(_: int) -> bool:
             memory = make_memory(tenant, dedup_key="same")
