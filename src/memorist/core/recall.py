@@ -203,7 +203,7 @@ class Recall:
             threading.Thread(target=_load_if_possible, args=models, name="memorist-warm-up").start()
 
     def _look(self, principal: Principal, slices: Sequence[OwnerFilter]) -> list[View]:
-        looked = [self._shelves.look(principal.tenant, user) for user in self._users(principal, slices)]
+        looked = self._shelves.look_at(principal.tenant, self._users(principal, slices))
         return [view for view in looked if view.size]
 
     def _users(self, principal: Principal, slices: Sequence[OwnerFilter]) -> list[str | None]:

@@ -10,13 +10,13 @@ import gc
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from memorist.ranking import Scores, rarity, saturated
 from memorist.searchable import Standing
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 _PAGE = 4096
 _BLOCK = 8192
@@ -83,15 +84,23 @@ class Shelves:
 
     def look(self, tenant: str, user: str | None) -> "View":
         """A user's shelf as it is now. Raises StoreError."""
-        key = (tenant, user)
+        return self.look_at(tenant, [user])[0]
+
+    def look_at(self, tenant: str, users: Sequence[str | None]) -> list["View"]:
+        """The shelves of some users at one moment, read in one transaction. Raises StoreError."""
+        shelves = [self._shelf((tenant, user)) for user in users]
+        views = self._store.read(tenant, partial(_refreshed, tenant, shelves))
+        for user, shelf in zip(users, shelves, strict=True):
+            self._weigh((tenant, user), shelf)
+        return views
+
+    def _shelf(self, key: tuple[str, str | None]) -> "Shelf":
         with self._lock:
             shelf = self._shelves.get(key)
             if shelf is None:
-                shelf = self._shelves[key] = Shelf(user, self._model)
+                shelf = self._shelves[key] = Shelf(key[1], self._model)
             self._shelves.move_to_end(key)
-        view = shelf.refresh(self._store, tenant)
-        self._weigh(key, shelf)
-        return view
+            return shelf
 
     def forget(self, tenant: str, users: Iterable[str | None]) -> None:
         """Drop the shelves of some users: they are read again when they are needed."""
@@ -116,6 +125,27 @@ class Shelves:
     def _drop(self, key: tuple[str, str | None]) -> None:
         del self._shelves[key]
         self._total -= self._sizes.pop(key, 0)
+
+
+class Readable(Protocol):
+    """A store, or a transaction that is open already."""
+
+    def read(self, tenant: str, work: Callable[[Reader], T]) -> T: ...
+
+
+class _Opened:
+    """Reads in one transaction."""
+
+    def __init__(self, tx: Reader) -> None:
+        self._tx = tx
+
+    def read(self, tenant: str, work: Callable[[Reader], T]) -> T:  # noqa: ARG002
+        return work(self._tx)
+
+
+def _refreshed(tenant: str, shelves: Sequence["Shelf"], tx: Reader) -> list["View"]:
+    opened = _Opened(tx)
+    return [shelf.refresh(opened, tenant) for shelf in shelves]
 
 
 class Shelf:
@@ -143,7 +173,7 @@ class Shelf:
         columns = sum(column.values.nbytes for column in self._columns.values())
         return columns + self._matrix.size_bytes() + self._postings.size_bytes() + 300 * len(self._ids)
 
-    def refresh(self, store: Store, tenant: str) -> "View":
+    def refresh(self, store: "Readable", tenant: str) -> "View":
         with self._lock:
             if self._dead > 256 and self._dead * 4 > len(self._ids):
                 self._clear()
@@ -153,7 +183,7 @@ class Shelf:
                 self._follow(store, tenant, self._since)
             return self._view()
 
-    def _load(self, store: Store, tenant: str) -> None:
+    def _load(self, store: "Readable", tenant: str) -> None:
         # The watermark is read first: what changes during the load is read again by the next refresh.
         since = store.read(tenant, lambda tx: tx.index_watermark(self.user))
         after = ""
@@ -166,7 +196,7 @@ class Shelf:
         self._postings.settle()
         self._since = since
 
-    def _follow(self, store: Store, tenant: str, since: int) -> None:
+    def _follow(self, store: "Readable", tenant: str, since: int) -> None:
         place: tuple[int, str] = (since, "")
         watermark = None
         while True:
