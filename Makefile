@@ -18,7 +18,7 @@ run: $(VENV)/.run ## Set everything up and start the server on loopback (DATA=fo
 	@$(BIN)/memorist serve --data $(DATA) $(ARGS)
 
 test: $(VENV)/.dev $(VENV)/.browser ## Set everything up and run all tests (ARGS="-k name"; WORKERS=0 for one after another)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 40 $(ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and formatting
 	$(BIN)/ruff check .

@@ -33,6 +33,24 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("memorist")
 
 
+# With several workers the whole run ends when the last file does: those that take minutes begin first.
+_LONGEST = (
+    "lifecycle/test_state_machine.py",
+    "turns/test_interruptions.py",
+    "erasure/test_kills.py",
+    "store/test_kills.py",
+    "docs/test_examples.py",
+    "http/test_isolation.py",
+    "store/test_conformance.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    root = Path(__file__).parent
+    order = {str(root / name): place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: order.get(str(item.path), len(order)))
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """The server. Databases on it belong to a role that is no superuser."""
