@@ -484,6 +484,10 @@ class Writer(Reader, Protocol):
         """False, and nothing written, where its id, its name or its text already exists for that owner."""
         ...
 
+    def hold_memories(self, memory_ids: Sequence[str]) -> set[str]:
+        """Which of these exist: they are not erased before this transaction ends."""
+        ...
+
     def insert_memories(self, memories: Sequence[Memory]) -> bool:
         """Write memories of which none can exist already. False where one does: then the transaction must not go on."""
         ...

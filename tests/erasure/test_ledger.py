@@ -13,6 +13,7 @@ from memorist.bootstrap import create_backup, open_core, restore_backup
 from memorist.core.core import Core
 from memorist.core.ledger import ledger_lines
 from memorist.errors import Conflict, InvalidField, StoreBusy, StoreCorrupt, StoreUnavailable
+from memorist.ids import new_id
 from memorist.model import Draft, ErasureStatus, Kind, Memory, Principal, Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
@@ -48,6 +49,23 @@ def test_import_does_not_bring_back_what_was_erased(
     core.memories.reset(bob)
     assert imported(core, admin, export) == {"imported": 1, "erased": 4, "conflicting": 0}
     assert two.id not in "".join(core.transfer.export(admin))
+
+
+def test_import_brings_no_copy_of_what_was_erased(
+    core: Core, ada: Principal, admin: Principal, remember: Remember
+) -> None:
+    fact = remember(ada, "what a tool repeated")
+    before = len(list(core.transfer.export(admin)))
+    core.ingestion.add_tool_output(
+        ada, "s", tool_call_id="call", tool_name="recall", content="what a tool repeated, again", quotes=[fact.id]
+    )
+    export = list(core.transfer.export(admin))
+    (copy,) = (line for line in export if "again" in line)
+    core.erasure.erase(ada, [fact.id])
+    # A copy that was made elsewhere has an id that nothing was erased under.
+    elsewhere = copy.replace(json.loads(copy)["memory"]["id"], new_id("mem"))
+    assert len(export) == before + 1
+    assert imported(core, admin, [export[0], elsewhere]) == {"imported": 0, "erased": 1, "conflicting": 0}
 
 
 def test_ledger_is_of_one_tenant(core: Core, ada: Principal, admin: Principal, remember: Remember) -> None:

@@ -248,6 +248,23 @@ def test_retired_fact_is_anonymized_after_its_time(
     assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
 
 
+def test_what_repeats_an_anonymized_fact_goes(
+    core: Core, clock: FrozenClock, ada: Principal, sweep: Sweeping, enforce: Callable[..., None]
+) -> None:
+    older, newer = retire(core, ada, clock)
+    outputs = [
+        core.ingestion.add_tool_output(
+            ada, "s", tool_call_id="call", tool_name="recall", content=f"it said: {one.content}", quotes=[one.id]
+        )
+        for one in (older, newer)
+    ]
+    enforce()
+    clock.advance(31 * DAY)
+    assert sweep().done == {"anonymized": {"fact": 1}}
+    assert [stored(core, one.memory) is None for one in outputs] == [True, False]
+    assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
+
+
 def test_anonymized_fact_is_never_recalled_and_has_no_words_left(
     core: Core, clock: FrozenClock, ada: Principal, sweep: Sweeping, enforce: Callable[..., None]
 ) -> None:

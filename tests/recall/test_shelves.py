@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memorist import words
 from memorist.core import shelves, vectors
 from memorist.core.shelves import _WORTH_A_THREAD, Shelf, Shelves, View, _Matrix, wording
+from memorist.errors import StoreUnavailable
 from memorist.model import IndexRow
 from memorist.ranking import rarity
 from memorist.searchable import Standing
@@ -214,6 +215,55 @@ def test_shelf_of_many_dead_rows_is_read_anew() -> None:
     assert store.loads > 1
     assert view.size < 1200
     assert_same(shelf.refresh(store, "t"), store)
+
+
+def test_load_that_fails_in_its_middle_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelves, "_PAGE", 7)
+    rng = random.Random(4)
+    store = Rows()
+    for number in range(20):
+        store.put(f"mem_{number:06}", text(rng), thread="s")
+    load = store.load_index
+
+    def fails(user: str | None, after: str, limit: int) -> list[IndexRow]:
+        if after:
+            raise StoreUnavailable
+        return load(user, after, limit)
+
+    monkeypatch.setattr(store, "load_index", fails)
+    both = Shelves(store, model=MODEL, limit_bytes=10**9)  # type: ignore[arg-type]
+    with pytest.raises(StoreUnavailable):
+        both.look("t", "ada")
+    monkeypatch.setattr(store, "load_index", load)
+    assert_same(both.look("t", "ada"), store)
+
+
+def test_shelves_are_loaded_before_the_transaction_that_reads_what_changed() -> None:
+    """A connection that waits for a long load is one that others cannot have."""
+    store = Rows()
+    store.put("mem_000001", ["tea"])
+    both = Shelves(store, model=MODEL, limit_bytes=10**9)  # type: ignore[arg-type]
+    open_now: list[int] = []
+    read, load = store.read, store.load_index
+    depth = 0
+
+    def counted(tenant: str, work: Callable[[Any], Any], **more: Any) -> Any:
+        nonlocal depth
+        depth += 1
+        try:
+            return read(tenant, work, **more)
+        finally:
+            depth -= 1
+
+    def loading(*arguments: Any) -> list[IndexRow]:
+        open_now.append(depth)
+        return load(*arguments)
+
+    store.read, store.load_index = counted, loading  # type: ignore[method-assign]
+    assert not both.are_loaded("t", ["ada", None])
+    assert [view.size for view in both.look_at("t", ["ada", None])] == [1, 1]
+    assert both.are_loaded("t", ["ada", None])
+    assert set(open_now) == {1}
 
 
 def test_pages_are_read_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,29 @@ def test_what_tools_returned_is_stored_verbatim_and_not_found_in_its_place(
     assert why["reason"] == "It only repeats other memories, and those are found instead."
 
 
+def test_what_the_user_says_is_learned_though_recall_repeated_it(ada: httpx2.Client, model: ScriptedServer) -> None:
+    """What a tool says is not the user's; but a memory tool says what the user did."""
+    model.scripts[:] = [says("", [("recall", {"query": "allergic peanuts Bern"})]), says("Noted.")]
+    events = stream(ada, "I am allergic to peanuts and I live in Bern.", context={"session_id": "kitchen"})
+    learned = [data["output_summary"] for _, name, data in events if name == "agent.completed"][-1]
+    assert learned.startswith("+2 entries"), learned
+
+
+def test_turns_outlive_the_retention_of_what_they_recalled(
+    served: Served, tenant: str, ada: httpx2.Client, model: ScriptedServer
+) -> None:
+    core, who = served.core, _ada(tenant)
+    ask(ada, "The loft ladder squeaks on its third rung.", context={"session_id": "old"})
+    (said,) = core.memories.list(who, session="old", limit=50, kind=Kind.CHAT_MESSAGE).items[-1:]
+    model.scripts[:] = [says("", [("recall", {"query": "loft ladder"})]), says("It squeaks.")]
+    turn = ask(ada, "What about the ladder?", context={"session_id": "new"})
+    receipt = core.erasure.erase(who, [said.id])
+    assert receipt.counts["turns"] == 1, "that of the session in which it was said"
+    assert ada.get(f"/v1/turns/{turn['id']}").status_code == 200
+    outputs = core.memories.list(who, session="new", kind=Kind.TOOL_OUTPUT).items
+    assert not any("squeaks" in one.content for one in outputs)
+
+
 def test_what_tools_returned_is_erased_with_what_it_repeats(
     served: Served, tenant: str, ada: httpx2.Client, model: ScriptedServer
 ) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from memorist.core import access, ledger, validation
 from memorist.core.accesses import AccessLog
+from memorist.core.copies import is_copy
 from memorist.core.samples import Samples, strings_in, texts_of
 from memorist.core.verification import Verifier, naming_events, naming_memories, naming_turns
 from memorist.errors import InvalidField, MemoristError, NotFound
@@ -42,7 +43,6 @@ from memorist.model import (
     Tenant,
 )
 from memorist.ports import Clock, Reader, Store, Writer
-from memorist.searchable import QUOTES
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
@@ -188,10 +188,18 @@ class Erasure:
         finished: list[Receipt] = []
         failures: list[Exception] = []
         for tenant in self._store.list_tenants():
-            for receipt in self._unfinished(tenant.id):
+            try:
+                unfinished = self._unfinished(tenant.id)
+            except MemoristError as error:
+                failures.append(error)
+                continue
+            for receipt in unfinished:
+                if self._stopping.is_set():
+                    return finished
                 try:
                     finished.append(self._run(receipt))
                 except Exception as error:
+                    _log.warning("erasure %s is not finished yet: %s", receipt.id, type(error).__name__)
                     failures.append(error)
         if failures:
             raise failures[0]
@@ -391,7 +399,7 @@ class Erasure:
             derived = []
             for memory in naming_memories(self._store, receipt.tenant):
                 sources = _sources(memory) & erased
-                if sources and ((goes_too and memory.kind == Kind.FACT) or _repeats(memory)):
+                if sources and ((goes_too and memory.kind == Kind.FACT) or is_copy(memory)):
                     derived.append(memory.id)
                 elif sources or memory.superseded_by in erased:
                     self._detach(receipt, memory.id, erased)
@@ -543,10 +551,6 @@ def _sources(naming: Naming | Memory) -> set[str]:
     """The memories that this one was derived from, as far as it says so."""
     meta = naming.meta if isinstance(naming.meta, str) else json.dumps(naming.meta, default=str)
     return ledger.ids_named_in(meta) | ledger.ids_named_in(naming.source_ref or "")
-
-
-def _repeats(naming: Naming) -> bool:
-    return naming.kind == Kind.TOOL_OUTPUT and QUOTES in json.loads(naming.meta or "{}")
 
 
 def _without(value: Any, erased: set[str]) -> Any:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.core import access, ledger, validation
+from memorist.core import access, validation
 from memorist.core.cursors import decode_document_cursor, encode_document_cursor
 from memorist.core.hashes import content_hash
 from memorist.core.memories import Memories
@@ -132,7 +132,8 @@ class Ingestion:
         )
 
         def keep_whole(tx: Writer, results: Sequence[Remembered]) -> None:
-            if quotes and tx.find_erased(ledger.MEMORY, [ledger.hexadecimal(one) for one in quotes]):
+            # They stay until this is written, so that an erasure of one of them finds the copy.
+            if quotes and tx.hold_memories(quotes) != set(quotes):
                 raise NotFound("A memory that this output repeats was erased meanwhile.")
             if preview != content:
                 tx.insert_tool_output(results[0].memory.id, content)

@@ -26,6 +26,8 @@ VERSION = 1
 _PAGE = 500
 _KINDS = (MEMORY, DOCUMENT, USER)
 _ID = re.compile(r"mem_[0-7][0-9A-HJKMNP-TV-Z]{25}")
+# The key of a tool output is its memory's id with another beginning.
+_NAMED = re.compile(r"(?:mem|tout)_([0-7][0-9A-HJKMNP-TV-Z]{25})")
 _HEX = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
 
@@ -52,7 +54,7 @@ def document_entry(salt: str, owner: Owner, document_id: str) -> str:
 
 def ids_named_in(text: str) -> set[str]:
     """The memories that a text names."""
-    return set(_ID.findall(text))
+    return {f"mem_{bits}" for bits in _NAMED.findall(text)}
 
 
 def _hash(salt: str, *parts: str) -> str:

@@ -56,7 +56,7 @@ _SPARE = 4
 _BUDGET_CANDIDATES = 200
 
 _MOST_AT_ONCE = 32
-"""Questions that are embedded at once; others wait for their turn."""
+"""Questions whose words are looked up beside their embedding; others wait for their turn."""
 
 _MOST_TERMS = 512
 """A question of ten thousand characters may have thousands of words, and each costs a search."""
@@ -88,7 +88,8 @@ class Recall:
         self._redaction = redaction
         self._weights = weights or Weights()
         self._min_score = min_score
-        self._fusion = fusion
+        # What counts as near was fitted to the local embedder; another one has cosines of its own.
+        self._fusion = fusion if embedder is None or embedder.is_local else replace(fusion, near=0.0)
         self._is_warm = False
 
     def weighing(self, fusion: Fusion) -> "Recall":
@@ -115,9 +116,11 @@ class Recall:
         now = self._clock.now()
         slices = access.visible_slices(principal)
         self._warm_up(question)
-        opening = partial(self._open, principal, question, slices, now)
-        if self._embedder is None:
-            vector, found = None, opening()
+        users = self._users(principal, slices)
+        opening = partial(self._open, principal, question, slices, users, now)
+        if self._embedder is None or not self._shelves.are_loaded(principal.tenant, users):
+            found = opening()
+            vector = self._embed(question.query)
         else:
             # What takes longest begins at once; the other thread may take a moment to wake.
             opened = _beside().submit(opening)
@@ -180,10 +183,15 @@ class Recall:
     # The steps
 
     def _open(
-        self, principal: Principal, question: Question, slices: Sequence[OwnerFilter], now: datetime
+        self,
+        principal: Principal,
+        question: Question,
+        slices: Sequence[OwnerFilter],
+        users: Sequence[str | None],
+        now: datetime,
     ) -> "_Search":
         """Everything that needs no vector: what changed is read, and the words are looked up."""
-        views = self._look(principal, slices)
+        views = [view for view in self._shelves.look_at(principal.tenant, users) if view.size]
         found = _Search(views, question, principal, slices, self._weights_of(question.scope), now)
         found.look_words_up(self._fusion)
         return found
@@ -201,10 +209,6 @@ class Recall:
             models = (self._embedder, self._reranker if self._will_rerank(question) else None)
             # No daemon: a process that ends while a model is being loaded would be aborted.
             threading.Thread(target=_load_if_possible, args=models, name="memorist-warm-up").start()
-
-    def _look(self, principal: Principal, slices: Sequence[OwnerFilter]) -> list[View]:
-        looked = self._shelves.look_at(principal.tenant, self._users(principal, slices))
-        return [view for view in looked if view.size]
 
     def _users(self, principal: Principal, slices: Sequence[OwnerFilter]) -> list[str | None]:
         if any(part.any_user for part in slices):
@@ -729,7 +733,7 @@ def _load_if_possible(*models: Embedder | Reranker | None) -> None:
 
 @cache
 def _beside() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="memorist-embed")
+    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="memorist-words")
 
 
 def _turn(memory: Memory | None, found: _Search) -> str:

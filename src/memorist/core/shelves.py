@@ -82,6 +82,10 @@ class Shelves:
         self._sizes: dict[tuple[str, str | None], int] = {}
         self._total = 0
 
+    def are_loaded(self, tenant: str, users: Iterable[str | None]) -> bool:
+        """Whether a look at them reads only what changed."""
+        return all(self._shelf((tenant, user)).is_loaded for user in users)
+
     def look(self, tenant: str, user: str | None) -> "View":
         """A user's shelf as it is now. Raises StoreError."""
         return self.look_at(tenant, [user])[0]
@@ -89,6 +93,10 @@ class Shelves:
     def look_at(self, tenant: str, users: Sequence[str | None]) -> list["View"]:
         """The shelves of some users at one moment, read in one transaction. Raises StoreError."""
         shelves = [self._shelf((tenant, user)) for user in users]
+        for shelf in shelves:
+            if not shelf.is_loaded:
+                # Page by page: a transaction that is open for so long would keep others waiting.
+                shelf.refresh(self._store, tenant)
         views = self._store.read(tenant, partial(_refreshed, tenant, shelves))
         for user, shelf in zip(users, shelves, strict=True):
             self._weigh((tenant, user), shelf)
@@ -173,11 +181,15 @@ class Shelf:
         columns = sum(column.values.nbytes for column in self._columns.values())
         return columns + self._matrix.size_bytes() + self._postings.size_bytes() + 300 * len(self._ids)
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether only what changed has to be read; not where it was never read, or has too many dead rows."""
+        return self._since is not None and (self._dead <= 256 or self._dead * 4 <= len(self._ids))
+
     def refresh(self, store: "Readable", tenant: str) -> "View":
         with self._lock:
-            if self._dead > 256 and self._dead * 4 > len(self._ids):
-                self._clear()
-            if self._since is None:
+            if self._since is None or not self.is_loaded:
+                self._clear()  # Also of what a load left that failed in its middle.
                 self._load(store, tenant)
             else:
                 self._follow(store, tenant, self._since)

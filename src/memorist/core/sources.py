@@ -14,11 +14,15 @@ from memorist.core.memories import Memories
 from memorist.extraction.transcripts import Utterance
 from memorist.model import Kind, Memory, OwnerFilter, Position, Principal, Query, Status
 from memorist.ports import Clock, Reader, Store, Writer
+from memorist.searchable import repeats
 
 _PAGE = 500
 _LONG_OUTPUT = 100_000
 # Whoever deleted a message does not want it back because a client sends the whole conversation again.
 _KNOWN = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED)
+
+# The one memory tool whose output is another tool's words.
+_READS_OUTPUTS = "read_tool_output"
 
 Promise = Callable[[Writer, Sequence[Memory]], None]
 """Told in the same transaction which messages are new."""
@@ -93,10 +97,14 @@ class Sources:
         return found
 
     def tool_texts(self, tx: Reader, principal: Principal, session: str) -> list[str]:
-        """What tools returned in a session; of very long outputs what their memory shows."""
+        """What tools returned in a session; of very long outputs what their memory shows.
+
+        Not what memory tools returned: these repeat the user's own words.
+        """
         return [
             (tx.get_tool_output(memory.id) if _is_short(memory) else None) or memory.content
             for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT)
+            if not repeats(memory) or (memory.meta or {}).get("tool_name") == _READS_OUTPUTS
         ]
 
     def _rows(self, tx: Reader, principal: Principal, session: str, kind: Kind) -> Iterator[Memory]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from memorist import lifecycle
 from memorist.core import access
+from memorist.core.copies import copies_of
 from memorist.core.policies import Counts, Policies
 from memorist.errors import MemoristError
 from memorist.ids import to_uuid
@@ -228,6 +229,7 @@ class Sweeper:
         if policy.mode is not Mode.ENFORCE:
             return 0, moved
         claimed = tx.claim_retired(lifecycle.anonymizable_before(policy, as_of), rows)
+        anonymized: list[str] = []
         now = self._clock.now()
         for memory in claimed:
             after = lifecycle.anonymize(memory, now)
@@ -235,6 +237,9 @@ class Sweeper:
                 tx.clear_traces(after, _events_about(tx, memory))
                 tx.append_events([Event(memory.id, Move.ANONYMIZED, SOURCE, now)])
                 moved[Move.ANONYMIZED, memory.kind] += 1
+                anonymized.append(memory.id)
+        if anonymized and (copies := copies_of(tx, anonymized)):
+            self._erase(tx, copies)
         return len(claimed), moved
 
     def _empty_logs(self) -> None:

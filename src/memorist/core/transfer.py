@@ -22,6 +22,7 @@ from memorist.core.validation import MAX_TOOL_OUTPUT
 from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
 from memorist.model import Document, Event, Kind, Memory, Owner, OwnerFilter, Principal, Retention
 from memorist.ports import Clock, Reader, Store, Writer
+from memorist.searchable import QUOTES, repeats
 
 FORMAT = "memorist-export"
 VERSION = 1
@@ -170,11 +171,12 @@ class Transfer:
 
         def work(tx: Writer) -> tuple[list[Memory], int, int, int]:
             there = {memory.id for memory in tx.get_memories([line.memory.id for line in memories])}
-            erased = tx.find_erased(ledger.MEMORY, [ledger.hexadecimal(line.memory.id) for line in memories])
+            named = [ledger.hexadecimal(id_) for line in memories for id_ in (line.memory.id, *_quoted(line.memory))]
+            erased = tx.find_erased(ledger.MEMORY, named)
             known = refused = documents = 0
             imported: list[Memory] = []
             for line in memories:
-                if ledger.hexadecimal(line.memory.id) in erased:
+                if any(ledger.hexadecimal(id_) in erased for id_ in (line.memory.id, *_quoted(line.memory))):
                     refused += 1
                 elif line.memory.id in there:
                     known += 1
@@ -211,6 +213,11 @@ class _Line(NamedTuple):
     events: list[Event]
     payload: str | None
     document: Any
+
+
+def _quoted(memory: Memory) -> set[str]:
+    """The memories that it only repeats."""
+    return ledger.ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if repeats(memory) else set()
 
 
 def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memorist.core import access
+from memorist.core.ingestion import output_key
 from memorist.core.turns import Turns
+from memorist.ids import parse_id
 from memorist.model import Memory, Principal, Turn, TurnEvent
 from memorist.ports import Clock, Reader, Store
 
@@ -17,7 +19,7 @@ _MOST_MEMORIES = 100
 @dataclass(frozen=True, slots=True)
 class TurnStory:
     """`said` are the messages that the turn stored, `injected` the memories that the model was told and that are still
-    there, `learned` the facts that came of it.
+    there, `learned` the facts that came of it, `outputs` the keys of what tools returned that is still there.
     """
 
     turn: Turn
@@ -25,6 +27,7 @@ class TurnStory:
     said: tuple[Memory, ...]
     injected: tuple[Memory, ...]
     learned: tuple[Memory, ...]
+    outputs: frozenset[str]
 
 
 class TurnStories:
@@ -48,9 +51,16 @@ class TurnStories:
                 _seen(principal, tx.list_said(turn.owner, turn.session, turn.created_at, until, _MOST_MEMORIES)),
                 _seen(principal, [there[id_] for id_ in ids if id_ in there]),
                 _seen(principal, tx.list_learned(turn.id, _MOST_MEMORIES)),
+                _outputs(tx, events),
             )
 
         return self._store.read(principal.tenant, work)
+
+
+def _outputs(tx: Reader, events: Sequence[TurnEvent]) -> frozenset[str]:
+    keys = [key for event in events if (key := event.data.get("tool_output_key"))]
+    ids = [parse_id("mem", str(key).removeprefix("tout_")) for key in keys[:_MOST_MEMORIES]]
+    return frozenset(output_key(memory) for memory in tx.get_memories(ids)) if ids else frozenset()
 
 
 def _events(tx: Reader, turn: Turn) -> list[TurnEvent]:

@@ -120,6 +120,9 @@ class ErasureStatements(FeedStatements):
     def list_users(self) -> list[str]:
         return [row[0] for row in self._rows("list_users") if row[0]]
 
+    def hold_memories(self, memory_ids: Sequence[str]) -> set[str]:
+        return {row[0] for row in self._rows("hold_memories", ids=self._encode_list(memory_ids))}
+
     def scan_naming(self, after_id: str, limit: int) -> list[Naming]:
         return [Naming._make(row) for row in self._rows("scan_naming", after_id=after_id, limit=limit)]
 

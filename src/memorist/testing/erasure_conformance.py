@@ -147,6 +147,14 @@ class ErasureConformance:
 
     # Erasing
 
+    def test_held_memories_are_those_that_exist(self, store: Store, tenant: str, neighbour: str) -> None:
+        memories = [make_memory(tenant), make_memory(tenant)]
+        store.write(tenant, lambda tx: tx.insert_memories(memories))
+        asked = [memories[1].id, new_id("mem"), memories[0].id]
+        assert store.write(tenant, lambda tx: tx.hold_memories(asked)) == {memory.id for memory in memories}
+        assert store.write(tenant, lambda tx: tx.hold_memories([])) == set()
+        assert store.write(neighbour, lambda tx: tx.hold_memories(asked)) == set()
+
     def test_rows_go_with_what_belongs_to_them(self, store: Store, tenant: str, neighbour: str) -> None:
         gone, kept = make_memory(tenant), make_memory(tenant)
         record = replace(make_record(), user="ada", response=json.dumps({"id": gone.id}))

@@ -59,3 +59,7 @@ UNION ALL SELECT 'idempotency_keys', count(*) FROM idempotency_keys WHERE tenant
 UNION ALL SELECT 'sweeps', count(*) FROM sweeps WHERE tenant_id = :tenant AND EXISTS (
     SELECT 1 FROM unnest(CAST(:ids AS text[])) AS one WHERE strpos(coalesce(report, '') || ' ' || coalesce(recomputed_after, ''), one) > 0
 )
+
+-- name: hold_memories
+-- Those of some memories that exist; nobody erases them before this transaction ends.
+SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR KEY SHARE

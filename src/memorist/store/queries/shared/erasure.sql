@@ -177,7 +177,8 @@ WHERE tenant_id = :tenant AND seq > :after_seq AND payload LIKE '%mem!_%' ESCAPE
 -- name: scan_naming_turns
 -- Events of turns that name a memory, in their order.
 SELECT turn_id, seq, data FROM turn_events
-WHERE tenant_id = :tenant AND (turn_id, seq) > (:after_turn, :after_seq) AND data LIKE '%mem!_%' ESCAPE '!'
+WHERE tenant_id = :tenant AND (turn_id, seq) > (:after_turn, :after_seq)
+    AND (data LIKE '%mem!_%' ESCAPE '!' OR data LIKE '%tout!_%' ESCAPE '!')
 ORDER BY turn_id, seq LIMIT :limit
 
 -- name: empty_turn_event

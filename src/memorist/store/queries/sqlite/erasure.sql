@@ -59,3 +59,7 @@ UNION ALL SELECT 'idempotency_keys', count(*) FROM idempotency_keys WHERE tenant
 UNION ALL SELECT 'sweeps', count(*) FROM sweeps WHERE tenant_id = :tenant AND EXISTS (
     SELECT 1 FROM json_each(:ids) AS one WHERE instr(coalesce(report, '') || ' ' || coalesce(recomputed_after, ''), one.value) > 0
 )
+
+-- name: hold_memories
+-- Those of some memories that exist; nobody erases them before this transaction ends.
+SELECT id FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))

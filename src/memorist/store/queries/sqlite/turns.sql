@@ -2,10 +2,11 @@
 
 -- name: purge_turn_events_of_memories
 -- Remove the events of turns in whose session some memories were said, or which they come from: these may quote them.
+-- What tools returned is in no event.
 DELETE FROM turn_events WHERE tenant_id = :tenant AND turn_id IN (
-    SELECT id FROM turns WHERE tenant_id = :tenant AND session_id IN (
-        SELECT session_id FROM memories WHERE tenant_id = :tenant AND session_id <> '' AND id IN (SELECT value FROM json_each(:ids))
-    )
+    SELECT t.id FROM turns AS t JOIN memories AS m
+        ON m.tenant_id = t.tenant_id AND m.user_id = t.user_id AND m.session_id = t.session_id
+    WHERE t.tenant_id = :tenant AND m.session_id <> '' AND m.kind <> 'tool_output' AND m.id IN (SELECT value FROM json_each(:ids))
     UNION
     SELECT source_ref FROM memories WHERE tenant_id = :tenant AND source_ref LIKE 'turn!_%' ESCAPE '!' AND id IN (SELECT value FROM json_each(:ids))
 )
@@ -13,9 +14,9 @@ DELETE FROM turn_events WHERE tenant_id = :tenant AND turn_id IN (
 -- name: purge_turns_of_memories
 -- Remove those turns, unless they are still running.
 DELETE FROM turns WHERE tenant_id = :tenant AND status <> 'running' AND id IN (
-    SELECT id FROM turns WHERE tenant_id = :tenant AND session_id IN (
-        SELECT session_id FROM memories WHERE tenant_id = :tenant AND session_id <> '' AND id IN (SELECT value FROM json_each(:ids))
-    )
+    SELECT t.id FROM turns AS t JOIN memories AS m
+        ON m.tenant_id = t.tenant_id AND m.user_id = t.user_id AND m.session_id = t.session_id
+    WHERE t.tenant_id = :tenant AND m.session_id <> '' AND m.kind <> 'tool_output' AND m.id IN (SELECT value FROM json_each(:ids))
     UNION
     SELECT source_ref FROM memories WHERE tenant_id = :tenant AND source_ref LIKE 'turn!_%' ESCAPE '!' AND id IN (SELECT value FROM json_each(:ids))
 )

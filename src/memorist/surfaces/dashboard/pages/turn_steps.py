@@ -36,7 +36,7 @@ def steps_of(story: TurnStory) -> list[Step]:
         data = event.data
         if event.event == "tool.completed" and data.get("id") in calls:
             place = calls[str(data["id"])]
-            steps[place] = _returned(steps[place], data)
+            steps[place] = _returned(steps[place], data, story)
             continue
         step = _step(event, story)
         if step is None:
@@ -100,15 +100,15 @@ def _worked(event: TurnEvent, story: TurnStory) -> Step:
     )
 
 
-def _returned(step: Step, data: Mapping[str, Any]) -> Step:
+def _returned(step: Step, data: Mapping[str, Any], story: TurnStory) -> Step:
     failed = bool(data.get("is_error"))
     found = f", {len(data['ids'])} memories" if data.get("ids") else ""
     text = "refused" if failed else f"returned {data.get('characters', 0):,} characters{found}"
-    key = data.get("tool_output_key")
+    key = str(data.get("tool_output_key"))
     return replace(
         step,
         text=text,
         tone="bad" if failed else "",
         milliseconds=data.get("duration_ms"),
-        output=parse_id("mem", key.removeprefix("tout_")) if key else None,
+        output=parse_id("mem", key.removeprefix("tout_")) if key in story.outputs else None,
     )
