@@ -194,8 +194,6 @@ class Erasure:
                 failures.append(error)
                 continue
             for receipt in unfinished:
-                if self._stopping.is_set():
-                    return finished
                 try:
                     finished.append(self._run(receipt))
                 except Exception as error:

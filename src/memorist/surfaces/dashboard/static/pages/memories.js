@@ -12,3 +12,7 @@ unfold();
 
 // Rows come and go without a change of any box.
 document.addEventListener("htmx:afterRequest", () => showSelection());
+
+// What was typed was searched as it was typed. Leaving the field tells of it once more: the list would be put in anew while
+// somebody is clicking on it.
+document.getElementById("q").addEventListener("change", (event) => event.stopPropagation());
