@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate, pairwise
@@ -93,11 +93,15 @@ class Shelves:
     def look_at(self, tenant: str, users: Sequence[str | None]) -> list["View"]:
         """The shelves of some users at one moment, read in one transaction. Raises StoreError."""
         shelves = [self._shelf((tenant, user)) for user in users]
-        for shelf in shelves:
-            if not shelf.is_loaded:
-                # Page by page: a transaction that is open for so long would keep others waiting.
-                shelf.refresh(self._store, tenant)
-        views = self._store.read(tenant, partial(_refreshed, tenant, shelves))
+        with ExitStack() as held:
+            # Before any connection is taken, and in one order: whoever has a connection waits for nobody.
+            for shelf in sorted(shelves, key=lambda shelf: shelf.user or ""):
+                held.enter_context(shelf.lock)
+            for shelf in shelves:
+                if not shelf.is_loaded:
+                    # Page by page: a transaction that is open for so long would keep others waiting.
+                    shelf.refresh(self._store, tenant)
+            views = self._store.read(tenant, partial(_refreshed, tenant, shelves))
         for user, shelf in zip(users, shelves, strict=True):
             self._weigh((tenant, user), shelf)
         return views
@@ -162,7 +166,7 @@ class Shelf:
     def __init__(self, user: str | None, model: str) -> None:
         self.user = user
         self._model = model
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()
         self._clear()
 
     def _clear(self) -> None:
@@ -187,7 +191,7 @@ class Shelf:
         return self._since is not None and (self._dead <= 256 or self._dead * 4 <= len(self._ids))
 
     def refresh(self, store: "Readable", tenant: str) -> "View":
-        with self._lock:
+        with self.lock:
             if self._since is None or not self.is_loaded:
                 self._clear()  # Also of what a load left that failed in its middle.
                 self._load(store, tenant)
