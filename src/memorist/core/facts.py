@@ -178,9 +178,9 @@ class Facts:
             near = self._nearest(fact, most=self._top_k, distance=self._threshold, leaving_out=known)
             found = [_Finding(other, judge.judge(*_newer_first(fact, other))) for other in near]
             findings += found
-            # What is retired makes room among the nearest: others that are contradicted as well may stand behind it.
-            retired = [one for one in found if one.verdict.ruling is Ruling.CONTRADICTS]
-            if not retired or any(_order(one.other) > _order(fact) for one in retired):
+            # What is retired makes room among the nearest: others that are contradicted as well may stand behind it,
+            # also behind a newer one, which may itself be retired before it retires this fact.
+            if not any(one.verdict.ruling is Ruling.CONTRADICTS for one in found):
                 break
         return findings
 
