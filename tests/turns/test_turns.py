@@ -294,6 +294,7 @@ def test_a_retry_with_a_key_asks_the_model_once(ada: httpx2.Client, model: Scrip
     assert f'"turn_id":"{first.json()["id"]}"' in streamed.text
 
 
+@pytest.mark.usefixtures("model")
 def test_null_stands_for_what_is_left_out(ada: httpx2.Client) -> None:
     context = {"include_memory": None, "session_id": None}
     body = {"messages": [{"role": "user", "content": "Hello."}], "context": context, "stream": None}
