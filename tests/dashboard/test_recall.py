@@ -369,7 +369,8 @@ def test_keyboard_alone_is_enough(ada: Person) -> None:
     page.keyboard.press("g")
     page.keyboard.press("r")
     page.wait_for_url("**/dashboard/recall")
-    # Where nothing is asked yet, one can type at once.
+    # Where nothing is asked yet, one can type at once: the browser gives the field its focus when it first draws it.
+    expect(page.locator("#q")).to_be_focused()
     page.keyboard.type("mill")
     page.keyboard.press("Enter")
     expect(hits(page)).to_have_count(1)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from memorist.model import Role
 from memorist.settings import Settings
@@ -248,6 +248,7 @@ def test_theme_is_kept(people: People, tenant: str) -> None:
 def test_everything_to_get_around_is_on_the_keyboard(people: People, tenant: str) -> None:
     person = people.visit()
     page = person.goto("/sign-in")
+    expect(page.get_by_label("API key")).to_be_focused()
     page.keyboard.type(person.served.key(tenant, Role.ADMIN, "ada"))
     page.keyboard.press("Enter")
     page.wait_for_url("**/dashboard")

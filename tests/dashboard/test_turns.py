@@ -226,6 +226,7 @@ def test_keyboard_alone_asks_and_opens_a_turn(asker: Person) -> None:
     page.wait_for_url("**/dashboard/turns/turn_*")
     page.go_back()
     page.keyboard.press("/")
+    expect(page.locator("[data-search]")).to_be_focused()
     page.keyboard.type("What do you know of me?")
     for _ in range(2):
         page.keyboard.press("Tab")
