@@ -19,6 +19,8 @@ SOURCE_WEIGHTS = {
     "squad": 0.7,
     "iirc": 0.8,
     "boolq": 0.7,
+    "qasper": 1.0,
+    "cosmos": 1.2,
     "synth": 1.5,
     "cat": 1.5,
     "pref": 1.0,

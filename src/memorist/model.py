@@ -441,6 +441,21 @@ class IndexRow(NamedTuple):
     vectors: bytes | None
 
 
+class IndexPlace(NamedTuple):
+    """How far somebody has read what changed among a user's rows, or among those of no user."""
+
+    user: str | None
+    change: int
+    memory_id: str
+
+
+class IndexPage(NamedTuple):
+    """Rows after a place, and the change from which on others may appear that are not to be seen yet."""
+
+    watermark: int
+    rows: list[IndexRow]
+
+
 @dataclass(frozen=True, slots=True)
 class Embedded:
     """What a model made of one memory, and of which of its texts."""

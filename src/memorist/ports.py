@@ -23,6 +23,8 @@ from memorist.model import (
     FeedPosition,
     IdempotencyRecord,
     IndexCounts,
+    IndexPage,
+    IndexPlace,
     IndexRow,
     Job,
     JobStatus,
@@ -184,8 +186,8 @@ class Reader(Protocol):
         """What is searched of a user's memories, or of those of no user, in id order."""
         ...
 
-    def refresh_index(self, user: str | None, since: int, after_id: str, limit: int) -> list[IndexRow]:
-        """Rows whose change and id come after these, in that order."""
+    def follow_index(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
+        """For each place up to `limit` rows whose change and id come after it, in that order; all of one moment."""
         ...
 
     def index_watermark(self, user: str | None) -> int:

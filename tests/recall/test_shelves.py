@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -15,7 +15,7 @@ from memorist import words
 from memorist.core import shelves, vectors
 from memorist.core.shelves import _WORTH_A_THREAD, Shelf, Shelves, View, _Matrix, wording
 from memorist.errors import StoreUnavailable
-from memorist.model import IndexRow
+from memorist.model import IndexPage, IndexPlace, IndexRow
 from memorist.ranking import rarity
 from memorist.searchable import Standing
 from tests.support.models import word_vector
@@ -67,9 +67,15 @@ class Rows:
         self.loads += after_id == ""
         return [row for memory_id, row in sorted(self.rows.items()) if memory_id > after_id][:limit]
 
-    def refresh_index(self, _: str | None, since: int, after_id: str, limit: int) -> list[IndexRow]:
-        changed = [row for row in self.rows.values() if (row.change, row.memory_id) > (since, after_id)]
-        return sorted(changed, key=lambda row: (row.change, row.memory_id))[:limit]
+    def follow_index(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
+        ordered = sorted(self.rows.values(), key=lambda row: (row.change, row.memory_id))
+        return [
+            IndexPage(
+                self.index_watermark(place.user),
+                [row for row in ordered if (row.change, row.memory_id) > (place.change, place.memory_id)][:limit],
+            )
+            for place in places
+        ]
 
 
 def by_id(view: View, values: Any) -> dict[str, Any]:

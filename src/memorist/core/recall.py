@@ -245,7 +245,8 @@ class Recall:
             for place in pool[: self._fusion.pool]:
                 wanted.update(dict.fromkeys(found.ids[turn] for turn in found.turns_around(place) if turn >= 0))
         ids = list(wanted)
-        return {memory.id: memory for memory in self._store.read(principal.tenant, lambda tx: tx.get_memories(ids))}
+        found_now = self._store.read(principal.tenant, lambda tx: tx.get_memories(ids), snapshot=False)
+        return {memory.id: memory for memory in found_now}
 
     def _rank(
         self, question: Question, found: "_Search", order: Sequence[int], rows: Mapping[str, Memory]

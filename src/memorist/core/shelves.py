@@ -10,19 +10,19 @@ import gc
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate, pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memorist.core import vectors
-from memorist.model import IndexRow
+from memorist.model import IndexPage, IndexPlace, IndexRow
 from memorist.ports import Reader, Store
 from memorist.ranking import Scores, rarity, saturated
 from memorist.searchable import Standing
@@ -91,17 +91,13 @@ class Shelves:
         return self.look_at(tenant, [user])[0]
 
     def look_at(self, tenant: str, users: Sequence[str | None]) -> list["View"]:
-        """The shelves of some users at one moment, read in one transaction. Raises StoreError."""
+        """The shelves of some users at one moment. Raises StoreError."""
         shelves = [self._shelf((tenant, user)) for user in users]
         with ExitStack() as held:
             # Before any connection is taken, and in one order: whoever has a connection waits for nobody.
             for shelf in sorted(shelves, key=lambda shelf: shelf.user or ""):
                 held.enter_context(shelf.lock)
-            for shelf in shelves:
-                if not shelf.is_loaded:
-                    # Page by page: a transaction that is open for so long would keep others waiting.
-                    shelf.refresh(self._store, tenant)
-            views = self._store.read(tenant, partial(_refreshed, tenant, shelves))
+            views = _caught_up(self._store, tenant, shelves)
         for user, shelf in zip(users, shelves, strict=True):
             self._weigh((tenant, user), shelf)
         return views
@@ -139,25 +135,24 @@ class Shelves:
         self._total -= self._sizes.pop(key, 0)
 
 
-class Readable(Protocol):
-    """A store, or a transaction that is open already."""
-
-    def read(self, tenant: str, work: Callable[[Reader], T]) -> T: ...
-
-
-class _Opened:
-    """Reads in one transaction."""
-
-    def __init__(self, tx: Reader) -> None:
-        self._tx = tx
-
-    def read(self, tenant: str, work: Callable[[Reader], T]) -> T:  # noqa: ARG002
-        return work(self._tx)
-
-
-def _refreshed(tenant: str, shelves: Sequence["Shelf"], tx: Reader) -> list["View"]:
-    opened = _Opened(tx)
-    return [shelf.refresh(opened, tenant) for shelf in shelves]
+def _caught_up(store: Store, tenant: str, shelves: Sequence["Shelf"]) -> list["View"]:
+    """The shelves, whose locks are held, with all that changed since they were last read."""
+    for shelf in shelves:
+        if not shelf.is_loaded:
+            shelf.load(store, tenant)
+    places = [shelf.place for shelf in shelves]
+    watermarks: list[int] | None = None
+    while True:
+        # All of them each time, so that the last pages of all are of one moment.
+        pages = store.read(tenant, partial(_changed_pages, places), snapshot=False)
+        # The first ones: what changed after them is read again by the next look.
+        watermarks = watermarks or [page.watermark for page in pages]
+        for shelf, page in zip(shelves, pages, strict=True):
+            shelf.take(page.rows)
+        if all(len(page.rows) < _PAGE for page in pages):
+            break
+        places = [_after(place, page) for place, page in zip(places, pages, strict=True)]
+    return [shelf.seen_until(watermark) for shelf, watermark in zip(shelves, watermarks, strict=True)]
 
 
 class Shelf:
@@ -190,17 +185,19 @@ class Shelf:
         """Whether only what changed has to be read; not where it was never read, or has too many dead rows."""
         return self._since is not None and (self._dead <= 256 or self._dead * 4 <= len(self._ids))
 
-    def refresh(self, store: "Readable", tenant: str) -> "View":
-        with self.lock:
-            if self._since is None or not self.is_loaded:
-                self._clear()  # Also of what a load left that failed in its middle.
-                self._load(store, tenant)
-            else:
-                self._follow(store, tenant, self._since)
-            return self._view()
+    @property
+    def place(self) -> IndexPlace:
+        """How far what changed was read."""
+        return IndexPlace(self.user, self._since or 0, "")
 
-    def _load(self, store: "Readable", tenant: str) -> None:
-        # The watermark is read first: what changes during the load is read again by the next refresh.
+    def refresh(self, store: Store, tenant: str) -> "View":
+        with self.lock:
+            return _caught_up(store, tenant, [self])[0]
+
+    def load(self, store: Store, tenant: str) -> None:
+        """Everything anew, page by page: a transaction that is open for so long would keep others waiting."""
+        self._clear()  # Also of what a load left that failed in its middle.
+        # The watermark is read first: what changes during the load is read again.
         since = store.read(tenant, lambda tx: tx.index_watermark(self.user))
         after = ""
         with _COLLECTOR.paused():
@@ -212,18 +209,14 @@ class Shelf:
         self._postings.settle()
         self._since = since
 
-    def _follow(self, store: "Readable", tenant: str, since: int) -> None:
-        place: tuple[int, str] = (since, "")
-        watermark = None
-        while True:
-            next_watermark, rows = store.read(tenant, partial(_changed_page, self.user, place))
-            watermark = next_watermark if watermark is None else watermark
-            self._take([row for row in rows if not self._knows(row)])
-            self._postings.tidy()
-            if len(rows) < _PAGE:
-                break
-            place = (rows[-1].change, rows[-1].memory_id)
+    def take(self, rows: Sequence[IndexRow]) -> None:
+        """Rows that changed. Those that were read before are known by their change."""
+        self._take([row for row in rows if not self._knows(row)])
+        self._postings.tidy()
+
+    def seen_until(self, watermark: int) -> "View":
         self._since = watermark
+        return self._view()
 
     def _knows(self, row: IndexRow) -> bool:
         place = self._places.get(row.memory_id)
@@ -726,5 +719,9 @@ def _load_page(user: str | None, after: str, tx: Reader) -> list[IndexRow]:
     return tx.load_index(user, after, _PAGE)
 
 
-def _changed_page(user: str | None, place: tuple[int, str], tx: Reader) -> tuple[int, list[IndexRow]]:
-    return tx.index_watermark(user), tx.refresh_index(user, *place, _PAGE)
+def _changed_pages(places: Sequence[IndexPlace], tx: Reader) -> list[IndexPage]:
+    return tx.follow_index(places, _PAGE)
+
+
+def _after(place: IndexPlace, page: IndexPage) -> IndexPlace:
+    return IndexPlace(place.user, page.rows[-1].change, page.rows[-1].memory_id) if page.rows else place

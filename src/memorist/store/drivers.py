@@ -15,6 +15,10 @@ Values = tuple[Any, ...]
 class Connection(Protocol):
     def rows(self, statement: Statement, parameters: Parameters) -> list[Row]: ...
 
+    def rows_of_each(self, statement: Statement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+        """The rows for each of several parameters, all of one moment."""
+        ...
+
     def run(self, statement: Statement, parameters: Parameters | Values) -> int:
         """Execute and return how many rows it changed. Values come in the order of `statement.parameters`."""
         ...

@@ -16,6 +16,8 @@ from memorist.model import (
     Event,
     IdempotencyRecord,
     IndexCounts,
+    IndexPage,
+    IndexPlace,
     IndexRow,
     Memory,
     Order,
@@ -303,9 +305,16 @@ class SqlTransaction(
     def load_index(self, user: str | None, after_id: str, limit: int) -> list[IndexRow]:
         return list(map(IndexRow._make, self._rows("load_index", user_id=user or "", after_id=after_id, limit=limit)))
 
-    def refresh_index(self, user: str | None, since: int, after_id: str, limit: int) -> list[IndexRow]:
-        rows = self._rows("refresh_index", user_id=user or "", since=since, after_id=after_id, limit=limit)
-        return list(map(IndexRow._make, rows))
+    def follow_index(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
+        asked = [
+            {"user_id": place.user or "", "since": place.change, "after_id": place.memory_id, "limit": limit}
+            for place in places
+        ]
+        # Each row comes with the watermark; where nothing changed, it comes alone.
+        return [
+            IndexPage(rows[0][0], [IndexRow._make(row[1:]) for row in rows if row[1] is not None])
+            for rows in self._rows_of_each("follow_index", asked)
+        ]
 
     def index_watermark(self, user: str | None) -> int:
         watermark: int = self._rows("index_watermark", user_id=user or "")[0][0]

@@ -269,6 +269,15 @@ class SqliteConnection:
     def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
         return self._connection.execute(statement.sql, parameters).fetchall()
 
+    def rows_of_each(self, statement: Statement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+        if self._connection.in_transaction:
+            return [self.rows(statement, one) for one in parameters]
+        self._connection.execute("BEGIN")
+        try:
+            return [self.rows(statement, one) for one in parameters]
+        finally:
+            self._connection.execute("COMMIT")
+
     def run(self, statement: Statement, parameters: Parameters | Values) -> int:
         self._connection.execute(statement.sql, parameters)
         return self._connection.changes()

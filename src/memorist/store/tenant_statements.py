@@ -28,6 +28,10 @@ class TenantStatements:
         parameters["tenant"] = self._tenant
         return self._connection.rows(self._statements[statement], parameters)
 
+    def _rows_of_each(self, statement: str, /, parameters: Sequence[dict[str, Any]]) -> list[list[tuple[Any, ...]]]:
+        asked = [one | {"tenant": self._tenant} for one in parameters]
+        return self._connection.rows_of_each(self._statements[statement], asked)
+
     def _run(self, statement: str, /, **parameters: Any) -> int:
         parameters["tenant"] = self._tenant
         return self._connection.run(self._statements[statement], parameters)

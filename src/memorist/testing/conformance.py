@@ -24,6 +24,8 @@ from memorist.model import (
     HiddenOwner,
     IdempotencyRecord,
     IndexCounts,
+    IndexPage,
+    IndexPlace,
     IndexRow,
     Kind,
     Memory,
@@ -688,6 +690,19 @@ class StoreConformance(
         assert changed == {memories[3].id, new.id}
         assert {one.memory_id: one.change for one in _refresh(store, tenant, "ada", watermark, page=1)} == seen
 
+    def test_changes_of_several_users_are_of_one_moment(self, store: Store, tenant: str) -> None:
+        """A memory that is given from one user to the other and back is at all times one of theirs."""
+        memory = _insert(store, make_memory(tenant, owner=Owner("ada")))
+        places = [IndexPlace("ada", 0, ""), IndexPlace("bob", 0, "")]
+        for snapshot in (True, False):
+            with ThreadPoolExecutor(1) as threads:
+                giving = threads.submit(_give_to_and_fro, store, memory, 40)
+                while not giving.done():
+                    pages = store.read(tenant, lambda tx: tx.follow_index(places, 10), snapshot=snapshot)
+                    assert [row.memory_id for page in pages for row in page.rows] == [memory.id]
+                memory = giving.result()
+        assert store.read(tenant, lambda tx: tx.follow_index([], 10)) == []
+
     def test_change_that_is_not_committed_is_not_behind_the_watermark(self, store: Store, tenant: str) -> None:
         """Whatever becomes visible later is found from a watermark that was read before."""
         memories = [make_memory(tenant) for _ in range(24)]
@@ -1031,7 +1046,7 @@ class StoreConformance(
                 tx.find_document(document.owner, document.title),
                 tx.find_document_of(EVERYBODY, document.id),
                 *tx.load_index("ada", "", 10),
-                *tx.refresh_index("ada", 0, "", 10),
+                *(row for page in tx.follow_index([IndexPlace("ada", 0, "")], 10) for row in page.rows),
                 *tx.index_users(),
                 *tx.list_documents(EVERYBODY, None, 10, whole=True),
                 *tx.chunks_of(document),
@@ -1182,6 +1197,12 @@ def _replace(store: Store, memory: Memory, **fields: Any) -> Memory:
     return after
 
 
+def _give_to_and_fro(store: Store, memory: Memory, times: int) -> Memory:
+    for number in range(times):
+        memory = _replace(store, memory, owner=Owner("ada" if number % 2 else "bob"))
+    return memory
+
+
 def _index(store: Store, tenant: str, user: str | None, page: int = 100) -> list[IndexRow]:
     rows: list[IndexRow] = []
     while piece := store.read(tenant, methodcaller("load_index", user, rows[-1].memory_id if rows else "", page)):
@@ -1192,23 +1213,25 @@ def _index(store: Store, tenant: str, user: str | None, page: int = 100) -> list
 
 def _refresh(store: Store, tenant: str, user: str | None, since: int, page: int = 100) -> list[IndexRow]:
     rows: list[IndexRow] = []
-    place = (since, "")
-    while piece := store.read(tenant, methodcaller("refresh_index", user, *place, page)):
+    place = IndexPlace(user, since, "")
+    while piece := _changed(store, tenant, place, page).rows:
+        assert len(piece) <= page
         rows += piece
-        place = (piece[-1].change, piece[-1].memory_id)
+        place = IndexPlace(user, piece[-1].change, piece[-1].memory_id)
     assert rows == sorted(rows, key=lambda row: (row.change, row.memory_id))
     return rows
 
 
 def _follow(store: Store, tenant: str, since: int, seen: dict[str, int]) -> int:
     """Note what changed since a watermark, and return the next one, both of the same moment."""
-
-    def work(tx: Reader) -> tuple[int, list[IndexRow]]:
-        return tx.index_watermark("ada"), tx.refresh_index("ada", since, "", 1000)
-
-    watermark, rows = store.read(tenant, work)
+    watermark, rows = _changed(store, tenant, IndexPlace("ada", since, ""), 1000)
     seen.update((row.memory_id, row.change) for row in rows)
     return watermark
+
+
+def _changed(store: Store, tenant: str, place: IndexPlace, limit: int) -> IndexPage:
+    (page,) = store.read(tenant, lambda tx: tx.follow_index([place], limit), snapshot=False)
+    return page
 
 
 def _save_vectors(store: Store, tenant: str, *embedded: Embedded) -> int:

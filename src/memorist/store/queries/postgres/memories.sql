@@ -90,7 +90,10 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
 -- Remove whole payloads of some memories.
 DELETE FROM tool_outputs WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
 
+-- fragment: watermark
+SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint) AS watermark
+
 -- name: index_watermark
 -- scope: global
 -- From which change on rows may come that this view does not see yet.
-SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)
+{watermark}

@@ -241,12 +241,15 @@ SELECT {index_columns} FROM memory_index
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id > :after_id
 ORDER BY memory_id LIMIT :limit
 
--- name: refresh_index
+-- name: follow_index
 -- plan: anew
--- A user's rows of the index that changed since, in the order of their changes.
-SELECT {index_columns} FROM memory_index
-WHERE tenant_id = :tenant AND user_id = :user_id AND (change, memory_id) > (:since, :after_id)
-ORDER BY change, memory_id LIMIT :limit
+-- The watermark beside each of a user's rows that changed since, in the order of their changes; alone where none did.
+SELECT watermark, changed.* FROM ({watermark}) AS seen LEFT JOIN (
+    SELECT {index_columns} FROM memory_index
+    WHERE tenant_id = :tenant AND user_id = :user_id AND (change, memory_id) > (:since, :after_id)
+    ORDER BY change, memory_id LIMIT :limit
+) AS changed ON TRUE
+ORDER BY change, memory_id
 
 -- name: move_index
 -- Put a memory's row of the index among those of another user, who has the memory now.

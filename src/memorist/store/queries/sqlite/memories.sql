@@ -94,6 +94,9 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
 -- Remove whole payloads of some memories.
 DELETE FROM tool_outputs WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
 
+-- fragment: watermark
+SELECT coalesce(max(change), 0) AS watermark FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
+
 -- name: index_watermark
 -- From which change on rows may come that this view does not see yet.
-SELECT coalesce(max(change), 0) FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
+{watermark}
