@@ -243,7 +243,8 @@ class PostgresConnection:
     def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
         # None leaves it to psycopg, which prepares what it sees often; a prepared plan may be kept for all values.
         prepare = False if statement.planned_anew else None
-        return self._connection.execute(statement.sql, parameters, prepare=prepare).fetchall()
+        answer = self._connection.execute(statement.sql, parameters, prepare=prepare, binary=statement.in_binary)
+        return answer.fetchall()
 
     def rows_of_each(self, statement: Statement, parameters: Sequence[Parameters]) -> list[list[Row]]:
         return [self.rows(statement, one) for one in parameters]

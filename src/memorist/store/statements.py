@@ -1,9 +1,9 @@
 """Named SQL statements, read from the `.sql` files below `queries/`: a folder for what is shared, one for each dialect.
 
 A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant, `-- plan: anew` those
-whose plan PostgreSQL should not keep. `-- fragment: x` blocks are pasted where `{x}` stands. Parameters are written
-`:name` in both dialects. A statement on a tenant's tables that does not bind `:tenant` is refused when the files are
-read, so it can never run.
+whose plan PostgreSQL should not keep, `-- answer: binary` those that answer with many bytes. `-- fragment: x` blocks are
+pasted where `{x}` stands. Parameters are written `:name` in both dialects. A statement on a tenant's tables that does
+not bind `:tenant` is refused when the files are read, so it can never run.
 """
 
 import re
@@ -16,6 +16,7 @@ _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 # A single colon before a word: not the `::` of a cast.
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
+_MARKS = ("plan: anew", "scope: global", "answer: binary")
 _TENANT_FILTER = re.compile(r"\btenant_id = :tenant\b")
 _TENANT_INSERT = re.compile(r"INSERT INTO \w+ \([^)]*\btenant_id\b.*:tenant\b", re.DOTALL)
 
@@ -25,6 +26,7 @@ class Statement:
     """`parameters` are the names that `sql` binds, in the order of their first appearance.
 
     `planned_anew`: the best plan depends on the values, so that none is kept between executions.
+    `in_binary`: PostgreSQL sends bytes as they are, not as twice as many digits.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Statement:
     sql: str
     parameters: tuple[str, ...] = ()
     planned_anew: bool = False
+    in_binary: bool = False
 
 
 def load_statements(dialect: str) -> dict[str, Statement]:
@@ -61,11 +64,11 @@ def _parse(name: str, body: str, fragments: dict[str, str]) -> Statement:
     comments = [line.removeprefix("-- ") for line in lines if line.startswith("--")]
     sql = "\n".join(line for line in lines if not line.startswith("--")).strip()
     sql = _FRAGMENT.sub(lambda match: fragments[match[1]], sql)
-    planned_anew = "plan: anew" in comments
-    purpose = " ".join(comment for comment in comments if comment not in ("plan: anew", "scope: global"))
+    purpose = " ".join(comment for comment in comments if comment not in _MARKS)
     if "scope: global" not in comments and not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
         raise ValueError(f"statement {name} does not bind :tenant")
-    return Statement(name, purpose, sql, tuple(dict.fromkeys(_PARAMETER.findall(sql))), planned_anew)
+    parameters = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
+    return Statement(name, purpose, sql, parameters, "plan: anew" in comments, "answer: binary" in comments)
 
 
 def to_psycopg(sql: str) -> str:

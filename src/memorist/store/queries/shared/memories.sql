@@ -236,6 +236,7 @@ valid_to, retired_at, digest, model, terms, vectors
 
 -- name: load_index
 -- plan: anew
+-- answer: binary
 -- A user's rows of the index in id order, from a place on.
 SELECT {index_columns} FROM memory_index
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id > :after_id
