@@ -1,9 +1,9 @@
 """Named SQL statements, read from the `.sql` files below `queries/`: a folder for what is shared, one for each dialect.
 
 A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant, `-- plan: anew` those
-whose plan PostgreSQL should not keep, `-- answer: binary` those that answer with many bytes. `-- fragment: x` blocks are
-pasted where `{x}` stands. Parameters are written `:name` in both dialects. A statement on a tenant's tables that does
-not bind `:tenant` is refused when the files are read, so it can never run.
+whose plan PostgreSQL should not keep, `-- answer: binary` those that answer with many bytes. `-- fragment: x` blocks
+are pasted where `{x}` stands. Parameters are written `:name` in both dialects. A statement on a tenant's tables that
+does not bind `:tenant` is refused when the files are read, so it can never run.
 """
 
 import re
