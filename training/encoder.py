@@ -5,7 +5,6 @@ and exporting it loses nothing.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -183,15 +182,6 @@ def shrink(teacher: RerankingModel, shape: Shape) -> RerankingModel:
         _narrow(state, f"encoder.layers.{number}.", layer.up.out_features)
     student.load_state_dict(state)
     return student.to(next(teacher.parameters()).device)
-
-
-def average(model: nn.Module, other: Mapping[str, Tensor], share: float) -> None:
-    """Move a model towards another one of the same beginning, whose weights get this share."""
-    mixed = {
-        name: torch.lerp(tensor, other[name], share) if tensor.is_floating_point() else tensor
-        for name, tensor in model.state_dict().items()
-    }
-    model.load_state_dict(mixed)
 
 
 def _chosen_layers(count: int, of: int = 6) -> list[int]:

@@ -16,16 +16,7 @@ import torch
 from torch import Tensor
 
 from training.data import FORMS, load_training
-from training.encoder import (
-    SHAPES,
-    EmbeddingModel,
-    RerankingModel,
-    average,
-    load_base,
-    load_trained,
-    save_trained,
-    shrink,
-)
+from training.encoder import SHAPES, EmbeddingModel, RerankingModel, load_base, load_trained, save_trained, shrink
 from training.evaluate import evaluate
 from training.mining import Negatives, autocast, mine
 from training.ranking import Fusion
@@ -64,10 +55,6 @@ class Job:
     """A factor on the recipe's rate."""
     resume: bool = False
     """Go on with what an earlier run of the stage left, instead of starting anew."""
-    keep: float = 0.0
-    """The share of what a resumed teacher began with in what is saved: the mean of two models errs less than either."""
-    miner: str = "embedder"
-    """The trained embedder whose mistakes a teacher learns from."""
 
 
 def run_embedder(job: Job) -> None:
@@ -79,12 +66,10 @@ def run_embedder(job: Job) -> None:
 
 
 def run_teacher(job: Job) -> None:
-    tables, embedder = _tables(job), _embedder(job, trained=True, name=job.miner)
+    tables, embedder = _tables(job), _embedder(job, trained=True)
     torch.manual_seed(job.seed)
     model = _teacher_model(job, trained=job.resume)
-    began = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     train_reranker(model, tables, _mine(job, embedder), _sized(RERANKER, job), job.seed)
-    average(model, began, job.keep)
     save_trained(model, job.out, "teacher")
     _measure(job, embedder, model, "teacher")
 
@@ -141,11 +126,11 @@ def _mine(job: Job, embedder: EmbeddingModel) -> Negatives:
     return negatives
 
 
-def _embedder(job: Job, trained: bool, name: str = "embedder") -> EmbeddingModel:
+def _embedder(job: Job, trained: bool) -> EmbeddingModel:
     model = EmbeddingModel(SHAPES[job.shape])
     load_base(model.encoder, job.base)
     if trained:
-        load_trained(model, job.out, name)
+        load_trained(model, job.out, "embedder")
     return model.to(device())
 
 
@@ -198,8 +183,6 @@ def main() -> None:
     parser.add_argument("--shape", choices=SHAPES, default="6")
     parser.add_argument("--students", choices=SHAPES, nargs="+", default=list(Job.students))
     parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--keep", type=float, default=0.0)
-    parser.add_argument("--miner", choices=["embedder", "distilled"], default="embedder")
     torch.set_float32_matmul_precision("high")
     arguments = vars(parser.parse_args())
     stages = arguments.pop("stages")

@@ -48,6 +48,36 @@ def test_file_is_created_and_viewed(tool: MemoristMemoryTool) -> None:
     assert call(tool, "view", path="/memories/notes.txt", view_range=[2, -1]).endswith(":\n     2\tThis is line two")
 
 
+WRONG_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"command": "view"}, "`path` parameter is missing"),
+    ({"command": "view", "path": 5}, "`path` parameter: it must be a string"),
+    ({"command": "view", "path": "/memories", "view_range": ["a", 2]}, "`view_range`"),
+    ({"command": "view", "path": "/memories", "view_range": [1]}, "`view_range`"),
+    ({"command": "create", "path": "/memories/x"}, "`file_text` parameter is missing"),
+    ({"command": "create", "file_text": "x"}, "`path` parameter is missing"),
+    ({"command": "str_replace", "path": "/memories/x", "old_str": "a"}, "`new_str` parameter is missing"),
+    ({"command": "str_replace", "path": "/memories/x", "new_str": "a"}, "`old_str` parameter is missing"),
+    ({"command": "insert", "path": "/memories/x", "insert_text": "a"}, "`insert_line` parameter is missing"),
+    ({"command": "insert", "path": "/memories/x", "insert_line": "a", "insert_text": "a"}, "it must be a whole number"),
+    ({"command": "insert", "path": "/memories/x", "insert_line": 0}, "`insert_text` parameter is missing"),
+    ({"command": "delete"}, "`path` parameter is missing"),
+    ({"command": "rename", "old_path": "/memories/x"}, "`new_path` parameter is missing"),
+    ({"command": "rename", "new_path": "/memories/x"}, "`old_path` parameter is missing"),
+    ({"command": "burn", "path": "/memories/x"}, "There is no such command"),
+    ({}, "There is no such command"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), WRONG_ARGUMENTS)
+def test_wrong_arguments_are_told_to_the_model(handle: Handle, arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(ToolError) as told:
+        MemoristMemoryTool(handle).call(arguments)
+    assert says in str(told.value.content)
+    with pytest.raises(ToolError) as told:
+        asyncio.run(AsyncMemoristMemoryTool(handle).call(arguments))
+    assert says in str(told.value.content)
+
+
 def test_folder_is_listed_two_levels_deep(tool: MemoristMemoryTool) -> None:
     assert call(tool, "view", path="/memories").splitlines()[1:] == ["0\t/memories"]
     files = {

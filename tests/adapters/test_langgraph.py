@@ -1,6 +1,7 @@
 """LangGraph's own semantics, held against its own store in memory, and a real graph."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict
 
@@ -19,7 +20,7 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from memorist.adapters.langgraph import MemoristStore
+from memorist.adapters.langgraph import MemoristStore, _document_id
 from memorist.adapters.memories import Memories
 from memorist.errors import NotFound
 from memorist.surfaces.library import Memorist
@@ -96,6 +97,41 @@ def test_namespaces_that_langgraph_refuses_are_refused(store: MemoristStore, nam
 def test_batch_cannot_smuggle_a_namespace_in(store: MemoristStore) -> None:
     with pytest.raises(InvalidNamespaceError):
         store.batch([PutOp(("a.b",), "k", {})])
+
+
+@pytest.mark.parametrize(
+    ("namespace", "key"), [(("chats",), "4111111111111111"), (("chats", "4111111111111111", "notes"), "k")]
+)
+def test_place_that_holds_a_secret_is_refused_and_nothing_is_stored(
+    store: MemoristStore, namespace: tuple[str, ...], key: str
+) -> None:
+    store.put(("chats",), "4111", {"v": 1})
+    with pytest.raises(ValueError, match=r"holds a secret.*\[REDACTED:card-number\]") as refused:
+        store.put(namespace, key, {"v": 2})
+    assert "4111111111111111" not in str(refused.value)
+    assert store.get(namespace, key) is None
+    assert keys(store.search(("chats",))) == ["4111"]
+    assert store.list_namespaces() == [("chats",)]
+
+
+def test_item_whose_place_lost_a_secret_long_ago_can_still_be_read_and_removed(
+    memories: Memories, clock: Clock
+) -> None:
+    store = MemoristStore(memories, now=clock)
+    [place, other] = [_document_id(("chats",), key) for key in ("4111111111111111", "5500005555555559")]
+    ends = (START_TIME + timedelta(minutes=10)).isoformat()
+    text = json.dumps({"value": {"v": 1}, "ttl": 10, "expires_at": ends})
+    for one in (place, other):
+        memories.add_document('["chats", "[REDACTED:card-number]"]', text, document_id=one, shared=False)
+    clock.pass_minutes(5)
+    item = store.get(("chats",), "4111111111111111")
+    assert item is not None
+    assert (item.key, item.value) == ("4111111111111111", {"v": 1})
+    assert len(store.search(("chats",), refresh_ttl=False)) == 2
+    clock.pass_minutes(7)
+    assert store.sweep() == 1
+    store.delete(("chats",), "4111111111111111")
+    assert store.search(()) == []
 
 
 def test_place_that_is_too_long_is_refused(store: MemoristStore) -> None:

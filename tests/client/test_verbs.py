@@ -2,15 +2,18 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from memorist import errors
-from memorist.client import AsyncClient, Client
+from memorist.client import AsyncClient, Client, RemoteMemory
 from memorist.core.ingestion import Message
-from memorist.model import Change, Kind, Order, Retention, Role, Scope, Status
+from memorist.model import Change, DoubtStatus, Kind, Memory, Order, Retention, Role, Scope, Status
+from memorist.surfaces.library import Handle, Memorist
 from tests.http.conftest import Served
 
 
@@ -83,6 +86,18 @@ def test_fact_is_recalled_and_stored_once(ada: Client) -> None:
     assert ada.in_doubt().items == ()
 
 
+def test_doubt_is_decided_for_the_older_fact(ada: Client) -> None:
+    ada.remember_fact("The user works at Siemens and plays the cello.")
+    ada.remember_fact("The user no longer works at Siemens.")
+    [pair] = ada.in_doubt().items
+    decided = ada.refute_doubt(pair.id)
+    assert decided.status is DoubtStatus.REFUTED
+    assert (decided.fact.status, decided.other.status) == (Status.ARCHIVED, Status.ACTIVE)
+    assert [one.id for one in ada.in_doubt(status=DoubtStatus.REFUTED).items] == [pair.id]
+    with pytest.raises(errors.Conflict):
+        ada.confirm_doubt(pair.id)
+
+
 def test_repeated_write_under_one_key_is_replayed(ada: Client) -> None:
     message = [Message("user", "Hello.")]
     first = ada.add_messages("chat/1", message, idempotency_key="k1")
@@ -122,9 +137,73 @@ def test_iterating_walks_all_pages(ada: Client) -> None:
     assert names == [f"memory_{number}" for number in range(6, -1, -1)]
     ada.remember("To run a marathon.", category="goal")
     assert [memory.content for memory in ada.iterate(category="goal")] == ["To run a marathon."]
-    for refused in ({"named": True, "session": "s"}, {"category": "decision"}, {"kind": Kind.FACT}):
+    for refused in ({"order": Order.IMPORTANCE}, {"limit": 0}, {"category": "x" * 1000}, {"agent": "two words"}):
         with pytest.raises(errors.InvalidField):
             ada.list(**refused)
+    with pytest.raises(errors.InvalidCursor):
+        ada.list(cursor="nonsense")
+
+
+def remember_of_every_kind(ada: Client) -> None:
+    ada.remember("Just a note.")
+    ada.remember_fact("Rex lives in Rome.")
+    ada.remember("On Fridays.", name="deploy_day", category="project", description="When", importance=3)
+    ada.remember("To run a marathon.", category="goal", confidence=0.5)
+    ada.remember("We chose SQLite.", category="decision", session="s", project="/work", excerpt="chose", relevance=0.9)
+    ada.remember("For a while.", retention=Retention.POLICY, ttl=timedelta(days=2), meta={"a": [1]})
+    ada.add_messages("s", [Message("user", "Hello.", name="Ada"), Message("assistant", "Hi.")])
+    ada.add_tool_output("s", tool_call_id="c", tool_name="t", content="42")
+    ada.add_document("Notes", "Cats purr.", document_id="d")
+    archived = ada.remember("Long ago.", retention=Retention.POLICY).memory
+    ada.archive(archived.id)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"limit": 3},
+        {"kind": Kind.FACT},
+        {"kind": Kind.CHAT_MESSAGE, "session": "s"},
+        {"kind": Kind.DOCUMENT_CHUNK},
+        {"named": True, "order": Order.IMPORTANCE},
+        {"named": True, "agent": "default"},
+        {"agent": "elsewhere"},
+        {"category": "decision"},
+        {"project": "/work"},
+        {"session": "s"},
+        {"status": Status.ARCHIVED},
+    ],
+)
+def test_list_is_that_of_the_library(by_keyword: Served, tenant: str, ada: Client, asked: dict[str, Any]) -> None:
+    remember_of_every_kind(ada)
+    handle = Memorist(by_keyword.core).user("ada", tenant=tenant)
+    expected = handle.list(**asked)
+    page = ada.list(**asked)
+    assert page.items
+    for memory, own in zip(page.items, expected.items, strict=True):
+        for field in fields(RemoteMemory):
+            assert getattr(memory, field.name) == getattr(own, field.name), field.name
+    assert (page.next_cursor is None) == (expected.next_cursor is None)
+    assert [memory.id for memory in ada.iterate(**asked)] == [memory.id for memory in walked(handle, asked)]
+
+
+def walked(handle: Handle, asked: dict[str, Any]) -> Iterator[Memory]:
+    cursor = None
+    while True:
+        page = handle.list(**asked, cursor=cursor)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def test_what_was_listed_can_be_changed_by_its_version(ada: Client) -> None:
+    ada.remember_fact("Rex lives in Rome.")
+    (listed,) = ada.iterate()
+    ada.edit(listed.id, {"content": "Rex lives in Turin."}, expected_version=listed.version)
+    with pytest.raises(errors.StaleVersion):
+        ada.edit(listed.id, {"content": "Rex lives in Oslo."}, expected_version=listed.version)
 
 
 def test_tools_are_listed_and_run(ada: Client) -> None:
@@ -197,6 +276,9 @@ def test_awaited_client_does_the_same(by_keyword: Served, tenant: str) -> None:
                 *(client.remember(f"Body {n}.", name=f"memory_{n}", category="user") for n in range(5))
             )
             assert len([memory async for memory in client.iterate(named=True, limit=2)]) == 5
+            await client.remember_fact("Rex lives in Rome.")
+            assert [one.content for one in (await client.list(limit=1)).items] == ["Rex lives in Rome."]
+            assert len([memory async for memory in client.iterate(kind=Kind.FACT)]) == 6
             await client.add_document("Notes", "Cats purr.", document_id="d")
             assert [document.id async for document in client.iterate_documents()] == ["d"]
             with pytest.raises(errors.NotFound):

@@ -19,7 +19,7 @@ def export(tmp_path: Path) -> str:
 def test_dry_run_says_what_would_happen_and_stores_nothing(cli: Cli, export: str, data: Path) -> None:
     result = cli.ok("import", "--from", "mem0", export, "--dry-run")
     assert result.err.splitlines() == [
-        "4 would be imported; nothing was stored.",
+        "4 would be imported, 0 are there already; nothing was stored.",
         "  goal: 1",
         "  history: 2",
         "  preference: 1",
@@ -27,6 +27,20 @@ def test_dry_run_says_what_would_happen_and_stores_nothing(cli: Cli, export: str
         "  memory 5: It has no text.",
     ]
     assert not data.exists()
+
+
+def test_dry_run_looks_at_what_is_there(cli: Cli, export: str, tmp_path: Path) -> None:
+    cli.ok("import", "--from", "mem0", export, "--user", "ada")
+    assert cli.json("import", "--from", "mem0", export, "--user", "ada", "--dry-run")["already_there"] == 4
+    other = cli.ok("import", "--from", "mem0", export, "--user", "bob", "--dry-run")
+    assert "4 would be imported, 0 are there already; nothing was stored." in other.err
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    for number, name in enumerate(("user-role", "user_role")):
+        (folder / f"{name}.md").write_text(f"---\nname: {name}\ntype: user\n---\nNumber {number}.\n", "utf-8")
+    result = cli.ok("import", "--from", "claude", str(folder), "--dry-run")
+    assert "1 would be imported, 0 are there already, 1 names are taken; nothing was stored." in result.err
+    assert "1 imported" in cli.ok("import", "--from", "claude", str(folder)).err
 
 
 def test_import_is_reported_and_can_be_repeated(cli: Cli, export: str) -> None:

@@ -47,6 +47,47 @@ def test_mem0(tmp_path: Path, shape: str) -> None:
     assert skipped(mem0.parse, path) == {"memory 5": "It has no text."}
 
 
+def test_relations_of_mem0_become_facts(tmp_path: Path) -> None:
+    relations = [
+        {"source": "alice", "relationship": "likes_to_ride", "target": "trains"},
+        {"source": "alice", "relation": "knows", "destination": "bob"},
+        {"source": "alice", "relationship": "likes"},
+        "nonsense",
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps({"results": [{"memory": "Alice is an engineer."}], "relations": relations}))
+    found = drafts(mem0.parse, path)
+    assert [draft.content for draft in found] == [
+        "Alice is an engineer.",
+        "alice likes to ride trains.",
+        "alice knows bob.",
+    ]
+    assert found[1].meta == {"source": "mem0", "from": "alice", "relation": "likes_to_ride", "to": "trains"}
+    assert found[1].trust is Trust.AGENT
+    assert skipped(mem0.parse, path) == {
+        "relation 3": "The relation lacks one of source, relationship and target.",
+        "relation 4": "It is no object.",
+    }
+    path.write_text(json.dumps({"relations": relations[:1]}))
+    assert [draft.content for draft in drafts(mem0.parse, path)] == ["alice likes to ride trains."]
+    path.write_text(json.dumps({"results": [], "relations": {"added": 1}}))
+    assert skipped(mem0.parse, path) == {"relations": "They are no list."}
+
+
+def test_archive_is_known_by_what_it_is(tmp_path: Path) -> None:
+    for name in ("lower.zip", "UPPER.ZIP", "none"):
+        found = drafts(chatgpt.parse, exports.chatgpt(tmp_path / name, "zip"))
+        assert "Ada has a cat." in [draft.content for draft in found]
+
+
+def test_message_without_an_id_has_that_of_its_place(tmp_path: Path) -> None:
+    talk = exports.conversation()
+    del talk["mapping"]["u1"]["message"]["id"]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([talk]))
+    assert drafts(chatgpt.parse, path)[0].source_ref == "chatgpt:u1"
+
+
 def test_knowledge_graph(tmp_path: Path) -> None:
     path = exports.graph(tmp_path / "memory.jsonl")
     assert [(draft.content, draft.category) for draft in drafts(mcp_memory.parse, path)] == [

@@ -9,7 +9,7 @@ import pytest
 from memorist.core.core import Core
 from memorist.importers import PARSERS, Source
 from memorist.importers.items import Skipped, Taken
-from memorist.importers.storing import Report, check, store
+from memorist.importers.storing import Report, check, preview, store
 from memorist.model import Draft, Kind, Principal, Role
 from tests.importers import exports
 
@@ -34,16 +34,24 @@ def imported(core: Core, principal: Principal, found: Any) -> Report:
     return report
 
 
+def previewed(core: Core, principal: Principal, found: Any) -> Report:
+    return list(preview(core, principal, found))[-1]
+
+
 @pytest.mark.parametrize("source", list(Source))
 def test_importing_twice_adds_nothing(core: Core, ada: Principal, tmp_path: Path, source: Source) -> None:
     make, new, doubles = EXPORTS[source]
     path = make(tmp_path)
+    expected = previewed(core, ada, PARSERS[source](path))
+    assert core.memories.list(ada).items == ()
     first = imported(core, ada, PARSERS[source](path))
+    assert first == expected
     assert (first.imported, first.already_there) == (new, doubles)
     assert sum(first.categories.values()) == new
     assert len(core.memories.list(ada, limit=100).items) == new
     again = imported(core, ada, PARSERS[source](path))
     assert (again.imported, again.already_there) == (0, new + doubles)
+    assert previewed(core, ada, PARSERS[source](path)) == again
     assert again.skipped == first.skipped
     assert len(core.memories.list(ada, limit=100).items) == new
 
@@ -66,6 +74,32 @@ def test_conversation_that_went_on_is_imported_from_there(core: Core, ada: Princ
     talk["current_node"] = "u4"
     path.write_text(json.dumps([talk]))
     assert imported(core, ada, PARSERS[Source.CHATGPT](path)).imported == 1
+
+
+def test_messages_without_ids_are_imported_once(core: Core, ada: Principal, tmp_path: Path) -> None:
+    import json
+
+    path = tmp_path / "conversations.json"
+    talk = exports.conversation()
+    for node in talk["mapping"].values():
+        if node["message"]:
+            del node["message"]["id"]
+    path.write_text(json.dumps([talk]))
+    assert imported(core, ada, PARSERS[Source.CHATGPT](path)).imported == 4
+    assert imported(core, ada, PARSERS[Source.CHATGPT](path)).imported == 0
+
+
+def test_preview_knows_the_names_and_the_doubles_of_an_export(core: Core, ada: Principal) -> None:
+    core.memories.remember(ada, [Draft("Mine.", name="taken", category="user"), Draft("Old.", category="goal")])
+    named = [Draft(f"Number {number}.", name="user_role", category="user") for number in (1, 2)]
+    drafts = [*named, Draft("Another.", name="taken", category="user"), Draft("Old.", category="goal")]
+    # Further apart than what is looked up at once.
+    drafts += [Draft(f"New {number % 150}.", category="goal") for number in range(200)]
+    found = [Taken(draft, f"row {number}") for number, draft in enumerate(drafts)]
+    expected = previewed(core, ada, found)
+    assert (expected.imported, expected.already_there, expected.names_taken) == (151, 51, 2)
+    assert [one.access_count for one in core.memories.list(ada).items] == [0, 0]
+    assert imported(core, ada, found) == expected
 
 
 def test_name_that_another_text_has_is_told_and_left(core: Core, ada: Principal, tmp_path: Path) -> None:

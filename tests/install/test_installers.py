@@ -222,7 +222,7 @@ def test_file_that_somebody_changes_meanwhile_is_not_overwritten(home: Home) -> 
 
 def test_file_that_keeps_changing_is_given_up(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.write(".cursor/mcp.json", "{}")
-    monkeypatch.setattr(TextFile, "write", lambda *_: False)
+    monkeypatch.setattr(TextFile, "write", lambda *_, **__: False)
     with pytest.raises(Conflict, match="another program"):
         home.install(Host.CURSOR)
 
@@ -270,6 +270,121 @@ def test_toml_that_cannot_be_changed_safely_is_left_alone(home: Home, text: str)
     with pytest.raises(Invalid, match=r"\[mcp_servers.memorist\]"):
         home.install(Host.CODEX)
     assert path.read_text() == text
+
+
+HTTP = {"type": "http", "url": "http://127.0.0.1:8377/mcp", "headers": {"Authorization": "Bearer x"}}
+FOREIGN = [
+    HTTP,
+    {"url": "http://127.0.0.1:8377/mcp", "command": "memorist", "args": ["mcp"]},
+    {"command": "my-own", "env": {"KEY": "x"}},
+    {"command": "/usr/bin/not-memorist", "args": ["mcp"]},
+    {"command": "memorist", "args": ["serve"]},
+    {"command": "uvx", "args": ["memorist", "mcp"]},
+    "a text",
+    None,
+]
+
+
+@pytest.mark.parametrize("entry", FOREIGN)
+@pytest.mark.parametrize("host", [Host.CURSOR, Host.CLAUDE_CODE])
+def test_entry_of_the_user_is_neither_changed_nor_taken_out(home: Home, host: Host, entry: Any) -> None:
+    text = json.dumps({"mcpServers": {"memorist": entry}})
+    path = home.write(FILES[host][0], text)
+    with pytest.raises(Invalid, match="is not one that `memorist install` writes") as refused:
+        home.install(host)
+    assert '"command": "/opt/bin/memorist"' in refused.value.message
+    [change, *_] = home.installer.uninstall(host, None, dry_run=False)
+    assert not change.is_needed
+    assert change.kept == "the entry memorist in mcpServers"
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "memorist", "args": ["mcp", "--user", "ada"], "env": {"A": "1"}},
+        {"command": "C:\\Tools\\memorist.exe", "args": ["mcp"]},
+        {"type": "stdio", "command": "/usr/bin/python3", "args": ["-m", "memorist", "mcp"]},
+    ],
+)
+def test_entry_that_starts_our_server_is_ours(home: Home, entry: Any) -> None:
+    path = home.write(".cursor/mcp.json", json.dumps({"mcpServers": {"memorist": entry}}))
+    assert home.install(Host.CURSOR) == [True]
+    assert parsed(path)["mcpServers"]["memorist"] == {**entry, **LAUNCHER.server()}
+    home.uninstall(Host.CURSOR)
+    assert parsed(path) == {"mcpServers": {}}
+
+
+def test_hooks_go_where_the_entry_stays(home: Home) -> None:
+    home.install(Host.CLAUDE_CODE)
+    path = home.write(".claude.json", json.dumps({"mcpServers": {"memorist": HTTP}}))
+    assert home.uninstall(Host.CLAUDE_CODE) == [False, True]
+    assert parsed(path)["mcpServers"]["memorist"] == HTTP
+
+
+def test_copy_of_the_original_outlives_later_changes(home: Home) -> None:
+    original = '{"mine": 1}'
+    path = home.write(".claude.json", original)
+    settings = home.write(".claude/settings.json", SETTINGS)
+    copies = [Path(f"{one}.memorist-backup") for one in (path, settings)]
+    home.install(Host.CLAUDE_CODE)
+    home.install(Host.CLAUDE_CODE, Launcher(["/usr/bin/memorist"], ["--data", "/x"]))
+    assert [one.read_text() for one in copies] == [original, SETTINGS]
+    home.uninstall(Host.CLAUDE_CODE)
+    assert [one.read_text() for one in copies] == [original, SETTINGS]
+    # From then on the file is the user's alone, and so is the next copy of it.
+    path.write_text('{"mine": 2}')
+    home.install(Host.CLAUDE_CODE)
+    assert copies[0].read_text() == '{"mine": 2}'
+
+
+@pytest.mark.parametrize(
+    ("host", "text", "what"),
+    [
+        (Host.CURSOR, "{", "the entry memorist in mcpServers"),
+        (Host.CODEX, "a = ", "the entry memorist in mcp_servers"),
+        (Host.CODEX, '[mcp_servers]\nmemorist = {command="memorist", args=["mcp"]}\n', "the entry memorist"),
+    ],
+)
+def test_refused_uninstall_says_what_to_take_out(home: Home, host: Host, text: str, what: str) -> None:
+    path = home.write(FILES[host][0], text)
+    with pytest.raises(Invalid, match=f"or take out yourself {what}") as refused:
+        home.uninstall(host)
+    assert "add this" not in refused.value.message
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[mcp_servers]\nmemorist = {command="mine"}\n', "is not one that `memorist install` writes"),
+        ("[mcp_servers]\nmemorist = 1\n", "is not one that `memorist install` writes"),
+        ('[mcp_servers.memorist]\nurl = "http://x/mcp"\n', "is not one that `memorist install` writes"),
+        ('[mcp_servers]\nmemorist = {command="memorist", args=["mcp"]}\n', "is no table of its own"),
+    ],
+)
+def test_refused_install_into_toml_leads_somewhere(home: Home, text: str, says: str) -> None:
+    path = home.write(".codex/config.toml", text)
+    with pytest.raises(Invalid, match=says) as refused:
+        home.install(Host.CODEX)
+    assert "memorist uninstall" not in refused.value.message
+    assert path.read_text() == text
+
+
+def test_entry_that_is_right_needs_no_change_in_whatever_form(home: Home) -> None:
+    text = '[mcp_servers]\nmemorist = {command="/opt/bin/memorist", args=["mcp", "--data", "/data"]}\n'
+    path = home.write(".codex/config.toml", text)
+    assert home.install(Host.CODEX) == [False]
+    assert path.read_text() == text
+
+
+def test_toml_that_uninstall_can_take_out_is_named_as_such(home: Home) -> None:
+    path = home.write(".codex/config.toml", '[mcp_servers.memorist]\ncommand = "memorist"\nargs = ["mcp"]\n')
+    with pytest.raises(Invalid, match="`memorist uninstall codex` takes it out"):
+        home.install(Host.CODEX)
+    assert home.uninstall(Host.CODEX) == [True]
+    assert path.read_text() == ""
+    assert home.install(Host.CODEX) == [True]
 
 
 @hypothesis_settings(max_examples=100)
@@ -338,6 +453,10 @@ def test_commands_tell_what_they_did(cli: Cli, tmp_path: Path) -> None:  # noqa:
         "files": [{"path": f"{home}/.cursor/mcp.json", "changed": False, "diff": ""}],
     }
     assert cli("uninstall", "cursor").out == f"{home}/.cursor/mcp.json: removed\n"
+    (home / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": {"memorist": HTTP}}))
+    kept = cli("uninstall", "cursor")
+    assert kept.out == f"{home}/.cursor/mcp.json: nothing to change\n"
+    assert "is not one that `memorist install` writes, and stays" in kept.err
 
 
 def test_project_is_for_other_machines_too(cli: Cli, tmp_path: Path) -> None:  # noqa: F811

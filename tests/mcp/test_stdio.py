@@ -66,6 +66,18 @@ def test_signal_ends_it_and_what_was_acknowledged_stays(tmp_path: Path, sent: si
         core.close()
 
 
+def test_model_without_an_agent_is_told_what_to_do_instead(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with over_stdio(stdio("--data", str(tmp_path))) as client:
+            for tool, arguments in (("remember_fact", {"content": "x"}), ("recall", {"query": "x"})):
+                error = await refused(client, tool, **arguments, scope="agent")
+                assert (error["code"], error["field"]) == ("invalid_field", "scope")
+                assert "use scope user, or name one with --agent" in error["message"]
+                await call(client, tool, **arguments, scope="user")
+
+    run(work)
+
+
 def test_identity_comes_from_the_flags(tmp_path: Path) -> None:
     async def work() -> None:
         who = ("--tenant", "acme", "--user", "ada", "--agent", "coder", "--session", "s1")

@@ -34,6 +34,7 @@ class MemoristMemoryTool(BetaAbstractMemoryTool):
 
     def execute(self, command: Command) -> BetaFunctionToolResultType:
         with _told():
+            _check_arguments(command)
             return super().execute(command)
 
     def view(self, command: ViewCommand) -> str:
@@ -67,6 +68,7 @@ class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def execute(self, command: Command) -> BetaFunctionToolResultType:
         with _told():
+            _check_arguments(command)
             return await super().execute(command)
 
     async def view(self, command: ViewCommand) -> str:
@@ -89,6 +91,40 @@ class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def clear_all_memory(self) -> str:
         return await asyncio.to_thread(self._tool.clear_all_memory)
+
+
+# What each command needs. The SDK passes on what the model gave, whether it is all there or not.
+_NEEDED: dict[str, dict[str, type]] = {
+    "view": {"path": str},
+    "create": {"path": str, "file_text": str},
+    "str_replace": {"path": str, "old_str": str, "new_str": str},
+    "insert": {"path": str, "insert_line": int, "insert_text": str},
+    "delete": {"path": str},
+    "rename": {"old_path": str, "new_path": str},
+}
+_WORDS = {str: "a string", int: "a whole number"}
+
+
+def _check_arguments(command: Command) -> None:
+    """Raises FileProblem where an argument is missing or of another type."""
+    needed = _NEEDED.get(str(getattr(command, "command", None)))
+    if needed is None:
+        raise FileProblem(f"Error: There is no such command. The commands are {', '.join(_NEEDED)}")
+    for name, kind in needed.items():
+        value = getattr(command, name, None)
+        if value is None:
+            raise FileProblem(f"Error: The `{name}` parameter is missing")
+        if not _is_a(kind, value):
+            raise FileProblem(f"Error: Invalid `{name}` parameter: it must be {_WORDS[kind]}")
+    lines = getattr(command, "view_range", None)
+    if lines is not None and not (
+        isinstance(lines, list) and len(lines) == 2 and all(_is_a(int, one) for one in lines)
+    ):
+        raise FileProblem("Error: Invalid `view_range` parameter: it must be two line numbers, [first, last]")
+
+
+def _is_a(kind: type, value: object) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 @contextmanager

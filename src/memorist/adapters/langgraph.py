@@ -33,9 +33,11 @@ from langgraph.store.base import (
 )
 
 from memorist.adapters.memories import Memories
+from memorist.client.values import RemoteDocument, RemoteStoredDocument
 from memorist.core import validation
+from memorist.core.ingestion import StoredDocument
 from memorist.errors import InvalidJson, NotFound
-from memorist.model import Kind
+from memorist.model import Document, Kind
 
 Namespace = tuple[str, ...]
 
@@ -50,19 +52,16 @@ _FRESH = 0.05
 class _Place:
     """An item in the list: where it is, without what it holds."""
 
+    id: str
     namespace: Namespace
-    key: str
     updated_at: datetime
-
-    @property
-    def id(self) -> str:
-        return _document_id(self.namespace, self.key)
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """An item with what the store itself notes about it."""
+    """An item with the id of its document and what the store itself notes about it."""
 
+    id: str
     item: Item
     ttl: float | None
     expires_at: datetime | None
@@ -105,9 +104,9 @@ class MemoristStore(BaseStore):
 
     def sweep(self) -> int:
         """Remove the items whose time is over, and return how many. They are found by nobody before that either."""
-        expired = [stored.item for stored in self._all(()) if self._is_expired(stored)]
-        for item in expired:
-            self._forget(item.namespace, item.key)
+        expired = [stored.id for stored in self._all() if self._is_expired(stored)]
+        for document_id in expired:
+            self._forget(document_id)
         return len(expired)
 
     def _read(self, op: Op) -> Result:
@@ -115,7 +114,8 @@ class MemoristStore(BaseStore):
             stored = self._get(_document_id(op.namespace, op.key))
             if stored is not None and op.refresh_ttl:
                 self._refresh(stored)
-            return None if stored is None else stored.item
+            # Under the name that it was asked for: one that was stored long ago may have lost a secret in it.
+            return None if stored is None else _named(stored.item, op.namespace, op.key)
         if isinstance(op, SearchOp):
             return list(self._search(op))
         if isinstance(op, ListNamespacesOp):
@@ -129,22 +129,30 @@ class MemoristStore(BaseStore):
             document = self._memories.get_document(document_id)
         except NotFound:
             return None
-        stored = _decoded(document.content, document.title, document.created_at, document.updated_at)
+        stored = _decoded(document)
         if self._is_expired(stored):
-            self._forget(stored.item.namespace, stored.item.key)
+            self._forget(stored.id)
             return None
         return stored
 
     def _put(self, op: PutOp) -> None:
         if op.value is None:
-            self._forget(op.namespace, op.key)
+            self._forget(_document_id(op.namespace, op.key))
             return
         index = op.index if op.index is False else (op.index or True)
-        self._write(op.namespace, op.key, dict(op.value), op.ttl, index)
+        title, document_id = _title(op.namespace, op.key), _document_id(op.namespace, op.key)
+        written = self._write(document_id, title, dict(op.value), op.ttl, index)
+        if written.was_new and written.document.title != title:
+            # Without its place, which was taken for a secret, no search would lead to it.
+            self._forget(document_id)
+            raise ValueError(
+                "The namespace or the key holds a secret, which is not stored: the place would be "
+                f"{written.document.title}. Use another, a hash of it for example."
+            )
 
     def _write(
-        self, namespace: Namespace, key: str, value: dict[str, Any], ttl: float | None, index: bool | list[str]
-    ) -> None:
+        self, document_id: str, title: str, value: dict[str, Any], ttl: float | None, index: bool | list[str]
+    ) -> StoredDocument | RemoteStoredDocument:
         note: dict[str, Any] = {}
         if ttl is not None:
             note = {"ttl": ttl, "expires_at": (self._now() + timedelta(minutes=ttl)).isoformat()}
@@ -158,13 +166,11 @@ class MemoristStore(BaseStore):
         text = json.dumps(
             {"fields": first, "value": value, **note} if first else {"value": value, **note}, ensure_ascii=False
         )
-        self._memories.add_document(
-            _title(namespace, key), text, document_id=_document_id(namespace, key), shared=False
-        )  # fmt: skip
+        return self._memories.add_document(title, text, document_id=document_id, shared=False)
 
-    def _forget(self, namespace: Namespace, key: str) -> None:
+    def _forget(self, document_id: str) -> None:
         try:
-            self._memories.forget_document(_document_id(namespace, key))
+            self._memories.forget_document(document_id)
         except NotFound:
             pass  # Somebody else did.
 
@@ -175,7 +181,7 @@ class MemoristStore(BaseStore):
         span = timedelta(minutes=stored.ttl)
         if self._now() + span - stored.expires_at >= span * _FRESH:
             item = stored.item
-            self._write(item.namespace, item.key, item.value, stored.ttl, stored.index)
+            self._write(stored.id, _title(item.namespace, item.key), item.value, stored.ttl, stored.index)
 
     def _is_expired(self, stored: _Stored) -> bool:
         return stored.expires_at is not None and stored.expires_at <= self._now()
@@ -222,11 +228,9 @@ class MemoristStore(BaseStore):
                 scores[source] = max(hit.score, scores.get(source, 0.0))
         return scores
 
-    def _all(self, prefix: Namespace) -> Iterator[_Stored]:
+    def _all(self) -> Iterator[_Stored]:
         for place in list(self._places()):
-            if _is_below(place.namespace, prefix):
-                document = self._memories.get_document(place.id)
-                yield _decoded(document.content, document.title, document.created_at, document.updated_at)
+            yield _decoded(self._memories.get_document(place.id))
 
     def _places(self) -> Iterator[_Place]:
         cursor = None
@@ -234,8 +238,8 @@ class MemoristStore(BaseStore):
             page = self._memories.list_documents(limit=validation.MAX_DOCUMENT_PAGE, cursor=cursor)
             for document in page.items:
                 if document.id.startswith(_FOLDER):
-                    *namespace, key = json.loads(document.title)
-                    yield _Place(tuple(namespace), key, document.updated_at)
+                    *namespace, _ = json.loads(document.title)
+                    yield _Place(document.id, tuple(namespace), document.updated_at)
             cursor = page.next_cursor
             if cursor is None:
                 return
@@ -263,20 +267,37 @@ def _title(namespace: Namespace, key: str) -> str:
     return title
 
 
-def _decoded(content: str, title: str, created_at: datetime, updated_at: datetime) -> _Stored:
+def _decoded(document: Document | RemoteDocument) -> _Stored:
     try:
-        record = json.loads(content)
-        *namespace, key = json.loads(title)
+        record = json.loads(document.content)
+        *namespace, key = json.loads(document.title)
         value = record["value"]
     except (ValueError, LookupError, TypeError) as error:
-        raise InvalidJson(f"The item {title} cannot be read: it was changed outside of the store.") from error
-    item = Item(value=value, key=key, namespace=tuple(namespace), created_at=created_at, updated_at=updated_at)
+        raise InvalidJson(f"The item {document.title} cannot be read: it was changed outside of the store.") from error
+    item = Item(
+        value=value,
+        key=key,
+        namespace=tuple(namespace),
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+    )
     expires_at = record.get("expires_at")
     return _Stored(
+        document.id,
         item,
         record.get("ttl"),
         None if expires_at is None else datetime.fromisoformat(expires_at),
         record.get("index", True),
+    )
+
+
+def _named(item: Item, namespace: Namespace, key: str) -> Item:
+    return Item(
+        value=item.value,
+        key=key,
+        namespace=namespace,
+        created_at=item.created_at,
+        updated_at=item.updated_at,
     )
 
 

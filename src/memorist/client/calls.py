@@ -13,7 +13,7 @@ from urllib.parse import quote
 import httpx2
 
 from memorist.client import decoding
-from memorist.client.doors import COMPANION_CATEGORIES, from_tool
+from memorist.client.doors import from_tool
 from memorist.client.exchange import Call
 from memorist.client.values import (
     RemoteDocument,
@@ -68,45 +68,25 @@ def list(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Call[RemotePage]:
-    """A page of memories; pass `next_cursor` back to go on. Raises InvalidField or InvalidCursor.
-
-    The server lists the memories of a profile (`named=True`, by type), those of a companion (newest first, by
-    category), and the messages of a session (`session` and `kind`). Raises InvalidField for anything else.
-    """
-    if session is not None and kind is Kind.CHAT_MESSAGE and not (named or agent or category or project):
-        return _messages(session, status, order, limit, cursor)
-    unknown = {"kind": kind, "project": project, "session": session}
-    refused = [field for field, value in unknown.items() if value is not None]
-    refused += ["status"] if status is not Status.ACTIVE else []
-    if not named:
-        refused += ["agent"] if agent is not None else []
-        refused += ["category"] if category is not None and category not in COMPANION_CATEGORIES else []
-        refused += ["order"] if order is not Order.NEWEST else []
-    if refused:
-        raise InvalidField(f"The server cannot list by {refused[0]} here.", field=refused[0])
-    query: dict[str, Any] = {"limit": limit, "cursor": cursor}
-    if not named:
-        query["category"] = category
-        return Call("GET", "/v1/memory", lambda response: _page(response, decoding.companion_memory), query, reads=True)
-    query |= {"profile_id": agent, "type": category, "sort": "created" if order is Order.NEWEST else "importance"}
-    return Call("GET", "/v1/memories", lambda response: _page(response, decoding.profile_memory), query, reads=True)
+    """A page of memories, newest first; pass `next_cursor` back to go on. Raises InvalidField or InvalidCursor."""
+    query: dict[str, Any] = {
+        "agent": agent,
+        "named": named,
+        "kind": kind,
+        "category": category,
+        "project": project,
+        "session": session,
+        "status": status,
+        "order": order,
+        "limit": limit,
+        "cursor": cursor,
+    }
+    return Call("GET", "/v1/records", _page, query, reads=True)
 
 
-def _messages(session: str, status: Status, order: Order, limit: int, cursor: str | None) -> Call[RemotePage]:
-    if status is not Status.ACTIVE or order is not Order.NEWEST:
-        raise InvalidField("The server lists messages that are active, newest first.", field="status")
-    return Call(
-        "GET",
-        f"/v1/sessions/{_part(session)}/messages",
-        lambda response: _page(response, lambda row: decoding.message_memory(session, row)),
-        {"limit": limit, "cursor": cursor},
-        reads=True,
-    )
-
-
-def _page(response: httpx2.Response, decode: Any) -> RemotePage:
+def _page(response: httpx2.Response) -> RemotePage:
     answer = response.json()
-    return RemotePage(tuple(decode(row) for row in answer["data"]), answer["next_cursor"])
+    return RemotePage(tuple(decoding.record(row) for row in answer["data"]), answer["next_cursor"])
 
 
 _EDITED = {"content": "body", "category": "type"}
@@ -453,6 +433,11 @@ def in_doubt(
 def confirm_doubt(doubt_id: str) -> Call[RemoteDoubt]:
     """Decide that the newer fact holds: the older one is retired. Raises NotFound, Forbidden or Conflict."""
     return Call("POST", f"/v1/facts/in-doubt/{_part(doubt_id)}/confirm", _doubt)
+
+
+def refute_doubt(doubt_id: str) -> Call[RemoteDoubt]:
+    """Decide that the older fact holds: the newer one is retired. Raises NotFound, Forbidden or Conflict."""
+    return Call("POST", f"/v1/facts/in-doubt/{_part(doubt_id)}/refute", _doubt)
 
 
 def dismiss_doubt(doubt_id: str) -> Call[RemoteDoubt]:

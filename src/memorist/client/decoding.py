@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,15 +21,25 @@ from memorist.client.values import (
 )
 from memorist.core.ingestion import Message
 from memorist.ids import parse_id
-from memorist.model import Change, DoubtStatus, Event, Kind, Status, TurnStatus
+from memorist.model import Change, DoubtStatus, Event, Kind, Retention, Status, Trust, TurnStatus
 from memorist.times import from_iso
 
 Row = Mapping[str, Any]
 
 _TIMES = (
-    "created_at", "updated_at", "valid_from", "valid_to", "archive_at", "retention_expires_at", "expires_at",
-    "deleted_at", "hard_delete_at", "last_accessed_at",
+    "created_at", "updated_at", "event_time", "valid_from", "valid_to", "archive_at", "retention_expires_at",
+    "expires_at", "deleted_at", "hard_delete_at", "anonymized_at", "last_accessed_at",
 )  # fmt: skip
+_FIELDS = [field.name for field in fields(RemoteMemory)]
+
+
+def record(row: Row) -> RemoteMemory:
+    """A row of `/v1/records`: every field, in the library's words."""
+    values = {**row, "kind": Kind(row["kind"]), "trust": Trust(row["trust"]), "status": Status(row["status"])}
+    values["retention"] = Retention(row["retention"])
+    for name in _TIMES:
+        values[name] = _time(row[name])
+    return RemoteMemory(**{name: values[name] for name in _FIELDS})
 
 
 def profile_memory(row: Row, version: str | None = None) -> RemoteMemory:
@@ -79,20 +90,6 @@ def chunk_memory(row: Row) -> RemoteMemory:
         relevance=row["relevanceScore"],
         access_count=row["accessCount"],
         last_accessed_at=_time(row["lastAccessedAt"]),
-    )
-
-
-def message_memory(session: str, row: Row) -> RemoteMemory:
-    """A row of `/v1/sessions/{id}/messages`."""
-    said = {"role": row["role"]} | ({} if row["name"] is None else {"speaker": row["name"]})
-    return RemoteMemory(
-        row["id"],
-        row["content"],
-        kind=Kind.CHAT_MESSAGE,
-        session=session,
-        meta={**row["meta"], **said},
-        event_time=_time(row["event_time"]),
-        **_times(row),
     )
 
 

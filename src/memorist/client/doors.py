@@ -29,7 +29,7 @@ class _Door:
         return is_known and self.needs <= given.keys() <= self.words.keys()
 
 
-COMPANION_CATEGORIES = frozenset({"goal", "insight", "preference", "history"})
+_COMPANION = frozenset({"goal", "insight", "preference", "history"})
 _CHUNKS = frozenset({"decision", "fact", "solution", "pattern", "preference", "summary"})
 _DOORS = (
     _Door("/v1/tools/remember_fact", {"content": "content"}),
@@ -47,7 +47,7 @@ _DOORS = (
     _Door(
         "/v1/memory",
         {"content": "text", "category": "category", "confidence": "confidence"},
-        categories=COMPANION_CATEGORIES,
+        categories=_COMPANION,
     ),
     _Door(
         "/api/memory/store",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memorist.model import DoubtStatus, Event, Kind, Status, TurnStatus
+from memorist.model import DoubtStatus, Event, Kind, Retention, Status, Trust, TurnStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,9 @@ class RemoteMemory:
     access_count: int | None = None
     last_accessed_at: datetime | None = None
     version: str | None = None
+    trust: Trust | None = None
+    retention: Retention | None = None
+    anonymized_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 A conversation is a tree, since questions can be asked anew; what is imported is the branch that was read last.
 """
 
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,7 @@ def parse(path: Path) -> Iterator[Found]:
             found = True
             for number, conversation in json_items(source, name):
                 yield from _conversation(conversation, f"{name}, conversation {number}")
-    if path.is_dir() or path.suffix == ".zip":
+    if path.is_dir() or zipfile.is_zipfile(path):
         with opened_below(path, _MEMORIES) as files:
             for name, source in files:
                 found = True
@@ -48,25 +49,29 @@ def _conversation(conversation: Any, place: str) -> Iterator[Found]:
     session = "chatgpt-" + "".join(sign for sign in identity if sign.isalnum() or sign in "-_")[:100]
     title = conversation.get("title")
     branch = list(_branch(mapping, conversation.get("current_node")))
-    for number, node in enumerate(branch, start=1):
+    for number, (key, node) in enumerate(branch, start=1):
         message = node.get("message")
         if isinstance(message, dict):
-            yield from _message(message, session, title, f"{place}, message {number}")
+            # Without an id of its own, a message has that of its place in the tree.
+            own = message.get("id")
+            yield from _message(
+                message, own if isinstance(own, str) else key, session, title, f"{place}, message {number}"
+            )
     unread = sum(isinstance(node, dict) and bool(node.get("message")) for node in mapping.values())
-    unread -= sum(bool(node.get("message")) for node in branch)
+    unread -= sum(bool(node.get("message")) for _, node in branch)
     if unread:
         yield Skipped(place, f"{unread} messages are on branches that were left.")
 
 
-def _branch(mapping: dict[str, Any], leaf: Any) -> Iterator[dict[str, Any]]:
-    """From the root to the message that was read last; without one, to the last that was written."""
+def _branch(mapping: dict[str, Any], leaf: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """From the root to the message that was read last; without one, to the last that was written. With their keys."""
     if leaf not in mapping:
         leaf = max(mapping, key=lambda key: _written(mapping[key]), default=None)
-    path: list[dict[str, Any]] = []
+    path: list[tuple[str, dict[str, Any]]] = []
     seen = set()
     while leaf in mapping and leaf not in seen and isinstance(mapping[leaf], dict):
         seen.add(leaf)
-        path.append(mapping[leaf])
+        path.append((leaf, mapping[leaf]))
         leaf = mapping[leaf].get("parent")
     yield from reversed(path)
 
@@ -77,7 +82,7 @@ def _written(node: Any) -> float:
     return float(time) if isinstance(time, int | float) else 0.0
 
 
-def _message(message: dict[str, Any], session: str, title: Any, place: str) -> Iterator[Found]:
+def _message(message: dict[str, Any], identity: str, session: str, title: Any, place: str) -> Iterator[Found]:
     author: Any = message.get("author")
     role = author.get("role") if isinstance(author, dict) else None
     text = _text(message.get("content"))
@@ -98,11 +103,7 @@ def _message(message: dict[str, Any], session: str, title: Any, place: str) -> I
     except InvalidField as error:
         yield Skipped(place, error.message)
         return
-    yield Taken(_with_source(draft, message.get("id")), place)
-
-
-def _with_source(draft: Draft, identity: object) -> Draft:
-    return replace(draft, source_ref=f"chatgpt:{identity}"[:500]) if isinstance(identity, str) else draft
+    yield Taken(replace(draft, source_ref=f"chatgpt:{identity}"[:500]), place)
 
 
 def _text(content: Any) -> str:

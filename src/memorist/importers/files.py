@@ -34,7 +34,7 @@ def opened_below(path: Path, pattern: str) -> Iterator[Iterator[tuple[str, TextI
         with zipfile.ZipFile(path) as archive:
             inside = sorted(name for name in archive.namelist() if fnmatch(name.rpartition("/")[2], pattern))
             yield _each_member(archive, inside)
-    elif fnmatch(path.name, pattern) or path.suffix == ".json":
+    elif fnmatch(path.name, pattern) or path.suffix.lower() == ".json":
         yield _each_file([path])
     else:
         raise Invalid(f"{path} is no folder, no ZIP archive and no JSON file that can be read.", field="path")

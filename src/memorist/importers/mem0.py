@@ -1,7 +1,10 @@
-"""A mem0 export: what `get_all` or a memory export gives, as JSON (a list, or `results` in an object) or JSON lines."""
+"""A mem0 export: what `get_all` or a memory export gives, as JSON (a list, or `results` in an object) or JSON lines.
+
+With graph memory on, the object has `relations` beside them.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,35 +25,48 @@ from memorist.importers.items import (
 from memorist.model import Draft, Trust
 
 _LISTS = ("results", "memories", "data")
+_RELATIONS = "relations"
+# How the two interfaces of mem0 name the ends of a relation, and what is between them.
+_ENDS = (("source",), ("relationship", "relation"), ("target", "destination"))
 _TEXTS = ("memory", "text", "data", "content")
 _KEPT = ("user_id", "agent_id", "run_id", "app_id", "actor_id", "role", "categories", "metadata", "hash")
 
 
 def parse(path: Path) -> Iterator[Found]:
-    """One fact for each memory. Raises Invalid where the file is none of mem0's."""
+    """One fact for each memory and each relation. Raises Invalid where the file is none of mem0's."""
     with opened(path) as source:
-        for number, row in _rows(source, path.name):
-            yield _found(row, f"memory {number}")
+        yield from _all(source, path.name)
 
 
-def _rows(source: TextIO, name: str) -> Iterator[tuple[int, Any]]:
+def _all(source: TextIO, name: str) -> Iterator[Found]:
     sign = first_sign(source, name)
     if sign == "[":
-        yield from json_items(source, name)
+        yield from _memories(json_items(source, name))
         return
     if sign != "{":
         raise Invalid(f"{name} is no mem0 export: it begins with {sign!r}.", field="path")
     first = source.readline()
     if '"' in first and _is_row(first):
         source.seek(0)
-        yield from json_lines(source, name)
+        yield from _memories(json_lines(source, name))
         return
     source.seek(0)
     whole = json_whole(source, name)
     listed = next((whole[key] for key in _LISTS if isinstance(whole.get(key), list)), None)
-    if listed is None:
+    relations = whole.get(_RELATIONS) or []
+    if listed is None and not (relations and isinstance(relations, list)):
         raise Invalid(f"{name} is no mem0 export: it has none of {', '.join(_LISTS)}.", field="path")
-    yield from enumerate(listed, start=1)
+    yield from _memories(enumerate(listed or [], start=1))
+    if not isinstance(relations, list):
+        yield Skipped(_RELATIONS, "They are no list.")
+        return
+    for number, row in enumerate(relations, start=1):
+        yield _relation(row, f"relation {number}")
+
+
+def _memories(rows: Iterable[tuple[int, Any]]) -> Iterator[Found]:
+    for number, row in rows:
+        yield _found(row, f"memory {number}")
 
 
 def _is_row(line: str) -> bool:
@@ -58,7 +74,7 @@ def _is_row(line: str) -> bool:
         row = json.loads(line)
     except ValueError:
         return False
-    return isinstance(row, dict) and not any(isinstance(row.get(key), list) for key in _LISTS)
+    return isinstance(row, dict) and not any(isinstance(row.get(key), list) for key in (*_LISTS, _RELATIONS))
 
 
 def _found(row: Any, place: str) -> Found:
@@ -82,3 +98,19 @@ def _found(row: Any, place: str) -> Found:
         ),
         place,
     )
+
+
+def _relation(row: Any, place: str) -> Found:
+    if not isinstance(row, dict):
+        return Skipped(place, "It is no object.")
+    parts = [next((row[key] for key in keys if _is_text(row.get(key))), None) for keys in _ENDS]
+    if None in parts:
+        return Skipped(place, "The relation lacks one of source, relationship and target.")
+    start, relation, end = (str(part).strip() for part in parts)
+    meta = {"source": "mem0", "from": start, "relation": relation, "to": end}
+    text = f"{start} {relation.replace('_', ' ')} {end}."
+    return Taken(Draft(text, category=category_of(None), meta=meta, trust=Trust.AGENT), place)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())

@@ -1,15 +1,17 @@
 """Storing what a parser finds: checked as a whole before anything is written, and without doubles."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from memorist.core import validation
 from memorist.core.core import Core
 from memorist.errors import InvalidField, NotFound
 from memorist.importers.items import Found, Skipped, Taken
-from memorist.model import Draft, Kind, Principal
+from memorist.model import Draft, Kind, Principal, Remembered
 from memorist.secrets import redact
+
+_Write = Callable[[Principal, list[Draft]], list[Remembered]]
 
 # One transaction each.
 _AT_ONCE = 100
@@ -22,6 +24,7 @@ class Report:
 
     imported: int = 0
     already_there: int = 0
+    names_taken: int = 0
     categories: Counter[str] = field(default_factory=Counter)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -49,6 +52,26 @@ def store(core: Core, principal: Principal, found: Iterable[Found]) -> Iterator[
     What is there already is left alone, so that it can be repeated. Raises Invalid, Forbidden or StoreError; what was
     told before stays.
     """
+    yield from _import(core, principal, found, core.memories.remember)
+
+
+def preview(core: Core, principal: Principal, found: Iterable[Found]) -> Iterator[Report]:
+    """What `store` would tell, where nothing is stored. Raises as it does."""
+    seen: set[str] = set()
+
+    def write(principal: Principal, drafts: list[Draft]) -> list[Remembered]:
+        results = []
+        for result in core.memories.preview(principal, drafts):
+            key = result.memory.dedup_key
+            # What stands in the export twice would be there by then.
+            results.append(Remembered(result.memory, was_new=result.was_new and key not in seen))
+            seen.add(key)
+        return results
+
+    yield from _import(core, principal, found, write)
+
+
+def _import(core: Core, principal: Principal, found: Iterable[Found], write: _Write) -> Iterator[Report]:
     report = Report()
     known = _Known(core, principal)
     batch: list[Draft] = []
@@ -60,21 +83,22 @@ def store(core: Core, principal: Principal, found: Iterable[Found]) -> Iterator[
         standing = known.standing(checked)
         if isinstance(standing, Skipped):
             report.skipped.append(standing)
+            report.names_taken += 1
         elif standing:
             report.already_there += 1
         else:
             batch.append(checked.draft)
         if len(batch) == _AT_ONCE:
-            _write(core, principal, batch, report)
+            _count(write(principal, batch), batch, report)
             batch = []
             yield report
     if batch:
-        _write(core, principal, batch, report)
+        _count(write(principal, batch), batch, report)
     yield report
 
 
-def _write(core: Core, principal: Principal, batch: list[Draft], report: Report) -> None:
-    for result, draft in zip(core.memories.remember(principal, batch), batch, strict=True):
+def _count(results: list[Remembered], batch: list[Draft], report: Report) -> None:
+    for result, draft in zip(results, batch, strict=True):
         if result.was_new:
             report.imported += 1
             report.categories[_label(draft)] += 1
@@ -126,7 +150,7 @@ class _Known:
         text = self._names.get(draft.name)
         if text is None:
             try:
-                text = self._core.memories.get_named(self._principal, draft.name).content
+                text = self._core.memories.find_named(self._principal, draft.name).content
             except NotFound:
                 self._names[draft.name] = draft.content
                 return False

@@ -29,10 +29,11 @@ class TextFile:
         path = Path(os.path.realpath(self.path))
         return path.with_name(path.name + BACKUP_ENDING)
 
-    def write(self, text: str) -> bool:
+    def write(self, text: str, *, keep_backup: bool = False) -> bool:
         """Put the text in the file's place, unless somebody changed it since it was read: False. Raises OSError.
 
-        A link stays a link, and the file keeps its mode; a new one is readable by its owner alone.
+        A link stays a link, and the file keeps its mode; a new one is readable by its owner alone. What it was is
+        copied first; with `keep_backup` only where there is no copy yet.
         """
         path = Path(os.path.realpath(self.path))
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +43,7 @@ class TextFile:
         try:
             if _read(path) != self.content:
                 return False
-            if self.content is not None:
+            if self.content is not None and not (keep_backup and self.backup.exists()):
                 os.replace(_written_beside(path, self.content, mode), self.backup)
             os.replace(draft, path)
             return True

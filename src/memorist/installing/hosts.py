@@ -15,6 +15,7 @@ from memorist.installing import jsonc, toml_text
 NAME = "memorist"
 HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 _HOOK_TIMEOUT_S = 10
+_TAKEN = "{} is not one that `memorist install` writes, and is kept: rename it, or take it out"
 _OUR_HOOK = re.compile(r"memorist['\"]? hook claude-code \w+")
 
 Paths = set[tuple[str, ...]]
@@ -50,8 +51,9 @@ class Refused(ValueError):
 class Part:
     """One file of a host: how an entry is added to its text, taken out again, and shown to be added by hand.
 
-    Adding returns which containers it made; taking out is told which it may remove once they are empty. `others` is
-    what the file says without our entry and what that leaves empty, however often we change it.
+    Adding returns which containers it made; taking out is told which it may remove once they are empty, and leaves an
+    entry alone that is not ours. `others` is what the file says without our entry and what that leaves empty, however
+    often we change it. `what` is our entry in a sentence, `has_foreign` whether somebody else's has its name.
     """
 
     path: Path
@@ -59,6 +61,8 @@ class Part:
     take_out: Callable[[str, Paths], str]
     others: Callable[[str], Any]
     by_hand: str
+    what: str
+    has_foreign: Callable[[str], bool] = lambda _: False
     empty: str = "{}\n"
 
 
@@ -100,22 +104,30 @@ def _json_server(path: Path, group: str, server: dict[str, Any]) -> Part:
     def add(text: str) -> tuple[str, Paths]:
         made = _missing(text, (group, NAME))
         entry = jsonc.find(jsonc.parse(text), (group, NAME))
-        if entry is None or not isinstance(entry.value, dict):
+        if entry is None:
             return _put(text, (group, NAME), server), made
+        if not _is_our_server(entry.value):
+            raise Refused(_TAKEN.format(what))
         for key, value in server.items():  # Whatever else somebody wrote into the entry stays.
             if entry.value.get(key) != value:
                 text = _put(text, (group, NAME, key), value)
         return text, made
 
     def take_out(text: str, made: Paths) -> str:
-        if jsonc.find(jsonc.parse(text), (group, NAME)) is None:
+        entry = jsonc.find(jsonc.parse(text), (group, NAME))
+        if entry is None or not _is_our_server(entry.value):
             return text
         return _without_empty(jsonc.remove(text, (group, NAME)), made)
 
     def others(text: str) -> Any:
         return _without_server(jsonc.parse(text).value, group)
 
-    return Part(path, add, take_out, others, _shown({group: {NAME: server}}))
+    def has_foreign(text: str) -> bool:
+        entry = jsonc.find(jsonc.parse(text), (group, NAME))
+        return entry is not None and not _is_our_server(entry.value)
+
+    what = f"the entry {NAME} in {group}"
+    return Part(path, add, take_out, others, _shown({group: {NAME: server}}), what, has_foreign)
 
 
 def _json_hooks(path: Path, launcher: Launcher) -> Part:
@@ -151,7 +163,8 @@ def _json_hooks(path: Path, launcher: Launcher) -> Part:
         return _without_empty(text, made)
 
     by_hand = _shown({"hooks": {event: [entry(event)] for event in HOOK_EVENTS}})
-    return Part(path, add, take_out, lambda text: _without_hooks(jsonc.parse(text).value), by_hand)
+    what = f"the hooks that run `memorist hook {Host.CLAUDE_CODE}`"
+    return Part(path, add, take_out, lambda text: _without_hooks(jsonc.parse(text).value), by_hand, what)
 
 
 def _our_hooks(text: str, event: str) -> list[tuple[str | int, ...]]:
@@ -161,7 +174,7 @@ def _our_hooks(text: str, event: str) -> list[tuple[str | int, ...]]:
     for number, group in enumerate(groups.value if groups is not None and isinstance(groups.value, list) else ()):
         hooks = group.get("hooks") if isinstance(group, dict) else None
         for place, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-            if _is_ours(hook):
+            if _is_our_hook(hook):
                 found.append(("hooks", event, number, "hooks", place))
     return found
 
@@ -197,23 +210,60 @@ def _shown(value: Any) -> str:
 
 def _toml_server(path: Path, server: dict[str, Any]) -> Part:
     group = "mcp_servers"
+    what = f"the entry {NAME} in {group}"
+
+    def found(text: str) -> Any:
+        servers = toml_text.parse(text).get(group)
+        return servers.get(NAME) if isinstance(servers, dict) else None
 
     def add(text: str) -> tuple[str, Paths]:
-        entry = toml_text.parse(text).get(group, {}).get(NAME)
+        entry = found(text)
         if entry is None:
             return toml_text.put_table(text, group, NAME, server), set()
+        if has_foreign(text):
+            raise Refused(_TAKEN.format(what))
         if any(entry.get(key) != value for key, value in server.items()):
-            raise Refused(f"it has another [{group}.{NAME}] already; `memorist uninstall codex` takes it out")
+            take_out(text, set())  # Refuses where the advice would lead nowhere.
+            raise Refused(f"{what} says something else already; `memorist uninstall {Host.CODEX}` takes it out")
         return text, set()
 
     def take_out(text: str, _: Paths) -> str:
-        return toml_text.remove_table(text, group, NAME)
+        if found(text) is None or has_foreign(text):
+            return text
+        left = toml_text.remove_table(text, group, NAME)
+        if found(left) is not None:
+            raise Refused(f"{what} is no table of its own, with the header [{group}.{NAME}]")
+        return left
 
     def others(text: str) -> Any:
         return _without_server(toml_text.parse(text), group)
 
+    def has_foreign(text: str) -> bool:
+        entry = found(text)
+        return entry is not None and not _is_our_server(entry)
+
     by_hand = toml_text.put_table("", group, NAME, server).rstrip("\n")
-    return Part(path, add, take_out, others, by_hand, empty="")
+    return Part(path, add, take_out, others, by_hand, what, has_foreign, empty="")
+
+
+# What is ours
+
+
+def _is_our_server(entry: Any) -> bool:
+    """Whether it starts this program's MCP server here, as what we write does, whatever else somebody added to it."""
+    if not isinstance(entry, dict) or "url" in entry or entry.get("type", "stdio") != "stdio":
+        return False
+    command, arguments = entry.get("command"), entry.get("args")
+    if not isinstance(command, str) or not isinstance(arguments, list):
+        return False
+    if arguments[:3] == ["-m", NAME, "mcp"]:
+        return True
+    return re.split(r"[/\\]", command)[-1] in (NAME, f"{NAME}.exe") and arguments[:1] == ["mcp"]
+
+
+def _is_our_hook(hook: Any) -> bool:
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and _OUR_HOOK.search(command) is not None
 
 
 # What is not ours, to check that it stays
@@ -242,13 +292,8 @@ def _without_our_hooks(groups: Any) -> Any:
     left = []
     for group in groups:
         hooks = group.get("hooks") if isinstance(group, dict) else None
-        if not isinstance(hooks, list) or not any(_is_ours(hook) for hook in hooks):
+        if not isinstance(hooks, list) or not any(_is_our_hook(hook) for hook in hooks):
             left.append(group)
-        elif not all(_is_ours(hook) for hook in hooks):
-            left.append({**group, "hooks": [hook for hook in hooks if not _is_ours(hook)]})
+        elif not all(_is_our_hook(hook) for hook in hooks):
+            left.append({**group, "hooks": [hook for hook in hooks if not _is_our_hook(hook)]})
     return left
-
-
-def _is_ours(hook: Any) -> bool:
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and _OUR_HOOK.search(command) is not None

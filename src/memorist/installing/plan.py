@@ -23,6 +23,10 @@ class Change:
     file: TextFile
     after: str | None
     made: Paths
+    # Whether what it was has an entry of ours already: then its copy is of an earlier day, and the better one.
+    had_ours: bool = False
+    # Whose entry has our name, where it is not ours and stays.
+    kept: str | None = None
 
     @property
     def path(self) -> Path:
@@ -76,16 +80,18 @@ class Installer:
         try:
             change: Change = plan(part, read_text_file(part.path), {tuple(path) for path in known})
         except (jsonc.Malformed, tomllib.TOMLDecodeError, Unreadable, Refused, TypeError) as error:
+            is_added = plan is _planned_install
+            by_hand = f"add this yourself:\n{part.by_hand}" if is_added else f"take out yourself {part.what}."
             raise Invalid(
                 f"{part.path} is left as it is, because it could not be changed safely: {error}. "
-                f"Mend it and try again, or add this yourself:\n{part.by_hand}"
+                f"Mend it and try again, or {by_hand}"
             ) from error
         return change
 
     def _write(self, change: Change) -> bool:
         if change.after is None:
             change.path.unlink()
-        elif not change.file.write(change.after):
+        elif not change.file.write(change.after, keep_backup=change.had_ours):
             return False
         notes = self._made()
         made = sorted(change.made)
@@ -117,7 +123,8 @@ def _planned_install(part: Part, file: TextFile, known: Paths) -> Change:
     _check_kept(part, text, after)
     if before is None:
         made = made | {_FILE}
-    return Change(file, after if after != text or not blank else before, made | known)
+    had_ours = after != text and part.take_out(text, set()) != text
+    return Change(file, after if after != text or not blank else before, made | known, had_ours)
 
 
 def _planned_uninstall(part: Part, file: TextFile, known: Paths) -> Change:
@@ -127,7 +134,7 @@ def _planned_uninstall(part: Part, file: TextFile, known: Paths) -> Change:
     _check_kept(part, file.text, after)
     if _FILE in known and after.strip() in ("", "{}"):
         return Change(file, None, set())
-    return Change(file, after, set())
+    return Change(file, after, set(), had_ours=True, kept=part.what if part.has_foreign(after) else None)
 
 
 def _check_kept(part: Part, before: str, after: str) -> None:

@@ -6,21 +6,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memorist.importers import PARSERS, Source
-from memorist.importers.storing import Report, check, store
-from memorist.surfaces.cli.door import Door, opened
+from memorist.importers.storing import Report, check, preview, store
+from memorist.surfaces.cli.door import Door, opened, settings_of
 from memorist.surfaces.cli.flags import Flags
 from memorist.surfaces.cli.progress import progress_bar, wait_for_vectors
-from memorist.surfaces.cli.terminal import note, print_json
+from memorist.surfaces.cli.terminal import counted, note, print_json
 
 _SHOWN = 10
 
 
 def import_from(flags: Flags, source: Source, file: str, *, dry_run: bool, no_wait: bool) -> None:
-    """Check all of an export, then store it, and say what came of it. Raises Invalid before anything is stored."""
+    """Check all of an export, then store it, and say what came of it. Raises Invalid before anything is stored.
+
+    A dry run compares it with what is stored, and makes no database where there is none.
+    """
     path = Path(file)
     with _counting() as count:
         report = _last(check(PARSERS[source](path)), lambda so_far: count("Checking", so_far, None))
-    if not dry_run:
+    if dry_run:
+        if _has_database(flags):
+            with opened(flags) as door:
+                report = _previewed(door, source, path, report.seen)
+    else:
         with opened(flags) as door:
             report = _stored(door, source, path, report.seen)
             if report.imported and not no_wait:
@@ -38,9 +45,23 @@ def _stored(door: Door, source: Source, path: Path, total: int) -> Report:
                 count("Importing", report, total)
     except BaseException:
         if report.imported:
-            note(f"{report.imported} memories were imported before this; importing again goes on from there.")
+            note(
+                f"{counted(report.imported, 'memory was', 'memories were')} imported before this; "
+                "importing again goes on from there."
+            )
         raise
     return report
+
+
+def _has_database(flags: Flags) -> bool:
+    file = settings_of(flags).sqlite_path()
+    return file is None or file.exists()
+
+
+def _previewed(door: Door, source: Source, path: Path, total: int) -> Report:
+    with _counting() as count:
+        reports = preview(door.core, door.caller(), PARSERS[source](path))
+        return _last(reports, lambda so_far: count("Comparing", so_far, total))
 
 
 def _last(reports: Iterator[Report], count: Callable[[Report], None]) -> Report:
@@ -69,7 +90,10 @@ def _print(report: Report, *, dry_run: bool, as_json: bool) -> None:
         )
         return
     if dry_run:
-        note(f"{report.imported} would be imported; nothing was stored.")
+        taken = f", {report.names_taken} names are taken" if report.names_taken else ""
+        note(
+            f"{report.imported} would be imported, {report.already_there} are there already{taken}; nothing was stored."
+        )
     else:
         note(f"{report.imported} imported, {report.already_there} were there already.")
     for category, count in sorted(report.categories.items()):

@@ -99,6 +99,8 @@ def _report(changes: list[Change], flags: Flags, *, dry_run: bool, done: str) ->
         )
         return
     for change in changes:
+        if change.kept:
+            note(f"{change.path}: {change.kept} is not one that `memorist install` writes, and stays.")
         if not change.is_needed:
             print(f"{change.path}: nothing to change")
         elif dry_run:
