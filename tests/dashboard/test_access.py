@@ -10,6 +10,7 @@ from memorist.model import Draft, Role
 from memorist.testing import new_tenant
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
+from tests.support.browser import PHONE
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -143,6 +144,26 @@ def test_access_in_every_look(people: People, tenant: str) -> None:
     check_looks(
         people, tenant, "/access", person=ada, prepare=lambda page: page.locator(".confirm summary").first.click()
     )
+
+
+def test_users_are_stacked_on_a_phone_and_nothing_is_cut_off(people: People, tenant: str) -> None:
+    ada = people.sign_in(tenant, viewport=PHONE)
+    shared = replace(ada.principal, user=None, agent="planner")
+    for who in (shared, replace(ada.principal, user="bob", agent="coding-assistant")):
+        ada.core.memories.remember(who, [Draft("a text")])
+    page = ada.goto("/access")
+    users = page.get_by_role("region", name="Users and profiles")
+    expect(users.get_by_role("table").get_by_role("row")).to_have_count(3)
+    expect(users.get_by_role("rowheader", name="everybody")).to_be_visible()
+    lines = "element => element.getClientRects().length"
+    for word in users.locator("th[scope=row] span, td span:not(.visually-hidden)").all():
+        assert word.evaluate(lines) == 1, word.inner_text()
+    for cell in users.locator("td:visible").all():
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= PHONE["width"]
+    users.get_by_role("button", name="Their memories (bob)").click()
+    page.wait_for_url("**/dashboard/memories")
 
 
 def test_access_by_keyboard_alone(ada: Person) -> None:

@@ -110,6 +110,28 @@ def test_confirmed_pair_retires_the_older_one_and_undo_brings_it_back(ada: Perso
     assert pairs(page).count() == 1
 
 
+def test_refuted_pair_retires_the_newer_one_and_undo_brings_it_back(ada: Person) -> None:
+    older, newer, _ = doubted(ada)
+    page = ada.goto("/doubts")
+    page.get_by_role("button", name="Retire the newer one").click()
+    expect(page.locator(".settled")).to_contain_text("The newer fact is retired.")
+    assert (status(ada, older), status(ada, newer)) == (Status.ACTIVE, Status.ARCHIVED)
+    page.get_by_role("link", name="Retired lately").click()
+    expect(pairs(page).locator(".fact .text")).to_have_text([NEW, OLD])
+    pairs(page).locator(".fact").first.get_by_role("link", name="Open").click()
+    expect(page.locator(".timeline li")).to_contain_text(["Retired: the one below holds", "Remembered"])
+    expect(page.locator(".timeline li").first).to_contain_text("Refuted by ada")
+    ada.goto("/doubts?show=retired")
+    page.get_by_role("button", name="Bring it back").click()
+    expect(page.locator(".settled")).to_contain_text("It is active again")
+    page.get_by_role("link", name="Both kept").click()
+    page.get_by_role("button", name="Decide again").click()
+    page.get_by_role("button", name="Retire the newer one").click()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Retire the newer one").wait_for()
+    assert (status(ada, older), status(ada, newer)) == (Status.ACTIVE, Status.ACTIVE)
+
+
 def test_dismissed_pair_is_kept_and_can_be_decided_again(ada: Person) -> None:
     older, newer, _ = doubted(ada)
     page = ada.goto("/doubts")
@@ -220,6 +242,7 @@ def test_reader_looks_but_does_not_decide(reader: Person, ada: Person) -> None:
     assert pairs(page).get_by_role("button").count() == 0
     for action, given_id in (
         ("confirm", doubt.id),
+        ("refute", doubt.id),
         ("dismiss", doubt.id),
         ("reopen", doubt.id),
         ("restore", berlin.id),
@@ -247,6 +270,7 @@ def test_two_tenants_do_not_meet(people: People, ada: Person) -> None:
         assert pairs(page).count() == 0
     for action, given_id in (
         ("confirm", doubt.id),
+        ("refute", doubt.id),
         ("dismiss", doubt.id),
         ("reopen", doubt.id),
         ("restore", berlin.id),

@@ -71,7 +71,7 @@ def test_source_versions_recalls_and_events_are_shown(ada: Person, learned: Memo
     # From here to the older version, which says what took its place.
     versions.nth(2).get_by_role("link", name="Open").click()
     expect(page.get_by_text("took its place.")).to_be_visible()
-    page.get_by_role("link", name="newer fact").click()
+    page.get_by_role("link", name="Another fact").click()
     page.wait_for_url(f"**/memories/{learned.id}")
 
 

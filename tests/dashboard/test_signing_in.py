@@ -63,7 +63,9 @@ def test_wrong_key_is_told_and_nothing_of_it_is_shown(people: People, tenant: st
     page = person.goto("/sign-in")
     page.get_by_label("API key").fill("mst_live_not_a_key")
     page.get_by_role("button", name="Sign in").click()
-    assert page.get_by_role("alert").inner_text() != ""
+    # In words for a person, who sends no headers.
+    assert "Check that you copied all of it: a key begins with mst_live_." in page.get_by_role("alert").inner_text()
+    assert "Authorization" not in page.content()
     assert "not_a_key" not in page.content()
     check_page(person)
     page.get_by_label("API key").fill(person.served.key(tenant, Role.USER, "ada"))
@@ -87,6 +89,19 @@ def test_page_that_is_not_there_says_so(ada: Person) -> None:
     page = ada.goto("/nothing")
     assert "no such page" in page.get_by_role("alert").inner_text()
     check_page(ada)
+    assert page.get_by_role("link", name="Sign in").count() == 0
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Memories").click()
+    page.wait_for_url("**/dashboard/memories")
+
+
+def test_page_that_is_not_there_leads_strangers_to_sign_in(people: People) -> None:
+    stranger = people.visit()
+    stranger.complaints.expect("404")
+    page = stranger.goto("/nothing")
+    assert "no such page" in page.get_by_role("alert").inner_text()
+    assert page.get_by_role("navigation").count() == 0
+    page.get_by_role("link", name="Sign in").click()
+    page.wait_for_url("**/dashboard/sign-in")
 
 
 # Links

@@ -179,6 +179,10 @@ def test_without_a_model_the_page_says_how_to_set_one(ada: Person) -> None:
     expect(page.get_by_role("heading", name="No turns yet")).to_be_visible()
 
 
+def test_looks_without_a_model(people: People, ada: Person) -> None:
+    check_looks(people, ada.principal.tenant, "/turns", person=ada, ready=".notice")
+
+
 def test_dead_work_is_retried_and_dropped(ada: Person) -> None:
     first, second = kill_a_job(ada), kill_a_job(ada)
     page = ada.goto("/turns")

@@ -1,5 +1,6 @@
 """All routes of the dashboard, mounted by the server."""
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -18,7 +19,7 @@ from memorist.surfaces.dashboard.pages import (
     system,
     turns,
 )
-from memorist.surfaces.dashboard.routing import plain_error
+from memorist.surfaces.dashboard.routing import no_page, plain_error
 from memorist.surfaces.dashboard.visits import HOME, Site
 
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -56,6 +57,6 @@ def _nowhere(site: Site) -> Route:
     async def refuse(request: Request) -> Response:
         if request.path_params["rest"] == "":
             return RedirectResponse(HOME, 303)
-        return plain_error(site, request, NotFound("There is no such page."))
+        return await run_in_threadpool(no_page, site, request)
 
     return Route(f"{HOME}/{{rest:path}}", refuse, methods=["GET", "POST"], include_in_schema=False)

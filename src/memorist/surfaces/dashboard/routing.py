@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from memorist.core.sign_ins import csrf_token
-from memorist.errors import Forbidden, MemoristError, Unauthenticated
+from memorist.errors import Forbidden, MemoristError, NotFound, Unauthenticated
 from memorist.model import SignIn
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
@@ -69,13 +69,11 @@ def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Any]:
 
 def _answer(site: Site, handler: Handler, request: Request, token: str, body: bytes) -> Response:
     try:
-        principal, session = site.core.sign_ins.find(token)
+        visit = _visit(site, request, token)
     except Unauthenticated:
         return _to_sign_in(request)
     except MemoristError as error:
         return plain_error(site, request, error)
-    principal, whose = as_chosen(request, principal)
-    visit = Visit(site, request, principal, session, token, whose)
     try:
         if request.method == "POST":
             visit.form = parse_form(body)
@@ -86,6 +84,13 @@ def _answer(site: Site, handler: Handler, request: Request, token: str, body: by
     except Exception:
         _log.exception("a page failed", extra={"fields": {"request_id": request.state.request_id}})
         return _explain(visit, MemoristError())
+
+
+def _visit(site: Site, request: Request, token: str) -> Visit:
+    """The visit of who is signed in. Raises Unauthenticated or StoreError."""
+    principal, session = site.core.sign_ins.find(token)
+    principal, whose = as_chosen(request, principal)
+    return Visit(site, request, principal, session, token, whose)
 
 
 def _check_csrf(visit: Visit) -> None:
@@ -115,6 +120,16 @@ def _explain(visit: Visit, error: MemoristError) -> Response:
         # htmx swaps what answers 200 only, also what is beside the target.
         return visit.part("parts/error_toast.html", message=message, code=error.code, headers=headers)
     return visit.page("error.html", status=status, message=message, code=error.code, section="")
+
+
+def no_page(site: Site, request: Request) -> Response:
+    """What is said at an address that has no page; who is signed in keeps the menu."""
+    error = NotFound("There is no such page.")
+    try:
+        visit = _visit(site, request, request.cookies.get(cookie_name(request), ""))
+    except MemoristError:
+        return plain_error(site, request, error)
+    return _explain(visit, error)
 
 
 def plain_error(site: Site, request: Request, error: MemoristError) -> Response:

@@ -26,6 +26,9 @@ from memorist.surfaces.dashboard.visits import (
 )
 
 _MOST_BYTES = 4096
+_WRONG_KEY = (
+    "This API key is not known here, or was revoked. Check that you copied all of it: a key begins with mst_live_."
+)
 
 pages = Pages()
 
@@ -73,7 +76,12 @@ def _submit(site: Site, request: Request, body: bytes) -> Response:
         return _form(request, "Sign in on this page, not through another.", 403)
     form = parse_form(body[:_MOST_BYTES])
     key = form.get("key", "")
-    return _signed_in(site, request, site.core.sign_ins.sign_in(str(key).strip()))
+    try:
+        token = site.core.sign_ins.sign_in(str(key).strip())
+    except Unauthenticated:
+        # What the error says is for programs, which send their key in a header.
+        return _form(request, _WRONG_KEY, 401)
+    return _signed_in(site, request, token)
 
 
 def _enter(site: Site, request: Request) -> Response:

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from memorist.core.core import Core
 from memorist.core.identity import new_secret
 from memorist.errors import InvalidSetting, Unauthenticated
 from memorist.model import Principal, Role
+from memorist.running_servers import noted
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
 from memorist.surfaces.http.logs import set_up_logging
@@ -30,6 +32,7 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
 
     Raises InvalidSetting where the address cannot be used, or is not loopback while no key exists.
     """
+    while_serving = ExitStack()
     try:
         loopback = is_loopback(settings.host)
         if not loopback and not core.identity.has_keys():
@@ -43,8 +46,10 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
         set_up_logging(settings)
         address = _address(listener)
         link = f"{address}/dashboard{_link(core, key_file)}"
+        while_serving.enter_context(noted(settings, address))
         print((_greeting_json if as_json else _greeting)(address, link, key_file, settings), flush=True)
     except BaseException:
+        while_serving.close()
         core.close()
         raise
     config = uvicorn.Config(
@@ -54,17 +59,23 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    Server(config, core).run(sockets=[listener])
+    with while_serving:
+        Server(config, core, while_serving).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    """Ends the streams of changes before it waits for what is in flight: by themselves they would never end."""
+    """Ends the streams of changes before it waits for what is in flight: by themselves they would never end.
 
-    def __init__(self, config: uvicorn.Config, core: Core) -> None:
+    What holds `while_serving` ends before that, because a signal ends the process as soon as the server has stopped.
+    """
+
+    def __init__(self, config: uvicorn.Config, core: Core, while_serving: ExitStack | None = None) -> None:
         super().__init__(config)
         self._core = core
+        self._while_serving = while_serving or ExitStack()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._while_serving.close()
         await asyncio.to_thread(self._core.feed.close)
         await super().shutdown(sockets)
 

@@ -60,6 +60,12 @@ def confirm(visit: Visit) -> Response:
     return _settled(visit, "The older fact is retired.", pair.other, undo=pair.doubt.id)
 
 
+@pages.post("/doubts/refute")
+def refute(visit: Visit) -> Response:
+    pair = visit.core.facts.refute(visit.principal, visit.text("id"))
+    return _settled(visit, "The newer fact is retired.", pair.fact, undo=pair.doubt.id)
+
+
 @pages.post("/doubts/dismiss")
 def dismiss(visit: Visit) -> Response:
     pair = visit.core.facts.dismiss(visit.principal, visit.text("id"))

@@ -38,7 +38,7 @@ EVENTS = {
     "deduplicated": "Said again",
     "updated": "Edited",
     "archived": "Archived",
-    "superseded": "Replaced by a newer fact",
+    "superseded": "Replaced by another fact",
     "supersedes": "Took the place of another fact",
     "judged": "Compared with other facts",
     "doubt_dismissed": "Doubt settled: both hold",

@@ -53,13 +53,12 @@ def _versions(link: FactVersion, chain: Sequence[FactVersion]) -> list[Version]:
     edits = [event for event in link.events if "content" in _before(event)]
     texts = [*(str(_before(event)["content"]) for event in edits), memory.content]
     created = next((event for event in link.events if event.event_type == "created"), None)
-    older = next((one for one in reversed(chain) if one.memory.superseded_by == memory.id), None)
-    retired = None if older is None else _last(older, "superseded")
+    title, below, retired = _beginning(link, chain)
     first = Version(
         memory,
-        "Remembered" if older is None else "Took the place of the one below",
+        title,
         memory.created_at,
-        (Overlaid("same", texts[0]),) if older is None else overlaid(older.memory.content, texts[0]),
+        (Overlaid("same", texts[0]),) if below is None else overlaid(below.content, texts[0]),
         None if created is None else created.actor,
         None if created is None else created.source,
         None if retired is None else retired.payload.get("reason"),
@@ -69,6 +68,21 @@ def _versions(link: FactVersion, chain: Sequence[FactVersion]) -> list[Version]:
         Version(memory, "Edited", event.created_at, overlaid(old, new), event.actor, event.source, None, None)
         for event, old, new in zip(edits, texts, texts[1:], strict=False)
     ]
+
+
+def _beginning(link: FactVersion, chain: Sequence[FactVersion]) -> tuple[str, Memory | None, Event | None]:
+    """How a fact came into its chain, the one below that it is compared with, and what tells why one of the two went.
+
+    The chain is in the order of when its facts hold, so that what took a fact's place may also stand below it.
+    """
+    below = chain[: chain.index(link)]
+    refuting = next((one for one in below if one.memory.id == link.memory.superseded_by), None)
+    if refuting is not None:
+        return "Retired: the one below holds", refuting.memory, _last(link, "superseded")
+    replaced = next((one for one in reversed(below) if one.memory.superseded_by == link.memory.id), None)
+    if replaced is not None:
+        return "Took the place of the one below", replaced.memory, _last(replaced, "superseded")
+    return "Remembered", None, None
 
 
 def _before(event: Event) -> dict[str, object]:

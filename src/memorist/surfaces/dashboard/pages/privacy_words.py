@@ -37,6 +37,7 @@ _PLACES = {
     "turns": "turns",
     "turn_events": "events of turns",
     "policies": "changes of the policy",
+    "spending": "months with what turns have cost",
     "api_keys": "API keys",
 }
 

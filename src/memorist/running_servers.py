@@ -1,0 +1,87 @@
+"""Where servers of a database listen on this machine: each notes its address in the data folder while it runs.
+
+A note is locked by its server. The lock goes with the process, however that ends, so that a note without one is what
+a crash left behind: nobody follows it to an address where something else may listen by now.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memorist.ids import new_id
+from memorist.settings import Settings
+
+_FOLDER = "servers"
+_REACHED_BY = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
+
+
+@contextmanager
+def noted(settings: Settings, address: str) -> Iterator[None]:
+    """Note for as long as the block runs that a server listens there. One that cannot write the note serves as well."""
+    path = settings.data / _FOLDER / f"{new_id('srv')}.json"
+    # Locked before it has a name that is looked for: until then it could be taken for one that a crash left.
+    draft = path.with_suffix(".new")
+    note = {"address": address, "database": _fingerprint(settings)}
+    lock = None
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(lock, json.dumps(note).encode())
+        draft.rename(path)
+    except OSError:
+        _remove(draft)
+    try:
+        yield
+    finally:
+        _remove(path)
+        if lock is not None:
+            os.close(lock)
+
+
+def running(settings: Settings) -> list[str]:
+    """The addresses of the servers of this database that run on this machine, the last started first.
+
+    One that listens on every address is reached by the loopback. What a crash left behind is removed.
+    """
+    found = []
+    # An id begins with when it was made.
+    for path in sorted((settings.data / _FOLDER).glob("*.json"), reverse=True):
+        note = _read(path)
+        if note is not None and note.get("database") == _fingerprint(settings):
+            address = str(note.get("address"))
+            for everywhere, here in _REACHED_BY.items():
+                address = address.replace(everywhere, here)
+            found.append(address)
+    return found
+
+
+def _read(path: Path) -> dict[str, object] | None:
+    """What a server noted, if it still runs."""
+    try:
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                note = json.load(file)
+                return note if isinstance(note, dict) else None
+            _remove(path)
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _fingerprint(settings: Settings) -> str:
+    """Which database it is, without the password that its address may hold."""
+    file = settings.sqlite_path()
+    place = settings.database_url() if file is None else str(file.resolve())
+    return hashlib.sha256(place.encode()).hexdigest()
