@@ -5,6 +5,7 @@ and exporting it loses nothing.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -203,13 +204,17 @@ def quantize_rows(table: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def save_trained(model: EmbeddingModel | RerankingModel, folder: Path, name: str) -> None:
-    """Write what was trained, in half precision and in parts of moderate size; the words stay with the base."""
+    """Write what was trained; the words stay with the base."""
+    state = {key: tensor for key, tensor in model.state_dict().items() if not key.startswith("encoder.word_")}
+    write_parts(state, model.encoder.shape, folder, name)
+
+
+def write_parts(state: Mapping[str, Tensor], shape: Shape, folder: Path, name: str) -> None:
+    """In half precision and in parts of moderate size."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: list[dict[str, Tensor]] = [{}]
     size = 0
-    for key, tensor in model.state_dict().items():
-        if key.startswith("encoder.word_"):
-            continue
+    for key, tensor in state.items():
         half = tensor.detach().cpu().half().contiguous()
         if size + half.nbytes > PART_BYTES:
             parts.append({})
@@ -217,7 +222,17 @@ def save_trained(model: EmbeddingModel | RerankingModel, folder: Path, name: str
         parts[-1][key] = half
         size += half.nbytes
     for number, part in enumerate(parts):
-        save_file(part, folder / f"{name}-{number}.safetensors", {"shape": json.dumps(asdict(model.encoder.shape))})
+        save_file(part, folder / f"{name}-{number}.safetensors", {"shape": json.dumps(asdict(shape))})
+
+
+def read_parts(folder: Path, name: str) -> dict[str, Tensor]:
+    """Raises FileNotFoundError."""
+    trained: dict[str, Tensor] = {}
+    for path in sorted(folder.glob(f"{name}-[0-9].safetensors")):
+        trained |= load_file(path)
+    if not trained:
+        raise FileNotFoundError(f"no parts of {name} in {folder}")
+    return {key: tensor.float() for key, tensor in trained.items()}
 
 
 def trained_shape(folder: Path, name: str) -> Shape:
@@ -226,12 +241,7 @@ def trained_shape(folder: Path, name: str) -> Shape:
 
 
 def load_trained(model: nn.Module, folder: Path, name: str) -> None:
-    trained: dict[str, Tensor] = {}
-    for path in sorted(folder.glob(f"{name}-[0-9].safetensors")):
-        trained |= load_file(path)
-    if not trained:
-        raise FileNotFoundError(f"no parts of {name} in {folder}")
-    missing, unexpected = model.load_state_dict({key: tensor.float() for key, tensor in trained.items()}, strict=False)
+    missing, unexpected = model.load_state_dict(read_parts(folder, name), strict=False)
     if unexpected or any(not key.startswith("encoder.word_") for key in missing):
         raise ValueError(f"{name} does not fit the model: missing {missing}, unexpected {unexpected}")
 

@@ -22,8 +22,9 @@ from safetensors.torch import save_file
 
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.reranker import LocalReranker
+from training.average import average
 from training.data import cut_into_units, load_benchmark, load_training, write_out
-from training.encoder import SHAPES, EmbeddingModel, RerankingModel, load_base, shrink
+from training.encoder import SHAPES, EmbeddingModel, RerankingModel, load_base, read_parts, shrink
 from training.evaluate import evaluate
 from training.export import export, reranker_graph
 from training.mining import mine
@@ -89,6 +90,18 @@ def trained(conversations_file: Path, base: Path, tmp_path_factory: pytest.TempP
     for stage in (run_embedder, run_teacher, run_students, run_distil):
         stage(job)
     return out
+
+
+def test_average_is_between_its_models(trained: Path, tmp_path: Path) -> None:
+    average([trained / "embedder", trained / "distilled"], tmp_path / "both" / "distilled")
+    places = (trained, "embedder"), (trained, "distilled"), (tmp_path / "both", "distilled")
+    left, right, mean = (read_parts(*place) for place in places)
+    for key, tensor in mean.items():
+        assert torch.allclose(tensor, (left[key] + right[key]) / 2, atol=1e-3)
+    with pytest.raises(ValueError, match="not of one kind"):
+        average([trained / "embedder", trained / "teacher"], tmp_path / "odd")
+    with pytest.raises(FileNotFoundError):
+        average([trained / "embedder", trained / "nothing"], tmp_path / "none")
 
 
 def test_export_gives_what_was_trained(trained: Path, base: Path, tmp_path: Path) -> None:
