@@ -44,7 +44,7 @@ class Fusion:
     reranker_windows: float = 1.5
     """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
 
-    reranker: float = 0.5
+    reranker: float = 0.55
     """The share of the reranker among the candidates that it reads."""
 
     pool: int = 20
@@ -191,6 +191,6 @@ def confidence(cosines: Scores, coverages: Scores, judged: Scores | None = None)
     if judged is None:
         odds = 10.5 * cosines + 6.7 * coverages - 6.1
     else:
-        odds = 7.6 * cosines + 3.4 * coverages + 0.24 * judged - 3.1
+        odds = 7.6 * cosines + 3.4 * coverages + 0.48 * judged - 2.8
     sure: Scores = (1 / (1 + np.exp(-odds))).astype(np.float32)
     return sure

@@ -61,6 +61,11 @@ def windows(text: str, size: int = WINDOW_WORDS, overlap: int = WINDOW_OVERLAP) 
     return [text[spans[start][0] : spans[min(start + size, len(spans)) - 1][1]] for start in starts]
 
 
+def count_words(text: str) -> int:
+    """Words as windows have them: what a model takes for a text grows with them."""
+    return len(_spans(text))
+
+
 def first_words(text: str, count: int) -> str:
     spans = _spans(text)
     return text if len(spans) <= count else text[: spans[count - 1][1]]
