@@ -565,10 +565,11 @@ class Verdict:
 
 
 class DoubtStatus(StrEnum):
-    """What became of two facts in doubt: not decided, one gave way to the other, or both are right."""
+    """What became of two facts in doubt: not decided, the older or the newer one was retired, or both are right."""
 
     OPEN = "open"
     CONFIRMED = "confirmed"
+    REFUTED = "refuted"
     DISMISSED = "dismissed"
 
 

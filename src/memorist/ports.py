@@ -426,8 +426,12 @@ class Reader(Protocol):
         """Turns that run, and that nobody works on any more."""
         ...
 
-    def spent_on_turns(self, since: datetime) -> float:
-        """What the tenant's turns have cost since a moment, in dollars."""
+    def spent_on_turns(self, month: datetime) -> float:
+        """What the tenant's turns have cost in the month that began then, in dollars, also those that were erased."""
+        ...
+
+    def count_said(self, user: str | None, agent: str | None, hashes: Sequence[str]) -> dict[str, int]:
+        """How many messages of an owner have a text with each of these hashes, whatever became of them."""
         ...
 
     def count_kinds(self, owner: OwnerFilter, now: datetime) -> list[KindCount]:
@@ -714,6 +718,10 @@ class Writer(Reader, Protocol):
         """Note how a turn ended. False where it is over, or another has taken it."""
         ...
 
+    def add_spending(self, month: datetime, cost_usd: float) -> None:
+        """Count what calls have cost, in the month that began then."""
+        ...
+
 
 class Store(Protocol):
     """Durable memory. A write is on disk when `write` returns."""
@@ -777,6 +785,10 @@ class Store(Protocol):
 
     def search_files(self, pieces: Collection[bytes]) -> frozenset[bytes] | None:
         """Which of these pieces, of 8 bytes or more, the files of the database hold; None where they are a server's."""
+        ...
+
+    def own_words(self) -> bytes:
+        """What the files of the database hold whatever is stored: the definitions of tables, and the like."""
         ...
 
     def describe(self) -> Mapping[str, str | int]:

@@ -156,7 +156,9 @@ class Settings:
         "Who decides whether a fact contradicts an older one: local, anthropic:MODEL or openai:MODEL. Empty: nobody.",
         _judge,
     )
-    judge_topk: int = _setting(5, "Facts that a new one is compared with.", _between(1, 100))
+    judge_topk: int = _setting(
+        5, "Facts that a language model compares a new one with; the local judge compares all.", _between(1, 100)
+    )
     judge_threshold: float = _setting(
         0.7, "Distance, from 0 to 2, beyond which two facts are not compared.", _between(0, 2)
     )
@@ -179,7 +181,7 @@ class Settings:
     )
     index_inline: int = _setting(
         8,
-        "Most memories in one write that are embedded before it returns; more wait for the background.",
+        "Most memories in one write that are embedded before it returns; more, and long ones, wait for the background.",
         _between(0, 1000),
     )
     index_memory_mb: int = _setting(

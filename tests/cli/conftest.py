@@ -41,9 +41,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in os.environ:
         if name.startswith("MEMORIST_") or name in ("FORCE_COLOR", "COLUMNS"):
             monkeypatch.delenv(name)
+    (tmp_path / "home" / ".local" / "share").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("MEMORIST_DATA", str(tmp_path / "data"))
     # Models cost seconds, and most commands are not about meaning: tests that are ask for `models`.
     monkeypatch.setenv("MEMORIST_EMBEDDER", "off")
     monkeypatch.setenv("MEMORIST_RERANKER", "off")
@@ -59,7 +59,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """The data folder that commands use."""
-    return tmp_path / "data"
+    return tmp_path / "home" / ".local" / "share" / "memorist"
 
 
 class Cli:

@@ -253,6 +253,7 @@ def test_a_named_folder_wins_over_a_database_from_the_environment(
 ) -> None:
     monkeypatch.setenv("MEMORIST_DATABASE", str(tmp_path / "environment.db"))
     cli.ok("remember", "in the folder", "--data", str(tmp_path / "folder"))
+    cli.ok("db", "migrate")
     assert cli.texts() == set()
     assert cli.texts("--data", str(tmp_path / "folder")) == {"in the folder"}
 

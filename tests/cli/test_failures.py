@@ -143,7 +143,7 @@ def test_an_unexpected_error_has_no_traceback(cli: Cli, monkeypatch: pytest.Monk
 
 
 def test_a_file_that_is_no_database_is_named(cli: Cli, data: Path) -> None:
-    data.mkdir()
+    data.mkdir(parents=True)
     (data / "memorist.db").write_bytes(b"this is a diary, not a database " * 100)
     for command in (["list"], ["remember", "x"], ["db", "check"], ["db", "migrate"]):
         assert cli(*command).code == 6, command
@@ -201,10 +201,43 @@ def test_a_database_of_the_future_is_left_alone(cli: Cli, data: Path) -> None:
     assert (result.code, result.error["code"]) == (6, "store_outdated")
 
 
+READING = (
+    "list", "show mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3", "events mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3", "section", "recall tea",
+    "history mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3", "doubts list", "index status", "jobs list", "keys list", "tenants list",
+    "export", "erase list", "erase ledger", "policy show", "watch --once", "memory",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", READING)
+def test_reading_makes_no_database_where_a_place_was_named(cli: Cli, tmp_path: Path, command: str) -> None:
+    folder = tmp_path / "mistyped"
+    result = cli(*command.split(), "--data", str(folder))
+    assert (result.code, result.out) == (6, "")
+    assert f"There is no database at {folder / 'memorist.db'}. Check --data;" in result.err
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(("variable", "file"), [("MEMORIST_DATA", "x/memorist.db"), ("MEMORIST_DATABASE", "x")])
+def test_place_that_the_environment_names_is_checked_too(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, file: str
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path / "x"))
+    result = cli("list", "--json")
+    assert (result.code, result.error["code"]) == (6, "store_unavailable")
+    assert f"There is no database at {tmp_path / file}. Check {variable};" in result.error["message"]
+    assert not (tmp_path / "x").exists()
+
+
+def test_writing_makes_the_database_that_is_then_read(cli: Cli, tmp_path: Path) -> None:
+    place = ("--data", str(tmp_path / "new"))
+    cli.ok("remember", "tea", *place)
+    assert cli.texts(*place) == {"tea"}
+    assert cli("list").code == 0  # The usual place is nobody's typing mistake.
+
+
 def test_broken_settings_are_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "config.toml"
     monkeypatch.setenv("MEMORIST_CONFIG", str(file))
-    monkeypatch.delenv("MEMORIST_DATA")
     for content in ("port = ", "nonsense = 1", "port = 99999", "data = 3", 'user = "a\\u0000b"'):
         file.write_text(content)
         result = cli("list", "--json")
@@ -291,6 +324,6 @@ def test_reset_asks_on_a_terminal(cli: Cli) -> None:
     assert b"Nothing was erased" in err
     assert cli.texts("--user", "ada") == {"x"}
     code, out, err = on_a_terminal("reset", "--user", "ada", typed=b"ada\n")
-    assert (code, out) == (0, b"1 memories erased.\n")
+    assert (code, out) == (0, b"1 memory erased.\n")
     assert b"'ada'" in err
     assert cli.texts("--all-users") == set()

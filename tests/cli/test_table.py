@@ -51,7 +51,7 @@ def test_every_group_has_its_commands() -> None:
         "keys create", "keys list", "keys revoke", "tenants create", "tenants list", "tenants delete",
         "db migrate", "db status", "db check", "config show", "index status", "index rebuild",
         "jobs list", "jobs show", "jobs run", "jobs retry", "jobs drop",
-        "doubts list", "doubts confirm", "doubts dismiss",
+        "doubts list", "doubts confirm", "doubts refute", "doubts dismiss",
         "policy show", "policy set", "erase verify", "erase list", "erase resume", "erase ledger", "erase apply",
         "backup create", "backup restore",
         "bench recall", "bench speed", "bench judge", "bench extraction", "bench secrets", "bench dashboard",

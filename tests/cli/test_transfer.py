@@ -74,7 +74,7 @@ def test_an_exported_file_is_private_and_replaced_only_when_complete(
 ) -> None:
     cli.ok("remember", "x")
     file = tmp_path / "backup.jsonl"
-    assert cli.json("export", str(file)) == {"file": str(file), "memories": 1}
+    assert cli.json("export", str(file)) == {"file": str(file), "memories": 1, "documents": 0}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     good = file.read_bytes()
 
@@ -85,6 +85,24 @@ def test_an_exported_file_is_private_and_replaced_only_when_complete(
     assert cli("export", str(file)).code == 2
     assert file.read_bytes() == good
     assert list(tmp_path.glob(".export-*")) == []
+
+
+def test_memories_and_documents_are_counted_apart(cli: Cli, tmp_path: Path) -> None:
+    assert cli.ok("export", str(tmp_path / "nothing")).err.endswith("0 memories exported.\n")
+    cli.ok("remember", 'a "document": of sorts')
+    assert "1 memory exported." in cli.ok("export").err
+    (tmp_path / "guide.md").write_text("# Guide\n\nWhat to do.\n\n" + "## More\n\nAnd why so.\n\n" * 300)
+    (tmp_path / "note.txt").write_text("A short one.")
+    for name in ("guide.md", "note.txt"):
+        cli.ok("ingest", str(tmp_path / name))
+    file = tmp_path / "all.jsonl"
+    told = cli.ok("export", str(file)).err
+    chunks = cli.json("export", str(file))["memories"]
+    assert chunks > 3
+    assert f"{chunks} memories and 2 documents exported." in told
+    assert cli.ok("export").err == told
+    report = cli.ok("import", str(file), "--data", str(tmp_path / "elsewhere"), "--no-wait").err
+    assert f"{chunks} imported, 0 were there already." in report
 
 
 def test_a_device_is_written_to_and_not_replaced(cli: Cli) -> None:

@@ -2,15 +2,34 @@
 
 import random
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from memorist.bootstrap import open_core
 from memorist.core.core import Core
+from memorist.core.ingestion import Message
+from memorist.core.samples import strings_in, texts_of
 from memorist.errors import Forbidden, InvalidField, NotFound
-from memorist.model import Draft, ErasureKind, ErasureStatus, Memory, Owner, Principal, Role
-from memorist.testing import StepClock
+from memorist.ids import new_id
+from memorist.model import (
+    Draft,
+    ErasureKind,
+    ErasureStatus,
+    Event,
+    Memory,
+    Owner,
+    Principal,
+    Role,
+    Turn,
+    TurnEvent,
+    TurnStatus,
+)
+from memorist.testing import StepClock, make_memory
+from memorist.testing.clocks import START
 from tests.erasure.plant import Planter, plant_key
+from tests.support.stores import bare
 
 Held = Callable[[Iterable[str]], set[str]]
 
@@ -126,6 +145,83 @@ def test_other_users_texts_that_are_the_same_are_no_alarm(core: Core, ada: Princ
     assert verification is not None
     assert verification.ok
     assert [memory.content for memory in core.memories.list(bob).items] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "last_accessed_at",  # A column.
+        "turns_of_session",  # An index.
+        "looking_back",  # A migration.
+        "samples_in_files",  # A field of receipts.
+        "tests.erasure.source",  # Who asked for an erasure.
+        "deduplicated",  # An event of a memory.
+        "chat_message",  # A kind.
+        "agent.completed",  # An event of a turn.
+        "anonymize_after_days",  # A rule of a policy.
+    ],
+)
+def test_words_of_our_own_are_no_alarm(core: Core, ada: Principal, bob: Principal, admin: Principal, text: str) -> None:
+    core.policies.change(admin, {"grace_days": 7})
+    for _ in range(2):
+        core.memories.remember(bob, [Draft("said twice, and so told in its history")])
+    core.ingestion.add_messages(bob, "s1", [Message("user", "a message of somebody else")])
+    held = {"lease_until": START, "attended_until": START}
+    turn = Turn(new_id("turn"), Owner("bob"), "s1", TurnStatus.RUNNING, START, **held)
+    core.store.write(ada.tenant, lambda tx: tx.insert_turn(turn))
+    core.store.write(ada.tenant, lambda tx: tx.append_turn_event(turn.id, TurnEvent(1, "agent.completed", {}, START)))
+    asking = replace(ada, source="tests.erasure.source")
+    core.erasure.erase(asking, [core.memories.remember(ada, [Draft("something else before")])[0].memory.id])
+
+    memory = core.memories.remember(ada, [Draft(text)])[0].memory
+    verification = core.erasure.erase(asking, [memory.id]).verification
+    assert verification is not None
+    assert verification.ok
+    assert verification.samples == 1
+
+
+def test_tenants_name_is_no_alarm(new_database_url: str) -> None:
+    core = open_core(bare(new_database_url))
+    core.identity.create_tenant("a-name-that-is-long")
+    somebody = Principal("a-name-that-is-long", Role.USER, "ada")
+    memory = core.memories.remember(somebody, [Draft("a-name-that-is-long")])[0].memory
+    verification = core.erasure.erase(somebody, [memory.id]).verification
+    core.close()
+    assert verification is not None
+    assert verification.ok
+
+
+def test_what_others_still_say_is_no_alarm_in_a_tenant_that_nobody_entered(new_database_url: str) -> None:
+    core = open_core(bare(new_database_url))
+    ada, bob = (Principal("nowhere", Role.USER, user) for user in ("ada", "bob"))
+    for principal in (ada, bob):
+        core.memories.remember(principal, [Draft("the very same sentence, which two people said")])
+    assert core.store.list_tenants() == []
+    verification = core.erasure.purge_user(ada).verification
+    core.close()
+    assert verification is not None
+    assert verification.ok
+
+
+def test_names_in_what_was_extracted_are_no_alarm(core: Core, ada: Principal, remember: Callable[..., Memory]) -> None:
+    """They are the names of columns too."""
+    memory = remember(ada, "I want to run a marathon")
+    told = {"extractor": "a model", "input_tokens": 100, "output_tokens": 10, "cost_usd": 0.1, "memories": []}
+    core.store.write(
+        ada.tenant, lambda tx: tx.append_events([Event(memory.id, "extracted", "test", START, "ada", told)])
+    )
+    verification = core.erasure.purge_user(ada).verification
+    assert verification is not None
+    assert verification.ok
+    # Of names and texts: what was said, once, and the name of the extractor is too short.
+    assert (verification.samples, verification.samples_shared) == (1, 0)
+
+
+def test_names_that_somebody_chose_are_looked_for() -> None:
+    before = {"before": {"importance": 3, "meta": {"name of a friend": {"his telephone number": [1, "at the office"]}}}}
+    assert strings_in(before) == ["name of a friend", "his telephone number", "at the office"]
+    memory = make_memory("t", content="a text", meta={"name of a friend": 1})
+    assert "name of a friend" in texts_of(memory)
 
 
 def test_reads_that_were_not_written_yet_are_dropped(

@@ -69,6 +69,14 @@ FAULTS: dict[str, list[Script]] = {
 }
 
 
+@pytest.mark.parametrize(("fault", "calls"), [("500", 0), ("wrong schema twice", 2)])
+def test_calls_that_came_to_nothing_are_told(
+    asking: Core, ada: Principal, llm: ScriptedServer, fault: str, calls: int
+) -> None:
+    llm.scripts = list(FAULTS[fault])
+    assert asking.extraction.read_transcript(ada, SAID).usage == Usage(100 * calls, 20 * calls, 0.0002 * calls)
+
+
 @pytest.mark.parametrize("scripts", FAULTS.values(), ids=FAULTS.keys())
 def test_a_fault_is_seen_and_tried_again_and_nothing_is_lost_or_doubled(
     asking: Core, ada: Principal, llm: ScriptedServer, clock: StepClock, scripts: list[Script]

@@ -135,6 +135,41 @@ def test_a_day_that_only_the_speaker_knows_gets_its_date() -> None:
     assert found(said) == [("commitment", "User will send the report by tomorrow (said on 2026-05-20).")]
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["My deadline is tomorrow at noon.", "I have an exam in three days.", "I'll send the report by next Friday."],
+)
+def test_a_coming_day_of_which_nobody_knows_the_date_is_not_kept(said: str) -> None:
+    """It would be wrong from the day after on."""
+    assert found(said) == []
+    dated = Utterance("user", said, time=datetime(2026, 5, 20, tzinfo=UTC))
+    assert "(said on 2026-05-20)" in found(dated)[0][1]
+
+
+def test_what_is_past_or_decided_is_kept_without_its_date() -> None:
+    assert found("I was diagnosed with asthma last month.") != []
+    assert found("We're switching from flake8 to ruff this week.") != []
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Always run pnpm test before you commit.", "Always run pnpm test before you commit."),
+        ("Never push unless you have run the tests.", "Never push unless you have run the tests."),
+        ("In this repo, always lint before you push.", "In this repo, always lint before you push."),
+        ("Never touch my config unless you ask me.", "Never touch the user's config unless you ask them."),
+        ("We always check that you are on main.", "The team always checks that the assistant is on main."),
+        (
+            "I prefer short answers unless you need more room.",
+            "User prefers short answers unless the assistant needs more room.",
+        ),
+        ("I want you to use tabs.", "User wants the assistant to use tabs."),
+    ],
+)
+def test_whom_the_user_speaks_to_is_told_in_a_whole_sentence(said: str, expected: str) -> None:
+    assert [content for _, content in found(said)] == [expected]
+
+
 def test_excerpts_stand_word_for_word_in_the_message() -> None:
     message = "Hi  there!\n\n- **I prefer** `tabs`,\n  always.\n- So what?"
     (one,) = extract_locally([Utterance("user", message)], Vocabulary.CODING)

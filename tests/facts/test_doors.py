@@ -1,5 +1,6 @@
 """Facts, doubts and jobs over HTTP, on the command line and in the library."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,21 @@ def test_doubts_are_listed_confirmed_and_dismissed(served: Served, ada: httpx2.C
     assert ada.get("/v1/facts/in-doubt?cursor=nonsense").status_code == 400
 
 
+def test_refuted_doubt_retires_the_newer_fact(served: Served, ada: httpx2.Client, tenant: str) -> None:
+    tell(ada, "The user lives in Berlin and works at Siemens.")
+    tell(ada, LISBON)
+    [row] = ada.get("/v1/facts/in-doubt").json()["data"]
+    with served.client(tenant, user="bob") as bob:
+        assert bob.post(f"/v1/facts/in-doubt/{row['id']}/refute").status_code == 404
+    with served.client(tenant, role=Role.READER) as reader:
+        assert reader.post(f"/v1/facts/in-doubt/{row['id']}/refute").status_code == 403
+    refuted = ada.post(f"/v1/facts/in-doubt/{row['id']}/refute").json()
+    assert refuted["status"] == "refuted"
+    assert (refuted["fact"]["status"], refuted["other"]["status"]) == ("archived", "active")
+    [listed] = ada.get("/v1/facts/in-doubt?status=refuted").json()["data"]
+    assert listed["fact"]["superseded_by"] == row["other"]["id"]
+
+
 def test_dismissed_doubt_keeps_both(ada: httpx2.Client) -> None:
     tell(ada, "The user lives in Berlin and works at Siemens.")
     tell(ada, LISBON)
@@ -136,7 +152,7 @@ def test_history_shows_the_chain(cli: Cli) -> None:  # noqa: F811
 
 def test_doubts_are_decided_on_the_command_line(cli: Cli) -> None:  # noqa: F811
     assert "Nothing is in doubt." in cli.ok("doubts", "list").err
-    for home in ("Berlin", "Oslo"):
+    for home in ("Berlin", "Oslo", "Rome"):
         cli.ok("fact", f"The user lives in {home} and likes the {home} opera.", "--user", home)
         cli.ok("fact", LISBON, "--user", home)
     [one] = cli.json("doubts", "list", "--user", "Berlin")["items"]
@@ -145,6 +161,9 @@ def test_doubts_are_decided_on_the_command_line(cli: Cli) -> None:  # noqa: F811
     [other] = cli.json("doubts", "list", "--user", "Oslo")["items"]
     assert cli.ok("doubts", "dismiss", other["id"], "--user", "Oslo").out.strip() == other["id"]
     assert cli.json("doubts", "list", "--user", "Oslo")["items"] == []
+    [last] = cli.json("doubts", "list", "--user", "Rome")["items"]
+    assert "The newer fact is retired." in cli.ok("doubts", "refute", last["id"], "--user", "Rome").err
+    assert cli.texts("--user", "Rome") == {"The user lives in Rome and likes the Rome opera."}
     assert len(cli.json("doubts", "list", "--user", "Oslo", "--status", "dismissed")["items"]) == 1
 
 
@@ -158,7 +177,11 @@ def test_jobs_are_looked_after_on_the_command_line(cli: Cli, monkeypatch: pytest
     failed = [item for item in cli.json("jobs", "list")["items"] if item["error"]]
     assert [item["status"] for item in failed] == ["waiting"]
     job_id = failed[0]["id"]
-    assert "openai:none" in cli.ok("jobs", "list").out
+    listed = cli.ok("jobs", "list").out
+    assert "openai:none" in listed
+    assert re.search(rf"{job_id} +judge +waiting +1 +\d{{4}}-\d\d-\d\d \d\d:\d\d +\S", listed)
+    assert "user" not in listed.splitlines()[0]
+    assert "user" in cli.ok("jobs", "list", "--all-users").out.splitlines()[0]
     assert cli.json("jobs", "show", job_id)["payload"]["memory_id"].startswith("mem_")
     assert job_id in cli.ok("jobs", "show", job_id).out
     monkeypatch.setenv("MEMORIST_JUDGE_MODEL", "local")
@@ -195,3 +218,6 @@ def test_library_has_the_same_verbs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         first, second, *_ = me.in_doubt().items
         assert me.confirm_doubt(first.doubt.id).other.superseded_by == first.fact.id
         assert me.dismiss_doubt(second.doubt.id).doubt.status == "dismissed"
+        me.remember_fact("The user lives in Rome.")
+        third, *_ = me.in_doubt().items
+        assert me.refute_doubt(third.doubt.id).fact.superseded_by == third.other.id

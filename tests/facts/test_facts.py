@@ -1,6 +1,8 @@
 """Facts: judged after they are durable, retired in one transaction, brought back, and decided by people in doubt."""
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,6 +17,7 @@ from memorist.errors import Conflict, DuplicateContent, Forbidden, InvalidCursor
 from memorist.model import (
     DoubtStatus,
     Draft,
+    InDoubt,
     JobStatus,
     Memory,
     Owner,
@@ -155,6 +158,36 @@ def test_no_more_than_the_nearest_are_judged_but_all_that_are_contradicted(open_
     core = open_with(judge=lambda: unrelated, judge_top_k=3)
     tell(core, ada, "The user lives in the city of Turku.")
     assert len(unrelated.asked) == 1  # One is left.
+
+
+CROWD = [f"{name} works at Siemens." for name in ("Ana", "Carl", "Dora", "Emil", "Fay", "Hugo", "Ines", "Jon")]
+
+
+def test_many_that_share_the_new_value_do_not_hide_the_one_it_changed(core: Core, ada: Principal) -> None:
+    for text in CROWD:
+        tell(core, ada, text)
+    old, new = tell(core, ada, "Ben works at Bosch."), tell(core, ada, "Ben works at Siemens.")
+    assert now(core, old).superseded_by == new.id
+    judged = next(event for event in core.memories.events(ada, new.id) if event.event_type == "judged")
+    assert judged.payload["compared"] == len(CROWD) + 1
+    # What follows something is told first, and only a few of the others.
+    assert [one["verdict"] for one in judged.payload["verdicts"]] == ["contradicts"] + ["unrelated"] * 5
+
+
+def test_remote_judge_is_asked_about_the_same_subject_first(open_with: OpenCore, ada: Principal) -> None:
+    plain = open_with()
+    for text in ("Ben works at Bosch.", "Ben likes the canteen at Siemens.", *CROWD):
+        tell(plain, ada, text)
+    judge = ScriptedJudge(lambda *_: Ruling.UNRELATED, is_local=False)
+    core = open_with(judge=lambda: judge, judge_top_k=3)
+    core.jobs._stopping.set()
+    tell(core, ada, "Ben works at Siemens.")
+    core.jobs.run_due(ada.tenant)
+    asked = [old for _, old in judge.asked]
+    # The nearest one of all, whoever it is about; then those of the same subject.
+    assert len(asked) == 3
+    assert asked[0] in (*CROWD, "Ben works at Bosch.")
+    assert {"Ben works at Bosch.", "Ben likes the canteen at Siemens."} <= set(asked)
 
 
 def test_distant_facts_are_not_judged(open_with: OpenCore, ada: Principal) -> None:
@@ -414,9 +447,68 @@ def test_confirmed_doubt_retires_the_older_fact(unsure: Core, ada: Principal) ->
     assert unsure.facts.in_doubt(ada).items == ()
     [settled] = unsure.facts.in_doubt(ada, status=DoubtStatus.CONFIRMED).items
     assert settled.doubt.id == pair.doubt.id
-    for decide in (unsure.facts.confirm, unsure.facts.dismiss):
+    for decide in (unsure.facts.confirm, unsure.facts.refute, unsure.facts.dismiss):
         with pytest.raises(Conflict):
             decide(ada, pair.doubt.id)
+
+
+def test_refuted_doubt_retires_the_newer_fact_as_if_it_never_held(unsure: Core, ada: Principal) -> None:
+    old, new = tell(unsure, ada, BERLIN), tell(unsure, ada, LISBON)
+    [pair] = unsure.facts.in_doubt(ada).items
+    decided = unsure.facts.refute(ada, pair.doubt.id)
+    assert decided.doubt.status is DoubtStatus.REFUTED
+    assert (now(unsure, old).status, now(unsure, old).valid_to) == (Status.ACTIVE, None)
+    retired = now(unsure, new)
+    assert (retired.status, retired.superseded_by, retired.valid_to) == (Status.ARCHIVED, old.id, new.created_at)
+    for as_of in (None, new.created_at, retired.updated_at):
+        assert recalled(unsure, ada, "Where does the user live?", as_of=as_of) == [BERLIN]
+    assert (events(unsure, old)[-1], events(unsure, new)[-1]) == ("supersedes", "superseded")
+    told = unsure.memories.events(ada, new.id)[-1].payload
+    assert (told["by"], told["reason"]) == (old.id, "Refuted by ada: because it is unsure")
+    assert [version.memory.id for version in unsure.facts.history(ada, new.id)] == [old.id, new.id]
+    assert unsure.facts.in_doubt(ada).items == ()
+    [settled] = unsure.facts.in_doubt(ada, status=DoubtStatus.REFUTED).items
+    assert settled.doubt.id == pair.doubt.id
+    for decide in (unsure.facts.confirm, unsure.facts.refute, unsure.facts.dismiss):
+        with pytest.raises(Conflict):
+            decide(ada, pair.doubt.id)
+
+
+def test_refuted_fact_that_is_restored_stays_beside_the_other(
+    unsure: Core, open_with: OpenCore, ada: Principal
+) -> None:
+    old, new = tell(unsure, ada, BERLIN), tell(unsure, ada, LISBON)
+    [pair] = unsure.facts.in_doubt(ada).items
+    unsure.facts.refute(ada, pair.doubt.id)
+    unsure.facts.restore(ada, new.id)
+    [kept] = unsure.facts.in_doubt(ada, status=DoubtStatus.DISMISSED).items
+    assert (kept.doubt.id, kept.fact.id) == (pair.doubt.id, new.id)
+    core = open_with(judge=contradicting)
+    core.store.write(ada.tenant, lambda tx: core.jobs.add(tx, ada, "judge", {"memory_id": new.id}))
+    core.jobs.run_due(ada.tenant)
+    assert {now(core, one).status for one in (old, new)} == {Status.ACTIVE}
+
+
+def test_two_who_decide_differently_at_once_leave_one_fact(unsure: Core, ada: Principal) -> None:
+    for number in range(10):
+        old, new = tell(unsure, ada, f"Pier {number} is long."), tell(unsure, ada, f"Pier {number} is short.")
+        pairs = unsure.facts.in_doubt(ada, limit=100).items
+        [doubt] = [pair.doubt for pair in pairs if (pair.fact.id, pair.other.id) == (new.id, old.id)]
+        ready = threading.Barrier(2)
+
+        def decide(
+            how: Callable[[Principal, str], InDoubt], doubt_id: str = doubt.id, ready: threading.Barrier = ready
+        ) -> bool:
+            ready.wait()
+            try:
+                how(ada, doubt_id)
+            except Conflict:
+                return False
+            return True
+
+        with ThreadPoolExecutor(2) as pool:
+            assert sorted(pool.map(decide, (unsure.facts.confirm, unsure.facts.refute))) == [False, True]
+        assert sorted(now(unsure, one).status for one in (old, new)) == [Status.ACTIVE, Status.ARCHIVED]
 
 
 def test_dismissed_doubt_keeps_both_and_is_not_judged_again(unsure: Core, open_with: OpenCore, ada: Principal) -> None:

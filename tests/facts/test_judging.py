@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.benchmarks.judge import labelled_pairs, measure_judge
-from memorist.judging import judge
+from memorist.judging import judge, likeness
 from memorist.model import Ruling
 
 PAIRS = labelled_pairs()
@@ -61,6 +61,8 @@ def test_measuring_counts_what_is_wrong() -> None:
         ("The user works at IBM.", "The user used to work at IBM."),
         ("The user likes coriander.", "The user does not like coriander."),
         ("The user does not like coriander.", "The user likes coriander."),
+        ("The user's favourite colour is blue.", "The user's favourite colour is rose."),
+        ("The user's favourite colour is rose.", "The user's favourite colour is blue."),
     ],
 )
 def test_contradiction_is_told(old: str, new: str) -> None:
@@ -87,6 +89,21 @@ def test_contradiction_is_told(old: str, new: str) -> None:
 def test_compatible_facts_are_no_contradiction(old: str, new: str) -> None:
     assert judge(new, old).ruling in (Ruling.UNRELATED, Ruling.SAME)
     assert judge(old, new).ruling is not Ruling.CONTRADICTS
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Ben works at Siemens.", "Ben works at Bosch.", 2),
+        ("The user moved to Lisbon.", "The user lives in Berlin.", 2),
+        ("Ben works at Siemens.", "Ben likes plum cake.", 1),
+        ("Ben works at Siemens.", "Ana works at Siemens.", 0),
+        ("Ben arbeitet bei Siemens.", "Bei Bosch arbeitet Ben.", 0),
+        ("Ben works at Siemens.", "Ben works at Bosch. " * 40, 0),
+    ],
+)
+def test_likeness_is_of_subject_and_relation(one: str, other: str, expected: int) -> None:
+    assert likeness(one, other) == likeness(other, one) == expected
 
 
 def test_part_of_a_fact_that_changed_does_not_retire_the_rest() -> None:

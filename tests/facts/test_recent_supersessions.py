@@ -156,6 +156,22 @@ def test_confirmed_doubt_is_open_again_and_both_facts_are_recalled(unsure: Core,
     assert now(unsure, pair.other).superseded_by == pair.fact.id
 
 
+def test_refuted_doubt_is_open_again_and_both_facts_are_recalled(unsure: Core, ada: Principal) -> None:
+    pair = in_doubt(unsure, ada)
+    unsure.facts.refute(ada, pair.doubt.id)
+    assert recalled(unsure, ada, "where does the user live") == [BERLIN]
+    [retired] = unsure.facts.retired(ada).items
+    assert retired.by is not None
+    assert (retired.retired.id, retired.by.id) == (pair.fact.id, pair.other.id)
+    unsure.facts.reopen(ada, pair.doubt.id)
+    assert set(recalled(unsure, ada, "where does the user live")) == {BERLIN, LISBON}
+    assert now(unsure, pair.fact).superseded_by is None
+    assert [one.doubt.id for one in unsure.facts.in_doubt(ada).items] == [pair.doubt.id]
+    # And it can be decided the other way.
+    unsure.facts.confirm(ada, pair.doubt.id)
+    assert now(unsure, pair.other).superseded_by == pair.fact.id
+
+
 def test_only_a_decision_is_taken_back(unsure: Core, ada: Principal) -> None:
     pair = in_doubt(unsure, ada)
     with pytest.raises(Conflict):

@@ -1,6 +1,6 @@
 """No tool, session or document of anybody ever shows or changes what is another's: random calls against the oracle."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
@@ -11,10 +11,21 @@ from hypothesis import strategies as st
 from memorist.model import Role, Scope
 from tests.http.conftest import Served
 from tests.http.test_isolation import World
-from tests.support.isolation import Owned, Who, assert_nothing_leaked, mark, who
+from tests.support.isolation import AGENTS, Owned, Who, assert_nothing_leaked, mark, who
 
 WRITES = ["say", "output", "fact_user", "fact_agent", "document", "overwrite"]
-READS = ["recall", "recall", "recall", "why_not", "read_output", "read_document", "list_documents", "delete_document"]
+READS = [
+    "recall",
+    "recall",
+    "recall",
+    "why_not",
+    "read_output",
+    "read_document",
+    "list_documents",
+    "delete_document",
+    "list_records",
+    "list_agent",
+]
 CALLS = st.tuples(who(), st.sampled_from(WRITES + READS), st.integers(0, 50), st.sampled_from(Scope))
 
 
@@ -32,7 +43,8 @@ class ToolWorld(World):
         headers = {**self._headers(caller), "X-Memorist-Session": f"s{number % 3}"}
         response = client.request(method, path, json=body, headers=headers)
         assert response.status_code < 500, response.text
-        assert_nothing_leaked(caller, self.tenants, response.text)
+        seer = replace(caller, header_agent=_named_agent(number)) if operation == "list_agent" else caller
+        assert_nothing_leaked(seer, self.tenants, response.text)
         if operation in WRITES and response.is_success:
             assert caller.may_write(*owner), f"{caller} wrote a row of {owner}"
             self._note(operation, response.json(), owner)
@@ -66,6 +78,10 @@ class ToolWorld(World):
             self.documents.setdefault(answer["document_id"], set()).add(owner)
 
 
+def _named_agent(number: int) -> str:
+    return AGENTS[number % len(AGENTS)]
+
+
 def _owner(caller: Who, operation: str) -> Owned:
     """Whose what is written will be."""
     if operation == "fact_user":
@@ -94,6 +110,8 @@ def _request(operation: str, target: str, text: str, number: int, scope: Scope) 
         "read_output": ("POST", "/v1/tools/read_tool_output", {"tool_output_key": target}),
         "read_document": ("GET", f"/v1/documents/{target}", None),
         "list_documents": ("GET", "/v1/documents?limit=100", None),
+        "list_records": ("GET", "/v1/records?limit=100", None),
+        "list_agent": ("GET", f"/v1/records?limit=100&agent={_named_agent(number)}", None),
         "delete_document": ("DELETE", f"/v1/documents/{target}", None),
     }
     return requests[operation]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import httpx2
@@ -328,7 +329,7 @@ def test_transcript_is_read_below_an_allowed_folder_alone(with_files: tuple[Serv
         assert extract(ada, transcriptPath=str(root / "session.txt"))["data"]
         refusals = set()
         for path in (
-            root.parent / "outside.txt", root / "link.txt", root / ".." / "outside.txt", root, "/etc/passwd", "x\0y", ""
+            root.parent / "outside.txt", root / "link.txt", root / ".." / "outside.txt", root, "/etc/passwd", "x\0y"
         ):  # fmt: skip
             response = ada.post("/api/memory/extract", json={"transcriptPath": str(path)})
             assert (response.status_code, response.json()["field"]) == (400, "transcriptPath"), path
@@ -344,6 +345,24 @@ def test_a_missing_id_is_a_bad_request_with_and_without_the_slash(ada: httpx2.Cl
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid_id")
 
 
-def test_a_transcript_that_is_sent_counts_before_a_path(ada: httpx2.Client) -> None:
-    body = {"transcript": "User: I prefer tabs.", "transcriptPath": "/etc/hostname"}
-    assert ada.post("/api/memory/extract", json=body).status_code == 200
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"transcript": "User: I prefer tabs.", "transcriptPath": "/etc/hostname"}, 400, "transcriptPath"),
+        ({"transcript": "User: I prefer tabs.", "transcriptPath": "/nonexistent/x"}, 400, "transcriptPath"),
+        ({"transcript": "User: I prefer tabs.", "transcriptPath": ""}, 200, None),
+        ({"transcript": "User: I prefer tabs.", "transcriptPath": None}, 200, None),
+        ({"transcript": "", "transcriptPath": "/etc/hostname"}, 403, None),
+        ({"transcript": " \n", "transcriptPath": "/etc/hostname"}, 403, None),
+        ({"transcript": ""}, 400, "transcript"),
+        ({"transcript": " \n"}, 400, "transcript"),
+        ({"transcript": "", "transcriptPath": ""}, 400, "transcriptPath"),
+        ({"transcriptPath": ""}, 400, "transcriptPath"),
+        ({}, 400, "transcript"),
+    ],
+)
+def test_exactly_one_of_transcript_and_path_is_read(
+    ada: httpx2.Client, body: dict[str, Any], status: int, field: str | None
+) -> None:
+    answer = ada.post("/api/memory/extract", json=body)
+    assert (answer.status_code, answer.json().get("field")) == (status, field)

@@ -223,6 +223,14 @@ def test_a_finding_with_other_values_under_its_id_changes_nothing(ada: httpx2.Cl
     assert len(texts(ada, include="tested_hypothesis")) == 1
 
 
+def test_a_finding_id_that_is_a_secret_is_refused(ada: httpx2.Client) -> None:
+    secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    answer = ada.post("/v1/findings", json=FINDING | {"finding_id": secret})
+    assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (400, "invalid_field", "finding_id")
+    assert secret not in answer.text
+    assert texts(ada, include="tested_hypothesis") == []
+
+
 @pytest.mark.parametrize("missing", sorted(FINDING))
 def test_a_finding_needs_all_of_its_fields(ada: httpx2.Client, missing: str) -> None:
     answer = ada.post("/v1/findings", json={name: value for name, value in FINDING.items() if name != missing})
@@ -291,11 +299,24 @@ def test_the_summary_holds_the_newest_eighty(ada: httpx2.Client) -> None:
     assert "entry 4\n" not in found["summary"] + "\n"
 
 
-@pytest.mark.parametrize("effect", [-0.34, 0.5, "ρ=-0.34"])
+@pytest.mark.parametrize("effect", [-0.34, 0.5, "ρ=-0.34", 0, 9007199254740993, 3.0])
 def test_an_effect_is_a_number_or_a_text(ada: httpx2.Client, effect: object) -> None:
     recorded = ada.post("/v1/findings", json=FINDING | {"effect": effect}).json()
-    assert recorded["insight"]["meta"]["effect"] == effect
+    assert repr(recorded["insight"]["meta"]["effect"]) == repr(effect)
     assert f"(validated, {effect})" in ada.get("/v1/memory/summary").json()["summary"]
+
+
+@pytest.mark.parametrize("effect", [None, [], {"a": 1}, True])
+def test_an_effect_that_is_neither_is_refused_by_its_name(ada: httpx2.Client, effect: object) -> None:
+    problem = ada.post("/v1/findings", json=FINDING | {"effect": effect}).json()
+    assert (problem["status"], problem["code"], problem["field"]) == (400, "invalid_field", "effect")
+    [told] = problem["errors"]
+    assert told["message"] == "Input should be a valid string or a valid integer or a valid number"
+
+
+def test_an_effect_beyond_64_bits_is_refused(ada: httpx2.Client) -> None:
+    problem = ada.post("/v1/findings", json=FINDING | {"effect": 2**63}).json()
+    assert (problem["status"], problem["field"]) == (400, "effect")
 
 
 def test_a_deleted_insight_does_not_come_back_with_its_finding(ada: httpx2.Client) -> None:

@@ -53,6 +53,40 @@ def test_malformed_body_is_refused(ada: httpx2.Client, body: bytes, status: int,
     assert_problem(response, status, code)
 
 
+@pytest.mark.parametrize("sent_as", ["text/plain", "application/x-www-form-urlencoded", "text/json; charset=utf-8"])
+def test_json_that_is_sent_as_something_else_is_told_which_header_to_send(ada: httpx2.Client, sent_as: str) -> None:
+    body = json.dumps({"type": "user", "name": "n", "body": "b"})
+    problem = assert_problem(
+        ada.post("/v1/memories", content=body, headers={"Content-Type": sent_as}), 422, "invalid_field"
+    )
+    assert problem["field"] == "body"
+    assert "Content-Type: application/json" in str(problem["detail"])
+
+
+def test_json_that_is_no_object_is_told_so(ada: httpx2.Client) -> None:
+    problem = assert_problem(ada.post("/v1/memories", json=["text"]), 422, "invalid_field")
+    assert (problem["field"], problem["detail"]) == ("body", "body: Input should be a JSON object")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "fields"),
+    [
+        ("/v1/documents", {"title": 5}, ["title"]),
+        (
+            "/v1/sessions/s/messages",
+            {"messages": [{"role": "user"}, {"content": "a"}]},
+            ["messages.0.content", "messages.1.role"],
+        ),
+        ("/v1/memories", {"type": "user", "name": "n", "body": "b", "str": 1}, ["str"]),
+    ],
+)
+def test_refused_field_is_named_as_it_was_sent(
+    ada: httpx2.Client, path: str, body: dict[str, object], fields: list[str]
+) -> None:
+    problem = ada.post(path, json=body).json()
+    assert [one["field"] for one in problem["errors"]] == fields
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

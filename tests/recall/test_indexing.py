@@ -60,6 +60,54 @@ def test_small_local_batch_is_embedded_before_the_write_returns(open_with: OpenC
     assert not ask(core, ada, "fact").degraded
 
 
+def words(count: int) -> str:
+    return " ".join(f"word{number}" for number in range(count))
+
+
+def test_long_text_waits_for_the_background_and_keywords_find_it_at_once(open_with: OpenCore) -> None:
+    go = threading.Event()
+    core = open_with(WordEmbedder(before=lambda texts: len(texts) > 1 and go.wait(SOON)))
+    ada = user_of(core)
+    before = time.monotonic()
+    remember(core, ada, f"{words(50_000)} zeppelin")
+    assert time.monotonic() - before < SOON / 4
+    recalled = ask(core, ada, "zeppelin")
+    assert recalled.degraded
+    assert len(recalled.hits) == 1
+    go.set()
+    wait_for(lambda: is_done(core, ada.tenant))
+    assert not ask(core, ada, "zeppelin").degraded
+
+
+@pytest.mark.parametrize(("texts", "at_once"), [((100,), True), ((30,) * 8, True), ((300,), False), ((60,) * 8, False)])
+def test_write_waits_for_a_bounded_number_of_words(open_with: OpenCore, texts: tuple[int, ...], at_once: bool) -> None:
+    embedder = WordEmbedder(model_id="words-1")
+    core = open_with(embedder)
+    ada = user_of(core)
+    core.indexer._stopping.set()  # No background here.
+    core.memories.remember(ada, [Draft(f"text{place} {words(count)}") for place, count in enumerate(texts)])
+    assert is_done(core, ada.tenant) is at_once
+    assert bool(embedder.embedded) is at_once
+
+
+def test_indexer_stops_in_the_middle_of_a_long_text_and_another_does_it(open_with: OpenCore) -> None:
+    asked: list[int] = []
+
+    def stop(texts: Sequence[str]) -> None:
+        asked.append(len(texts))
+        core.indexer._stopping.set()
+
+    core = open_with(WordEmbedder(before=stop))
+    ada = user_of(core)
+    remember(core, ada, words(20_000))
+    wait_for(lambda: bool(asked))
+    core.indexer.close()
+    assert asked == [16]
+    other = open_with(WordEmbedder())
+    assert not is_done(other, ada.tenant)
+    assert list(other.indexer.finish(ada.tenant))[-1].waiting == 0
+
+
 def test_edit_is_embedded_before_it_returns(open_with: OpenCore) -> None:
     core = open_with(WordEmbedder())
     ada = user_of(core)
@@ -153,7 +201,8 @@ def test_long_text_is_embedded_in_windows(open_with: OpenCore) -> None:
     embedder = WordEmbedder()
     core = open_with(embedder)
     ada = user_of(core)
-    remember(core, ada, " ".join(f"word{number}" for number in range(1000)))
+    remember(core, ada, words(1000))
+    wait_for(lambda: is_done(core, ada.tenant))
     assert len(embedder.embedded) > 5
     explained = ask(core, ada, "word999", explain=True).hits[0].explanation["vector"]
     assert explained["windows"] == len(embedder.embedded) - 1  # The question was embedded as well.

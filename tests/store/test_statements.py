@@ -82,6 +82,7 @@ def test_only_statements_above_tenants_are_global() -> None:
         "has_migrations_table",
         "index_watermark",
         "insert_tenant",
+        "list_own_words",
         "list_tenants",
         "ping",
         "record_migration",

@@ -15,9 +15,9 @@ from memorist.bootstrap import open_core
 from memorist.core.core import Core
 from memorist.core.ingestion import Message
 from memorist.errors import BudgetSpent, Forbidden, LlmNotConfigured
-from memorist.model import Principal, Role, TurnStatus
+from memorist.model import Principal, Role, TurnStatus, Usage
 from memorist.settings import Settings
-from memorist.testing import FrozenClock
+from memorist.testing import FrozenClock, new_tenant
 from tests.http.test_server import MEMORIST
 from tests.support.scripted_http import Body, Reply, ScriptedServer
 from tests.support.talking import says
@@ -41,8 +41,8 @@ def core(tmp_path: Path, model: ScriptedServer, clock: FrozenClock) -> Iterator[
     core.close()
 
 
-def names(core: Core, turn_id: str) -> list[str]:
-    return [event.event for event in core.turns.follow(ADA, turn_id)]
+def names(core: Core, turn_id: str, who: Principal = ADA) -> list[str]:
+    return [event.event for event in core.turns.follow(who, turn_id)]
 
 
 def test_without_a_model_the_error_says_how_to_set_one(tmp_path: Path) -> None:
@@ -73,6 +73,118 @@ def test_a_spent_budget_lasts_until_the_next_month(core: Core, clock: FrozenCloc
         core.turns.start(ADA, HELLO)
     clock.advance(timedelta(days=15))
     assert names(core, core.turns.start(ADA, HELLO).id)[-1] == "turn.completed"
+
+
+@pytest.fixture
+def ada(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "ada")
+
+
+@pytest.fixture
+def bob() -> Principal:
+    """Somebody of another tenant."""
+    return Principal(new_tenant(), Role.USER, "bob")
+
+
+@pytest.fixture
+def paying(
+    database_url: str, tmp_path: Path, model: ScriptedServer, clock: FrozenClock, ada: Principal, bob: Principal
+) -> Iterator[Core]:
+    """On both databases: a core whose model is paid for every call, and that does what waits when a test says so."""
+    more = {"turn_budget_usd": 0.0003, "extractor": "auto", "database": database_url}
+    core = open_core(turn_settings(tmp_path, model.url, **more), clock=clock)
+    core.jobs.wake = lambda _: None  # type: ignore[method-assign, assignment]
+    for one in (ada, bob):
+        core.identity.create_tenant(one.tenant)
+    yield core
+    model.released.set()
+    core.close()
+
+
+A_CALL = 0.00035
+FINDS_NOTHING = says('{"memories": []}')
+
+
+def spent(core: Core, of: Principal) -> float:
+    return core.store.read(of.tenant, core.turns.spending.this_month)
+
+
+def test_erasing_a_user_does_not_give_the_budget_back(
+    paying: Core, ada: Principal, bob: Principal, model: ScriptedServer, clock: FrozenClock
+) -> None:
+    model.scripts = [says("Noted."), FINDS_NOTHING]
+    turn = paying.turns.start(ada, HELLO)
+    assert names(paying, turn.id, ada)[-1] == "turn.completed"
+    for _ in range(2):
+        with pytest.raises(BudgetSpent):
+            paying.turns.start(ada, HELLO)
+        receipt = paying.erasure.purge_user(ada)
+        assert receipt.verification is not None
+        assert receipt.verification.ok
+        assert paying.turns.list(ada).items == ()
+    assert spent(paying, ada) == pytest.approx(2 * A_CALL)
+    # Another tenant has its own, and each month begins anew.
+    assert spent(paying, bob) == 0.0
+    clock.advance(timedelta(days=15))
+    assert spent(paying, ada) == 0.0
+
+
+def test_what_was_spent_goes_with_the_tenant(
+    paying: Core, ada: Principal, bob: Principal, model: ScriptedServer
+) -> None:
+    model.scripts = [says("Noted."), FINDS_NOTHING]
+    names(paying, paying.turns.start(ada, HELLO).id, ada)
+    paying.turns.spending.add(bob.tenant, [Usage(1, 1, 0.5)])
+    receipt = paying.erasure.delete_tenant(Principal(ada.tenant, Role.ADMIN), at_once=True)
+    assert receipt.counts["spending"] == 1
+    assert (spent(paying, ada), spent(paying, bob)) == (0.0, 0.5)
+
+
+def test_calls_of_an_extraction_that_failed_are_counted(
+    paying: Core, ada: Principal, model: ScriptedServer, clock: FrozenClock
+) -> None:
+    model.scripts = [says("Noted."), says('{"memories": "none"}'), says("Peanuts.")]
+    model.always = FINDS_NOTHING
+    turn = paying.turns.start(ada, HELLO)
+    events = list(paying.turns.follow(ada, turn.id))
+    told = [event.data for event in events if event.event == "agent.completed"]
+    assert [(one["agent"], one["cost_usd"]) for one in told] == [("assistant", A_CALL), ("memory", 2 * A_CALL)]
+    assert told[1]["output_summary"] == "+0 entries; the rest is tried again"
+    usage = paying.turns.get(ada, turn.id).usage
+    assert usage == Usage(300, 30, pytest.approx(3 * A_CALL))
+    assert spent(paying, ada) == pytest.approx(3 * A_CALL)
+    # What is tried again in the background is paid for as well.
+    clock.advance(timedelta(minutes=1))
+    assert paying.jobs.run_due(ada.tenant) == 1
+    assert spent(paying, ada) == pytest.approx(4 * A_CALL)
+
+
+def test_extraction_that_is_of_no_turn_is_not_in_the_budget(
+    paying: Core, ada: Principal, model: ScriptedServer
+) -> None:
+    model.scripts = [FINDS_NOTHING]
+    assert paying.extraction.read_messages(ada, "s1", HELLO).usage.cost_usd == A_CALL
+    assert spent(paying, ada) == 0.0
+
+
+def test_calls_of_a_turn_that_was_erased_meanwhile_are_counted(
+    paying: Core, ada: Principal, model: ScriptedServer
+) -> None:
+    asked, released = threading.Event(), threading.Event()
+
+    def wait(reply: Reply, body: Body) -> None:
+        asked.set()
+        released.wait(20)
+        says("Too late.")(reply, body)
+
+    model.scripts = [says("", [("recall", {"query": "tea"})]), wait]
+    model.always = FINDS_NOTHING
+    paying.turns.start(ada, HELLO)
+    assert asked.wait(20)
+    paying.erasure.purge_user(ada)
+    released.set()
+    paying.turns.close()
+    assert spent(paying, ada) >= A_CALL
 
 
 @pytest.mark.parametrize(("seconds", "code"), [(31, "turn_abandoned"), (301, "turn_too_long")])
@@ -152,6 +264,7 @@ def test_the_command_line_streams_an_answer_and_shows_what_was_learned(tmp_path:
     listed = json.loads(memorist(model, "memory", *data, "--json").stdout)
     assert [row["category"] for row in listed["items"]] == ["preference"]
     assert "preference" in memorist(model, "memory", *data).stdout
+    assert "local" in memorist(model, "tenants", "list", *data).stdout
 
 
 def test_a_chat_keeps_its_conversation(tmp_path: Path, model: ScriptedServer) -> None:

@@ -399,3 +399,16 @@ def test_what_a_turn_learned_is_newer_than_its_answer(ada: httpx2.Client) -> Non
 def test_a_refused_session_is_named_as_it_was_sent(ada: httpx2.Client) -> None:
     body = {"messages": [{"role": "user", "content": "x"}], "context": {"session_id": "a b"}}
     assert ada.post("/v1/turns", json=body).json()["field"] == "context.session_id"
+
+
+def test_a_session_that_is_a_secret_is_refused_before_anything_is_stored(
+    ada: httpx2.Client, model: ScriptedServer
+) -> None:
+    secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    body = {"messages": [{"role": "user", "content": "x"}], "context": {"session_id": secret}}
+    answer = ada.post("/v1/turns", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_field")
+    assert answer.json()["field"] == "context.session_id"
+    assert secret not in answer.text
+    assert ada.get("/v1/turns").json()["data"] == []
+    assert model.requests == []

@@ -18,6 +18,7 @@ from memorist.core.cursors import decode_place_cursor, encode_place_cursor
 from memorist.core.erasure import Erasure
 from memorist.core.hashes import dedup_key
 from memorist.core.memories import Memories
+from memorist.core.redaction import Redaction
 from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
 from memorist.ids import parse_id
 from memorist.model import Draft, Kind, Memory, OwnerFilter, Page, Position, Principal, Remembered, Trust
@@ -83,11 +84,12 @@ class Summary:
 
 
 class Companion:
-    def __init__(self, store: Store, clock: Clock, memories: Memories, erasure: Erasure) -> None:
+    def __init__(self, store: Store, clock: Clock, memories: Memories, erasure: Erasure, redaction: Redaction) -> None:
         self._store = store
         self._clock = clock
         self._memories = memories
         self._erasure = erasure
+        self._redaction = redaction
 
     def list(
         self,
@@ -159,6 +161,7 @@ class Companion:
         """
         _require_user(principal)
         drafts = _finding_drafts(finding)
+        self._redaction.refuse("finding_id", finding.finding_id)
         if (known := self._tested(principal, drafts[0])) is not None:
             # Recorded before: an insight that was deleted since does not come back.
             drafts = drafts[:1] if len(drafts) > 1 and not self._has_insight(principal, known) else drafts
@@ -231,6 +234,8 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
             validation.text(field, getattr(finding, field), longest=validation.MAX_LINE, one_line=True)
     if isinstance(finding.effect, float) and not math.isfinite(finding.effect):
         raise InvalidField("effect must be a finite number or a text.", field="effect")
+    if isinstance(finding.effect, int) and abs(finding.effect) >= 2**63:
+        raise InvalidField("effect must be a number of at most 64 bits or a text.", field="effect")
     verdict = validation.choice("verdict", finding.verdict, FindingVerdict)
     text = validation.text("text", finding.text, longest=MAX_TEXT)
     meta: dict[str, Any] = {

@@ -184,7 +184,7 @@ class Core:
     def companion(self) -> "Companion":
         from memorist.core.companion import Companion
 
-        return Companion(self.store, self.clock, self.memories, self.erasure)
+        return Companion(self.store, self.clock, self.memories, self.erasure, self.redaction)
 
     @_made_once
     def ingestion(self) -> "Ingestion":

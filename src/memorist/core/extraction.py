@@ -18,6 +18,7 @@ from memorist.core.ingestion import Message
 from memorist.core.jobs import Jobs, Result
 from memorist.core.redaction import Redaction
 from memorist.core.sources import Sources
+from memorist.core.spending import Spending
 from memorist.errors import IdempotencyMismatch, LlmError, LlmMalformed, LlmRefused
 from memorist.extraction.kinds import Candidate, Vocabulary, category_of
 from memorist.extraction.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
@@ -105,6 +106,9 @@ class Extraction:
         self._redaction = redaction
         self._llm = llm
         self._mode = Mode(mode)
+        self._spending = Spending(store, clock)
+        # What jobs have taken that somebody waits for, by their ids.
+        self._awaited: dict[str, Usage] = {}
 
     # Doing
 
@@ -170,6 +174,10 @@ class Extraction:
         Raises InvalidField, Forbidden or StoreError.
         """
         return self._sources.add(principal, session, _utterances(messages), lambda _, __: None, index=index)
+
+    def keep_missing(self, principal: Principal, session: str, messages: Sequence[Message]) -> list[Memory]:
+        """The same of messages that any session may have, by `index_kept` to be found by meaning."""
+        return self._sources.add_missing(principal, session, _utterances(messages))
 
     def index_kept(self, principal: Principal, kept: Sequence[Memory]) -> None:
         """Let messages be found by meaning that were kept without it."""
@@ -280,8 +288,11 @@ class Extraction:
     ) -> Extracted:
         """Do what was promised, unless the background does, and tell what came of it."""
         done: list[Job] = []
+        usage = Usage()
         for job in promised if wait else ():
+            self._awaited[job.id] = Usage()
             done.append(self._jobs.run(job))
+            usage = usage.plus(self._awaited.pop(job.id))
             if report is not None:
                 report(len(done), len(promised))
         results = [job.result or {} for job in done if job.status is JobStatus.DONE]
@@ -293,7 +304,7 @@ class Extraction:
             skipped=skipped,
             waiting=len(promised) - len(results),
             extractor=self._name(),
-            usage=_sum([_usage_of(result) for result in results]),
+            usage=usage,
         )
 
     def _remembered(self, principal: Principal, results: Sequence[Mapping[str, Any]]) -> tuple[Remembered, ...]:
@@ -321,15 +332,24 @@ class Extraction:
         if not sources:
             return {"extractor": self._name(), "memories": [], "skipped": "The messages are gone."}
         vocabulary = Vocabulary(job.payload["vocabulary"])
-        said = [Utterance("tool", text) for text in tools] + [_utterance(row) for row in sources]
+        said = [Utterance("tool", text) for text in tools] + [_utterance(row, job) for row in sources]
         spent: list[Usage] = []
         try:
             candidates = self._candidates(said, vocabulary, spent)
         except LlmError as error:
             self._tell_failure(job, sources[0], error, spent)
             raise
+        finally:
+            self._count(job, spent)
         drafts = [_draft(one, sources[one.source - len(tools)], job, vocabulary, self._name()) for one in candidates]
         return self._store_found(job, sources, drafts, _sum(spent))
+
+    def _count(self, job: Job, spent: Sequence[Usage]) -> None:
+        """Whatever comes of them, calls were made."""
+        if job.id in self._awaited:
+            self._awaited[job.id] = _sum([self._awaited[job.id], *spent])
+        if _is_of_a_turn(job):
+            self._spending.add(job.tenant, spent)
 
     def _store_found(self, job: Job, sources: Sequence[Memory], drafts: Sequence[Draft], usage: Usage) -> Result:
         result: dict[str, Any] = {"extractor": self._name()}
@@ -427,9 +447,15 @@ def _utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:
     )
 
 
-def _utterance(row: Memory) -> Utterance:
+def _utterance(row: Memory, job: Job) -> Utterance:
     meta = row.meta or {}
-    return Utterance(str(meta.get("role")), row.content, meta.get("speaker"), row.event_time)
+    # What is said in a turn is said now: "tomorrow" has a date there.
+    said_at = row.event_time or (row.created_at if _is_of_a_turn(job) else None)
+    return Utterance(str(meta.get("role")), row.content, meta.get("speaker"), said_at)
+
+
+def _is_of_a_turn(job: Job) -> bool:
+    return (job.payload["source_ref"] or "").startswith("turn_")
 
 
 def _session_of(transcript: Transcript) -> str:
@@ -468,7 +494,3 @@ def _spent(usage: Usage) -> dict[str, Any]:
         "output_tokens": usage.output_tokens,
         "cost_usd": usage.cost_usd,
     }
-
-
-def _usage_of(result: Mapping[str, Any]) -> Usage:
-    return Usage(result.get("input_tokens", 0), result.get("output_tokens", 0), result.get("cost_usd", 0.0))

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Protocol
 
-from memorist import lifecycle
+from memorist import judging, lifecycle
 from memorist.core import access, validation
 from memorist.core.cursors import decode_id_cursor, decode_place_cursor, encode_id_cursor, encode_place_cursor
 from memorist.core.jobs import Jobs, Result
@@ -48,6 +48,8 @@ JUDGING = "judge"
 
 _INLINE = 8
 """Facts written at once that a local judge looks at before the write returns; more are left to the background."""
+_MOST_NEAR = 500
+"""Facts that are looked through for those that claim something of the same subject."""
 _MOST_JUDGED = 100
 _ATTEMPTS = 10
 _LONGEST_CHAIN = 500
@@ -69,7 +71,7 @@ class FactScope(StrEnum):
 class Nearest(Protocol):
     """The active facts of the same owner that lie nearest to one (`Recall.nearest_facts`)."""
 
-    def __call__(self, memory: Memory, *, most: int, distance: float, leaving_out: Sequence[str]) -> list[Memory]: ...
+    def __call__(self, memory: Memory, *, most: int, distance: float) -> list[Memory]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,10 @@ class Facts:
         top_k: int,
         threshold: float,
     ) -> None:
-        """Each fact is judged against the `top_k` nearest within the distance `threshold`; without a judge, none is."""
+        """Each fact is judged against others within the distance `threshold`; without a judge, none is.
+
+        A judge that is not local is asked about `top_k` of them, and about as many more while it finds contradictions.
+        """
         self._store = store
         self._clock = clock
         self._memories = memories
@@ -172,11 +177,14 @@ class Facts:
         return partial(self._settle, job.principal, judge.name, fact, findings) if findings else {"judged": []}
 
     def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
+        near = self._nearest(fact, most=_MOST_NEAR, distance=self._threshold)
+        others = _likely_first(fact, near)[:_MOST_JUDGED]
+        # A local judge costs nothing: many that share the new value must not hide the one that it changed.
+        at_once = max(1, len(others)) if judge.is_local else self._top_k
         findings: list[_Finding] = []
-        while len(findings) < _MOST_JUDGED:
-            known = [finding.other.id for finding in findings]
-            near = self._nearest(fact, most=self._top_k, distance=self._threshold, leaving_out=known)
-            found = [_Finding(other, judge.judge(*_newer_first(fact, other))) for other in near]
+        for start in range(0, len(others), at_once):
+            page = others[start : start + at_once]
+            found = [_Finding(other, judge.judge(*_newer_first(fact, other))) for other in page]
             findings += found
             # What is retired makes room among the nearest: others that are contradicted as well may stand behind it,
             # also behind a newer one, which may itself be retired before it retires this fact.
@@ -192,11 +200,15 @@ class Facts:
         fact = tx.get_memory(judged.id)
         if fact is None or not fact.is_current(now) or fact.content_hash != judged.content_hash:
             return {"judged": [], "skipped": "The fact changed meanwhile."}
-        said = [_said(finding) for finding in findings]
-        tx.append_events([self._event(principal, fact, "judged", {"judge": judge, "verdicts": said})])
+        # All that follows something from, and of the others a few: the trail is not for whole lists of strangers.
+        telling = [finding for finding in findings if finding.verdict.ruling is not Ruling.UNRELATED]
+        others = [finding for finding in findings if finding.verdict.ruling is Ruling.UNRELATED][: self._top_k]
+        said = [_said(finding) for finding in (*telling, *others)]
+        told = {"judge": judge, "compared": len(findings), "verdicts": said}
+        tx.append_events([self._event(principal, fact, "judged", told)])
         superseded: list[str] = []
         # In the order of their ids, so that two transactions never wait for each other.
-        for finding in sorted(findings, key=lambda finding: finding.other.id):
+        for finding in sorted(telling, key=lambda finding: finding.other.id):
             other = tx.get_memory(finding.other.id)
             if other is None or not other.is_current(now) or other.content_hash != finding.other.content_hash:
                 continue
@@ -204,7 +216,7 @@ class Facts:
             if finding.verdict.ruling in (Ruling.UNSURE, Ruling.SAME):
                 # Of two that say the same one is enough, but which of them is not for a judge to say.
                 tx.insert_doubt(self._doubt(newer, older, finding.verdict.reason, judge))
-            elif finding.verdict.ruling is Ruling.CONTRADICTS and not _is_dismissed(tx, newer, older):
+            elif not _older_stays(tx, newer, older):
                 details = {"reason": finding.verdict.reason, "judge": judge, "confidence": finding.verdict.confidence}
                 if self._retire(tx, principal, older, newer, details):
                     superseded.append(older.id)
@@ -318,8 +330,9 @@ class Facts:
             # The same text was stored by another process since it was looked for.
             raise DuplicateContent from error
 
-    def _keep_both(self, tx: Writer, principal: Principal, newer: Memory, older: Memory) -> None:
+    def _keep_both(self, tx: Writer, principal: Principal, one: Memory, other: Memory) -> None:
         who = _actor(principal)
+        newer, older = _newer_first(one, other)
         if not tx.insert_doubt(self._doubt(newer, older, f"Restored by {who}.", who, DoubtStatus.DISMISSED)):
             known = tx.find_doubt(newer.id, older.id)
             if known is not None:
@@ -355,6 +368,13 @@ class Facts:
         """Decide that the newer fact holds: the older one is retired. Raises NotFound, Forbidden or Conflict."""
         return self._decide(principal, doubt_id, DoubtStatus.CONFIRMED)
 
+    def refute(self, principal: Principal, doubt_id: str) -> InDoubt:
+        """Decide that the older fact holds: the newer one is retired, as if it never held.
+
+        Raises NotFound, Forbidden or Conflict.
+        """
+        return self._decide(principal, doubt_id, DoubtStatus.REFUTED)
+
     def dismiss(self, principal: Principal, doubt_id: str) -> InDoubt:
         """Decide that both facts hold: the pair is not judged again. Raises NotFound, Forbidden or Conflict."""
         return self._decide(principal, doubt_id, DoubtStatus.DISMISSED)
@@ -372,10 +392,11 @@ class Facts:
                 details = {"against": pair.other.id, "reason": pair.doubt.reason}
                 tx.append_events([self._event(principal, pair.fact, "doubt_dismissed", details)])
             else:
-                details = {"reason": f"Confirmed by {who}: {pair.doubt.reason}", "judge": who}
-                if not pair.fact.is_current(self._clock.now()) or not self._retire(
-                    tx, principal, pair.other, pair.fact, details
-                ):
+                stays, goes = (pair.fact, pair.other) if status is DoubtStatus.CONFIRMED else (pair.other, pair.fact)
+                details = {"reason": f"{status.capitalize()} by {who}: {pair.doubt.reason}", "judge": who}
+                # Written as it is, what stays is not retired by somebody else before this is done.
+                is_kept = stays.is_current(self._clock.now()) and tx.replace_memory(stays, stays.updated_at)
+                if not is_kept or not self._retire(tx, principal, goes, stays, details):
                     raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
             decided = _with_facts(tx, replace(pair.doubt, status=status))
             assert decided is not None
@@ -397,8 +418,9 @@ class Facts:
             decided = pair.doubt.status
             if decided is DoubtStatus.OPEN:
                 raise Conflict("This is not decided yet.")
-            if pair.other.superseded_by == pair.fact.id:
-                self._restore(principal, pair.other.id, tx)
+            both = {pair.fact.id, pair.other.id}
+            for retired in (one for one in (pair.fact, pair.other) if one.superseded_by in both):
+                self._restore(principal, retired.id, tx)
                 decided = DoubtStatus.DISMISSED  # So a fact is restored: beside what took its place.
             reopened = _with_facts(tx, replace(pair.doubt, status=DoubtStatus.OPEN))
             now = self._clock.now()
@@ -424,7 +446,11 @@ def _owner_of(principal: Principal, scope: FactScope) -> Owner:
             )
         return Owner(user=principal.user)
     if principal.agent is None:
-        raise InvalidField("scope agent needs an agent: name one with X-Memorist-Agent.", field="scope")
+        raise InvalidField(
+            "scope agent needs an agent, and none is named here: use scope user, or name one with --agent or "
+            "X-Memorist-Agent.",
+            field="scope",
+        )
     return Owner(agent=principal.agent)
 
 
@@ -440,6 +466,11 @@ def _order(memory: Memory) -> tuple[datetime, datetime, str]:
 
 def _newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
     return (one, other) if _order(one) > _order(other) else (other, one)
+
+
+def _likely_first(fact: Memory, near: Sequence[Memory]) -> list[Memory]:
+    """The nearest one, then those that claim the same sort of thing of the same subject, then the others, as near."""
+    return [*near[:1], *sorted(near[1:], key=lambda other: -judging.likeness(fact.content, other.content))]
 
 
 def _policy(tx: Reader) -> Policy:
@@ -460,9 +491,10 @@ def _said(finding: _Finding) -> dict[str, Any]:
     }
 
 
-def _is_dismissed(tx: Reader, newer: Memory, older: Memory) -> bool:
+def _older_stays(tx: Reader, newer: Memory, older: Memory) -> bool:
+    """Whether somebody decided so."""
     known = tx.find_doubt(newer.id, older.id)
-    return known is not None and known.status is DoubtStatus.DISMISSED
+    return known is not None and known.status in (DoubtStatus.DISMISSED, DoubtStatus.REFUTED)
 
 
 def _chain(tx: Reader, memory: Memory) -> list[Memory]:

@@ -30,11 +30,18 @@ _CLAIM = 32
 _CLAIMED_FOR = timedelta(seconds=60)
 _POLL_SECONDS = 1.0
 _MOST_DOUBLINGS = 5
+_INLINE_WORDS = 3 * passages.WINDOW_WORDS
+"""What a write waits for at most, however few memories it has: tens of milliseconds of a local model."""
+_AT_ONCE = 16
+_AT_ONCE_REMOTE = 64
+"""Windows that are embedded before the indexer looks whether it is to stop."""
 _UNINDEX_BATCH = 2000
 _ADOPT_BATCH = 500
 _NO_MODEL = "none"
 _COUNTING_SHARE = 20
 """Counting reads the whole index: so many times as long as it takes is worked before it is done again."""
+_LONG_WORD = 24
+"""Characters: what has more of them than so many long words is not counted, which takes a while itself."""
 _MOST_WINDOWS = 4096
 """A memory shows this many windows to meaning search at most; keywords see all of it."""
 
@@ -54,7 +61,7 @@ class Progress:
 
 class Indexer:
     def __init__(self, store: Store, clock: Clock, embedder: Embedder | None, *, inline: int) -> None:
-        """With `inline`, batches up to that size are embedded before a write returns. No embedder: keywords only."""
+        """Up to `inline` short memories of one write are embedded before it returns. No embedder: keywords only."""
         self._store = store
         self._clock = clock
         self._embedder = embedder
@@ -83,17 +90,25 @@ class Indexer:
         """Embed what was just written, or see to it that it is embedded soon. Never fails a write."""
         if self._embedder is None or not memories:
             return
-        if len(memories) <= self._inline:
-            try:
+        try:
+            texts = self._few_words(tenant, memories)
+            if texts is not None:
                 # In this order: what was just written does not wait, and nobody is started to embed it as well.
-                self._embed(tenant, memories)
+                self._embed(tenant, memories, texts)
                 self.prepare(tenant)
-            except MemoristError as error:
-                self._note(error)
-            else:
                 return
+        except MemoristError as error:
+            self._note(error)
         self.start(tenant)
         self._wake.set()
+
+    def _few_words(self, tenant: str, memories: Sequence[Memory]) -> list[list[str]] | None:
+        """The texts to embed for what was written; None where that would take too long to wait for."""
+        if len(memories) > self._inline or sum(len(one.content) for one in memories) > _INLINE_WORDS * _LONG_WORD:
+            return None
+        texts = self._store.read(tenant, partial(_texts, memories))
+        words = sum(passages.count_words(text) for one in texts for text in one)
+        return texts if words <= _INLINE_WORDS else None
 
     # Before a search
 
@@ -189,18 +204,28 @@ class Indexer:
         until = now + _CLAIMED_FOR
         ids = self._store.write(tenant, lambda tx: tx.claim_waiting(now, until, _CLAIM))
         if ids:
+            memories = self._store.read(tenant, lambda tx: tx.get_memories(ids))
             try:
-                self._embed(tenant, self._store.read(tenant, lambda tx: tx.get_memories(ids)))
+                texts = self._store.read(tenant, partial(_texts, memories))
+                if self._embed(tenant, memories, texts):
+                    return len(ids)
             except ModelError:
                 self._store.write(tenant, lambda tx: tx.release_claims(until))
                 raise
-        return len(ids)
+            self._store.write(tenant, lambda tx: tx.release_claims(until))
+        return 0
 
-    def _embed(self, tenant: str, memories: Sequence[Memory]) -> None:
+    def _embed(self, tenant: str, memories: Sequence[Memory], texts: Sequence[Sequence[str]]) -> bool:
+        """Save the vectors of memories. False where the indexer was stopped in the middle of a long text: then none."""
         assert self._embedder is not None
-        texts = self._store.read(tenant, partial(_texts, memories))
-        flat = self._embedder.embed([text for one in texts for text in one])
-        rows = iter(flat)
+        flat = [text for one in texts for text in one]
+        vectors_of = []
+        at_once = _AT_ONCE if self._embedder.is_local else _AT_ONCE_REMOTE
+        for start in range(0, len(flat), at_once):
+            if start and self._stopping.is_set():
+                return False
+            vectors_of += list(self._embedder.embed(flat[start : start + at_once]))
+        rows = iter(vectors_of)
         made = []
         for memory, one in zip(memories, texts, strict=True):
             found = searchable(memory)
@@ -210,6 +235,7 @@ class Indexer:
             )
         self._store.write(tenant, partial(_save, made))
         self._failed = None
+        return True
 
     def _note(self, error: MemoristError) -> None:
         if self._failed != error.message:

@@ -116,6 +116,24 @@ class Memories:
         self.index(principal.tenant, [result.memory for result in results if result.was_new and not result.replayed])
         return results
 
+    def preview(self, principal: Principal, drafts: Sequence[Draft]) -> list[Remembered]:
+        """What `remember` would answer for each draft by itself, where nothing is written: `was_new`, with the memory
+        that would be stored, or that is there already. Raises InvalidField or Forbidden.
+        """
+        prepared = [self.prepare(principal, draft) for draft in drafts]
+        now = self._clock.now()
+
+        def work(tx: Reader) -> list[Remembered]:
+            existing = [self._existing(tx, memory) if _clash_key(memory) else None for memory in prepared]
+            return [
+                Remembered(memory, was_new=True)
+                if there is None or not there.is_current(now)
+                else Remembered(there, was_new=False)
+                for memory, there in zip(prepared, existing, strict=True)
+            ]
+
+        return self._store.read(principal.tenant, work)
+
     def prepare(self, principal: Principal, draft: Draft) -> Memory:
         """The memory that a draft will be, without its secrets. Raises InvalidField or Forbidden."""
         validation.draft(draft)
@@ -229,7 +247,7 @@ class Memories:
             return Remembered(merged, was_new=False)
         raise Conflict
 
-    def _existing(self, tx: Writer, memory: Memory) -> Memory | None:
+    def _existing(self, tx: Reader, memory: Memory) -> Memory | None:
         owner = memory.owner
         if memory.name is not None:
             return tx.find_named(owner.user, owner.agent, memory.name)
@@ -473,9 +491,12 @@ class Memories:
 
         Raises NotFound or InvalidField.
         """
+        return self._accesses.record_read(self.find_named(principal, name), self._clock.now())
+
+    def find_named(self, principal: Principal, name: str) -> Memory:
+        """The same, for a program that only compares: the read is not counted. Raises NotFound or InvalidField."""
         validation.slug("name", name)
-        found = self._store.read(principal.tenant, lambda tx: self._named(tx, principal, name))
-        return self._accesses.record_read(found, self._clock.now())
+        return self._store.read(principal.tenant, lambda tx: self._named(tx, principal, name))
 
     def list(
         self,

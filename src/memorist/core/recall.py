@@ -6,7 +6,7 @@ and added; the first of that order are read again by the reranker. See docs/expl
 
 import threading
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
@@ -147,9 +147,7 @@ class Recall:
         """Drop from memory what is searched of some users: it is read again when it is needed."""
         self._shelves.forget(tenant, users)
 
-    def nearest_facts(
-        self, memory: Memory, *, most: int, distance: float, leaving_out: Collection[str] = ()
-    ) -> list[Memory]:
+    def nearest_facts(self, memory: Memory, *, most: int, distance: float) -> list[Memory]:
         """The active facts of exactly the same owner that lie nearest to a memory, within a cosine distance.
 
         What has no vector yet, and everything where there are none, is near by the share of words in common.
@@ -161,8 +159,10 @@ class Recall:
         wanted = (column["standing"] == Standing.LIVE) & (column["expires_at"] > to_micros(now))
         wanted &= column["kind"] == view.code("kind", Kind.FACT)
         wanted &= column["agent"] == view.code("agent", memory.owner.agent)
-        places = [view.places.get(memory_id, -1) for memory_id in (memory.id, *leaving_out)]
-        wanted[[place for place in places if 0 <= place < view.size]] = False
+        place = view.places.get(memory.id, -1)
+        is_known = 0 <= place < view.size
+        if is_known:
+            wanted[place] = False
         if not wanted.any():
             return []
         terms = words.question_terms(memory.content)[:_MOST_TERMS]
@@ -170,12 +170,12 @@ class Recall:
         closeness = np.zeros(view.size, dtype=np.float32)
         for term in terms:
             closeness[view.containing(words.hash_of(term))[0]] += np.float32(1 / len(terms))
-        vector = view.vector_of(places[0]) if 0 <= places[0] < view.size else None
+        vector = view.vector_of(place) if is_known else None
         vector = self._embed(memory.content) if vector is None else vector
         if vector is not None and view.takes(vector):
             closeness = np.where(column["windows"] > 0, view.cosines(vector)[0], closeness)
         near = np.where(wanted & (closeness >= np.float32(1 - distance)), closeness, np.float32(-1))
-        ids = [view.ids[place] for place in best(near, most).tolist() if near[place] >= 0]
+        ids = [view.ids[one] for one in best(near, most).tolist() if near[one] >= 0]
         rows = {row.id: row for row in self._store.read(memory.tenant, lambda tx: tx.get_memories(ids))}
         found = [rows[memory_id] for memory_id in ids if memory_id in rows]
         return [row for row in found if row.is_current(now) and row.owner == memory.owner]
@@ -681,7 +681,11 @@ def _validated(principal: Principal, question: Question) -> Question:
             "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
         )
     if scope is Scope.AGENT and principal.agent is None:
-        raise InvalidField("scope agent needs an agent: name one with X-Memorist-Agent.", field="scope")
+        raise InvalidField(
+            "scope agent needs an agent, and none is named here: use scope user, or name one with --agent or "
+            "X-Memorist-Agent.",
+            field="scope",
+        )
     if question.budget_tokens is not None:
         _whole("budget_tokens", question.budget_tokens, 1, validation.MAX_BUDGET_TOKENS)
     if question.min_score is not None:

@@ -51,16 +51,19 @@ def texts_of(memory: Memory) -> list[str | None]:
         memory.session,
         memory.category,
         memory.source_ref,
-        *strings_in(memory.meta),
+        *strings_in(memory.meta, names=True),
     ]
 
 
-def strings_in(value: Any) -> list[str]:
-    """Every text inside a JSON value, the names of fields too."""
+def strings_in(value: Any, *, names: bool = False) -> list[str]:
+    """Every text inside a JSON value. Names of fields are ours, unless `names` says so or they are inside a `meta`."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return [text for name, one in value.items() for text in (str(name), *strings_in(one))]
+        texts = [str(name) for name in value] if names else []
+        for name, one in value.items():
+            texts += strings_in(one, names=names or name == "meta")
+        return texts
     if isinstance(value, list | tuple):
-        return [text for one in value for text in strings_in(one)]
+        return [text for one in value for text in strings_in(one, names=names)]
     return []

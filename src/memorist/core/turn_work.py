@@ -98,6 +98,14 @@ class _Work:
         keep = self._turns.extraction.keep_messages
         self._kept += keep(run.principal, run.turn.session, [*said, *more], index=index)
 
+    def _keep_dropped(self, count: int) -> None:
+        """Store the messages that the model is not shown: it is told that recall finds them."""
+        run = self._run
+        if run.turn.session == run.turn.id:
+            said = [one for one in self._messages if one.role != "system"]
+            missing = self._turns.extraction.keep_missing(run.principal, run.turn.session, said[:count])
+            self._kept = [*missing, *self._kept]
+
     def learn(self) -> dict[str, Any]:
         """Find what is worth remembering. Whatever goes wrong with it is told, and is no failure of the turn."""
         started = time.monotonic()
@@ -131,6 +139,7 @@ class _Work:
         said = [LlmMessage(one.role, one.content) for one in self._messages]
         prompt = prompt_for(said, memory, tools, window=window, reserve=min(MAX_ANSWER_TOKENS, window // 4))
         if prompt.dropped:
+            self._keep_dropped(prompt.dropped)
             told = {"dropped": prompt.dropped, "kept": len(said) - prompt.dropped, "tokens": prompt.tokens}
             self._run.emit("context.compressed", {**told, "window": window})
         return prompt
@@ -144,6 +153,7 @@ class _Work:
             )
             started = time.monotonic()
             said = self._ask(request, parts)
+            self._turns.spending.add(self._run.principal.tenant, [said.usage])
             self.usage = self.usage.plus(said.usage)
             called = [call.name for call in said.tool_calls]
             summary = f"called {', '.join(called)}" if called else f"answered in {len(said.text)} characters"

@@ -22,6 +22,7 @@ from memorist.core.extraction import Extraction
 from memorist.core.idempotency import Idempotency
 from memorist.core.ingestion import Ingestion, Message
 from memorist.core.redaction import Redaction
+from memorist.core.spending import Spending
 from memorist.core.turn_limits import Toolbox, TurnLimits
 from memorist.errors import (
     BudgetSpent,
@@ -91,6 +92,7 @@ class Turns:
         self.toolbox = toolbox
         self.limits = limits
         self.redaction = redaction
+        self.spending = Spending(store, clock)
         self._idempotency = idempotency
         self._llm = llm
         self._runner = secrets.token_hex(8)
@@ -123,7 +125,7 @@ class Turns:
         _validate(messages)
         session = session or principal.session
         if session is not None:
-            validation.identifier("session", session)
+            self.redaction.refuse("session", validation.identifier("session", session))
         llm = self._llm()
         if llm is None:
             raise LlmNotConfigured
@@ -147,7 +149,8 @@ class Turns:
         first = TurnEvent(1, STARTED, {"turn_id": turn_id, "session_id": turn.session, "model": llm.model_id}, now)
 
         def work(tx: Writer) -> Turn:
-            self._require_budget(tx, now)
+            if 0 < self.limits.budget_usd <= self.spending.this_month(tx):
+                raise BudgetSpent
             tx.insert_turn(turn)
             tx.append_turn_event(turn_id, first)
             return turn
@@ -170,12 +173,6 @@ class Turns:
         if found is None:
             raise NotFound(f"The turn {turn_id} was erased.")
         return found
-
-    def _require_budget(self, tx: Reader, now: datetime) -> None:
-        if self.limits.budget_usd > 0:
-            month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-            if tx.spent_on_turns(month) >= self.limits.budget_usd:
-                raise BudgetSpent
 
     # Reading
 

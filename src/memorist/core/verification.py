@@ -35,11 +35,13 @@ class Verifier:
         pages = [list(page) for page in ledger.erased_ids(self._store, receipt)] or list(_in_pages(ids))
         rows = self._rows(receipt, pages)
         memory_ids = {memory_id for page in pages for memory_id in page}
-        found_ids = self._ids_in_files(memory_ids)
-        found, shared = self._pieces_in_files(samples)
+        # Its own too, where nobody has entered it among the others.
+        tenants = {receipt.tenant, *(tenant.id for tenant in self._store.list_tenants())}
+        found_ids = self._ids_in_files(memory_ids, tenants)
+        found, shared = self._pieces_in_files(samples, tenants)
         named = None
         if user is not None and len(user.encode()) >= SHORTEST:
-            named, _ = self._pieces_in_files([user.encode()])
+            named, _ = self._pieces_in_files([user.encode()], tenants)
         return Verification(
             ok=not rows and not found_ids and not found and not named,
             checked_at=self._clock.now(),
@@ -99,7 +101,7 @@ class Verifier:
 
     # In the files
 
-    def _ids_in_files(self, memory_ids: Collection[str]) -> int | None:
+    def _ids_in_files(self, memory_ids: Collection[str], tenants: Collection[str]) -> int | None:
         """How many of the ids are in the files and nobody's: an import may have brought some to another tenant."""
         found = self._store.search_files([memory_id.removeprefix("mem_").encode() for memory_id in memory_ids])
         if not found:
@@ -107,23 +109,24 @@ class Verifier:
         here = [f"mem_{piece.decode()}" for piece in found]
         living = {
             memory.id
-            for tenant in self._store.list_tenants()
+            for tenant in tenants
             for page in _in_pages(here)
-            for memory in self._store.read(tenant.id, partial(_memories, page))
+            for memory in self._store.read(tenant, partial(_memories, page))
         }
         return len(set(here) - living)
 
-    def _pieces_in_files(self, pieces: Collection[bytes]) -> tuple[int | None, int]:
-        """How many pieces are in the files and in no living row, and how many are in one."""
+    def _pieces_in_files(self, pieces: Collection[bytes], tenants: Collection[str]) -> tuple[int | None, int]:
+        """How many pieces are in the files and explained by nothing, and how many are in a living row, or our words."""
         found = self._store.search_files(pieces)
         if not found:
             return (None if found is None else 0), 0
         asked = sorted(found) if len(found) <= _ASKED else random.sample(sorted(found), _ASKED)
-        unexplained = sum(not self._is_living(piece.decode()) for piece in asked)
+        own = self._store.own_words()
+        unexplained = sum(piece not in own and not self._is_living(piece.decode(), tenants) for piece in asked)
         return unexplained, len(found) - unexplained
 
-    def _is_living(self, piece: str) -> bool:
-        return any(self._store.read(tenant.id, lambda tx: tx.find_text(piece)) for tenant in self._store.list_tenants())
+    def _is_living(self, piece: str, tenants: Collection[str]) -> bool:
+        return any(piece in tenant or self._store.read(tenant, lambda tx: tx.find_text(piece)) for tenant in tenants)
 
 
 def naming_memories(store: Store, tenant: str) -> Iterable[Naming]:

@@ -7,10 +7,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memorist.extraction.kinds import Candidate, Vocabulary
+from memorist.extraction.kinds import Candidate, Found, Vocabulary
 from memorist.extraction.rules import Rule, rule_for
 from memorist.extraction.statements import Statement, is_about_a_text, own_words, sets_a_fiction, statements, takes_back
-from memorist.extraction.third_person import ASSISTANT, USER_AT_HOME, USER_AT_WORK, Voices, told_of
+from memorist.extraction.third_person import (
+    ASSISTANT,
+    USER_AT_HOME,
+    USER_AT_WORK,
+    Voices,
+    hangs_on_its_day,
+    told_of,
+)
 from memorist.extraction.transcripts import Utterance
 from memorist.model import Trust
 
@@ -32,6 +39,8 @@ _AND_THIS = re.compile(
     r"\W*(?:and|now|next|also)?\W*(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
 )
 _WORDS = re.compile(r"\w+")
+# "My deadline is tomorrow" is wrong from the day after on; that somebody decided something this week stays true.
+_OF_A_DAY = frozenset({Found.FACT, Found.GOAL, Found.COMMITMENT})
 
 
 def extract_locally(messages: Sequence[Utterance], vocabulary: Vocabulary) -> list[Candidate]:
@@ -74,6 +83,8 @@ def _of_message(place: int, message: Utterance, own: str, vocabulary: Vocabulary
             fitting = rule_for(statement.text, by_agent=by_agent)
         if fitting is not None:
             rule, match = fitting
+            if rule.found in _OF_A_DAY and message.time is None and hangs_on_its_day(statement.text):
+                continue
             content = _told(rule, match, statement, message, voices)
             found.append(Candidate(rule.found, content, statement.excerpt, rule.confidence, place, message.trust))
     return found

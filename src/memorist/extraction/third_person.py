@@ -31,11 +31,24 @@ def told_of(clause: str, voices: Voices, said_on: datetime | None = None) -> str
         # Whoever speaks is named once; after that a pronoun does.
         rest = _I_DO.sub(lambda match: f"{voices.i.replace('User', 'the user')} {_third(match[1])}", rest, count=1)
         rest = rest if "the user" in rest else _PRONOUN.sub(lambda match: _named(match, voices), rest, count=1)
-    told = _PRONOUN.sub(lambda match: _replaced(match, voices), rest)
+    # An order is repeated as it was given: "before you commit" is clear, whoever reads it.
+    is_order = not head and _ORDER.match(rest) is not None
+    if not is_order:
+        rest = _YOU_DO.sub(lambda match: f"{match[1]} {voices.you} {match[2]}{_third(match[3])}", rest)
+    pronoun = _OWN_PRONOUN if is_order else _PRONOUN
+    told = pronoun.sub(lambda match: _replaced(match, voices), rest)
     text = f"{before}{head.replace('The ', 'the ') if before else head}{told}".strip()
     if said_on is not None and _RELATIVE_DAY.search(clause):
         text += f" (said on {said_on:%Y-%m-%d})"
     return text[:1].upper() + text[1:] + "."
+
+
+def hangs_on_its_day(clause: str) -> bool:
+    """Whether a clause is about a day to come, or the present one, that it names from the day on which it was said.
+
+    What is past stays true, whenever that was.
+    """
+    return _PASSING_DAY.search(clause) is not None
 
 
 def _head(clause: str, voices: Voices) -> tuple[str, str]:
@@ -117,10 +130,30 @@ _PRONOUNS = {
     "we're": "they are", "we've": "they have", "we'll": "they will", "we'd": "they would", "we": "they", "our": "their",
     "us": "them", "ours": "theirs", "ourselves": "themselves",
 }  # fmt: skip
-_ANY_PRONOUN = "|".join([*sorted(_PRONOUNS, key=len, reverse=True), "you're", "yourself", "your", "you"])
-# Not in names such as `us-east-1` or `my.cnf`.
-_PRONOUN = re.compile(rf"(?<![\w.@/-])(?:{_ANY_PRONOUN})(?![\w'@/-]|\.\w| (?:and|or|of) I\b)", re.IGNORECASE)
+_OWN_PRONOUNS = sorted(_PRONOUNS, key=len, reverse=True)
+
+
+def _pronouns(found: list[str]) -> re.Pattern[str]:
+    # Not in names such as `us-east-1` or `my.cnf`.
+    return re.compile(rf"(?<![\w.@/-])(?:{'|'.join(found)})(?![\w'@/-]|\.\w| (?:and|or|of) I\b)", re.IGNORECASE)
+
+
+_OWN_PRONOUN = _pronouns(_OWN_PRONOUNS)
+_PRONOUN = _pronouns([*_OWN_PRONOUNS, "you're", "yourself", "your", "you"])
+_ORDER = compiled(r"""
+    (?:(?:in|on|for|at|within) [^,]{3,40},? )?(?:please )?(?:always|never|don't|do not|only|use|prefer|stick (?:to|
+    with)|make sure|be sure)\b
+""")
+# "you" where it does something, not where something is done to it; then its verb changes with it.
+_YOU_DO = compiled(r"""
+    \b(before|after|when|whenever|if|unless|until|once|while|that|because|where|what|whatever|how)[ ]you[ ]
+    ((?:always |never |really |also |only |just |still |first |ever )*)([a-z']+)\b
+""")
 _DAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_PASSING_DAY = compiled(rf"""
+    \b(?:today|tonight|tomorrow|(?:this|next|coming) (?:week|weekend|month|{_DAY})|
+    in (?:\d+|an?|one|two|three|four|five|six|seven|ten) (?:days?|weeks?))\b
+""")
 _RELATIVE_DAY = compiled(rf"""
     \b(?:today|tonight|tomorrow|yesterday|(?:this|next|last|coming) (?:week|weekend|month|year|quarter|spring|summer|
     autumn|fall|winter|{_DAY}|january|february|march|april|may|june|july|august|september|october|november|december)|

@@ -4,6 +4,6 @@ Retiring a true fact is worse than keeping a stale one: only what can hardly be 
 what may be one is `unsure`. See docs/explanation/facts.md for what the rules see and what they do not.
 """
 
-from memorist.judging.rules import judge
+from memorist.judging.rules import judge, likeness
 
-__all__ = ["judge"]
+__all__ = ["judge", "likeness"]

@@ -361,6 +361,8 @@ def _leads_to_action(words: list[str], place: int) -> bool:
     if place >= len(words):
         return False
     lemma, form = v.VERBS.get(words[place], ("", ""))
+    if words[place] in v.SIMPLE_PAST:
+        return False
     is_last = words[place + 1 : place + 2] == [] or words[place + 1] not in v.PREPOSITIONS
     if form != "ing" and is_last and any(words[place] in group for group in v.EXCLUSIVE):
         return False

@@ -30,6 +30,16 @@ def judge(new: str, old: str) -> Verdict:
     return _by_words(new, old, newer, older)
 
 
+def likeness(one: str, other: str) -> int:
+    """How much two texts have a chance to contradict each other: 2 where both claim the same sort of thing of one
+    subject, 1 where the subject is the same, 0 where neither is or they were not understood."""
+    if len(one) > _LONGEST or len(other) > _LONGEST:
+        return 0
+    pairs = [(this, that) for this in claims(one).clauses for that in claims(other).clauses]
+    shared = [(this, that) for this, that in pairs if this.subject == that.subject]
+    return 2 if any(_relation(this, that) for this, that in shared) else int(bool(shared))
+
+
 def _compare(new: Clause, old: Clause, newer: Claims) -> Verdict:
     if new.left and (found := _left_behind(new, old)):
         return found
@@ -313,12 +323,14 @@ def _stem(word: str) -> str:
 
 def _by_words(new: str, old: str, newer: Claims, older: Claims) -> Verdict:
     """Texts of which no claims could be compared are the same where they share most of their words."""
+    subjects = [{clause.subject for clause in one.clauses} for one in (newer, older)]
+    if subjects[0] != subjects[1]:
+        return _UNRELATED
     negated = [any(clause.negated for clause in one.clauses) for one in (newer, older)]
     ones, others = ({_stem(word) for word in words_of(text)} for text in (new, old))
     shared, either = len(ones & others), len(ones | others)
     numbers = [{word for word in words if is_number(word)} for words in (ones, others)]
-    subjects = [{clause.subject for clause in one.clauses} for one in (newer, older)]
-    if negated[0] == negated[1] and numbers[0] == numbers[1] and subjects[0] == subjects[1] and shared:
+    if negated[0] == negated[1] and numbers[0] == numbers[1] and shared:
         return (
             Verdict(Ruling.SAME, "They share nearly all of their words.", 0.6)
             if shared / either >= _SAME_SHARE

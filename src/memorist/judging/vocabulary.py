@@ -66,6 +66,11 @@ _IRREGULAR = {
     "ride": "rode", "sing": "sang", "break": "broke", "come": "came", "choose": "chose", "fly": "flew",
     "rise": "rose", "grow": "grew", "tell": "told", "feel": "felt", "hit": "hit",
 }  # fmt: skip
+SIMPLE_PAST = _words(
+    "began drove ate drank spoke knew wrote ran went took saw wore gave became swam rode sang broke came chose flew"
+    " rose grew"
+)
+"""What is never done to somebody: behind "is" it is a thing or a colour, as in "is rose"."""
 _REGULAR = _list(
     "live reside work move relocate use prefer like love enjoy hate dislike want need own play study learn visit"
     " stay travel plan hope intend consider wish expect aim prepare switch change migrate replace swap convert"

@@ -82,6 +82,8 @@ PLACES = (
         of_tenant="purge_sweeps",
     ),
     Place("policies", ("source", "actor"), ("tenant_id", "rules"), of_tenant="purge_policies"),
+    # Sums for a tenant and month, which say nothing of anybody: erasing a user must not give the budget back.
+    Place("spending", codes=("tenant_id",), of_tenant="purge_spending"),
     Place(
         "documents",
         texts=("user_id", "agent_id", "id", "title", "media_type", "content"),

@@ -157,6 +157,9 @@ class SqlStore:
         files = self.driver.files()
         return find_in_files(files, pieces) if files else None
 
+    def own_words(self) -> bytes:
+        return "\n".join(row[0] for row in self._global_rows("list_own_words", {})).encode()
+
     def describe(self) -> Mapping[str, str | int]:
         return self.driver.describe()
 

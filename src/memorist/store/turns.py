@@ -1,7 +1,7 @@
 """Turns and their events as rows."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -92,9 +92,17 @@ class TurnStatements(TenantStatements):
         )
         return changed == 1
 
-    def spent_on_turns(self, since: datetime) -> float:
-        spent: float = self._rows("spent_on_turns", since=to_micros(since))[0][0]
-        return spent
+    def spent_on_turns(self, month: datetime) -> float:
+        rows = self._rows("spent_on_turns", month=to_micros(month))
+        return float(rows[0][0]) if rows else 0.0
+
+    def count_said(self, user: str | None, agent: str | None, hashes: Sequence[str]) -> dict[str, int]:
+        encoded = self._encode_list(hashes)
+        rows = self._rows("count_said", user_id=user or "", agent_id=agent or "", hashes=encoded)
+        return {row[0]: row[1] for row in rows}
+
+    def add_spending(self, month: datetime, cost_usd: float) -> None:
+        self._run("add_spending", month=to_micros(month), cost_usd=cost_usd)
 
 
 def _turn(row: tuple[Any, ...]) -> Turn:

@@ -242,6 +242,10 @@ class Handle:
         """Decide that the newer fact holds: the older one is retired. Raises NotFound, Forbidden or Conflict."""
         return self._core.facts.confirm(self.principal, doubt_id)
 
+    def refute_doubt(self, doubt_id: str) -> InDoubt:
+        """Decide that the older fact holds: the newer one is retired. Raises NotFound, Forbidden or Conflict."""
+        return self._core.facts.refute(self.principal, doubt_id)
+
     def dismiss_doubt(self, doubt_id: str) -> InDoubt:
         """Decide that both facts hold. Raises NotFound, Forbidden or Conflict."""
         return self._core.facts.dismiss(self.principal, doubt_id)
@@ -570,6 +574,7 @@ class AsyncHandle:
     restore_fact = _awaitable(Handle.restore_fact)
     in_doubt = _awaitable(Handle.in_doubt)
     confirm_doubt = _awaitable(Handle.confirm_doubt)
+    refute_doubt = _awaitable(Handle.refute_doubt)
     dismiss_doubt = _awaitable(Handle.dismiss_doubt)
     jobs = _awaitable(Handle.jobs)
     get_job = _awaitable(Handle.get_job)

@@ -11,11 +11,13 @@ from memorist.model import (
     ErasureKind,
     ErasureStatus,
     Event,
+    Kind,
     Memory,
     Owner,
     OwnerFilter,
     PastRecall,
     Receipt,
+    Status,
     Verification,
 )
 from memorist.ports import Reader, Store, Writer
@@ -266,6 +268,45 @@ class ErasureConformance:
         store.write(tenant, lambda tx: tx.insert_receipt(make_receipt(tenant)))
         assert store.scrub(tenant)
         assert store.search_files(pieces) in (None, frozenset())
+
+    def test_own_words_are_in_the_files_and_nobodys(self, store: Store, tenant: str) -> None:
+        memory = make_memory(tenant, content="quetzalcoatl plays the marimba")
+        store.write(tenant, lambda tx: _insert(tx, memory))
+        words = [word for word in store.own_words().split() if len(word) >= 8]
+        assert words
+        assert store.search_files(words) in (None, frozenset(words))
+        assert b"quetzalcoatl" not in store.own_words()
+
+    # What is counted apart
+
+    def test_spending_is_counted_by_tenant_and_month_and_outlives_users(
+        self, store: Store, tenant: str, neighbour: str
+    ) -> None:
+        for month, cost in ((START, 0.25), (START, 0.5), (_LATER, 2.0)):
+            store.write(tenant, lambda tx, month=month, cost=cost: tx.add_spending(month, cost))  # type: ignore[misc]
+
+        def spent(of: str, month: datetime) -> float:
+            return store.read(of, lambda tx: tx.spent_on_turns(month))
+
+        store.write(tenant, lambda tx: tx.erase_owned(_ADA))
+        assert (spent(tenant, START), spent(tenant, _LATER), spent(neighbour, START)) == (0.75, 2.0, 0.0)
+        assert store.write(tenant, lambda tx: tx.erase_leftovers())["spending"] == 2
+        assert spent(tenant, START) == 0.0
+
+    def test_messages_are_counted_by_what_they_say(self, store: Store, tenant: str, neighbour: str) -> None:
+        said = {"kind": Kind.CHAT_MESSAGE, "owner": Owner("ada"), "content_hash": "h1"}
+        rows = [
+            make_memory(tenant, **said, session="s1"),
+            make_memory(tenant, **said, session="s2", status=Status.SOFT_DELETED),
+            make_memory(tenant, **(said | {"content_hash": "h2"})),
+            make_memory(tenant, **(said | {"kind": Kind.FACT})),
+            make_memory(tenant, **(said | {"owner": Owner("bob")})),
+        ]
+        for row in rows:
+            store.write(tenant, lambda tx, row=row: _insert(tx, row))  # type: ignore[misc]
+        asked = ["h1", "h3"]
+        assert store.read(tenant, lambda tx: tx.count_said("ada", None, asked)) == {"h1": 2}
+        assert store.read(neighbour, lambda tx: tx.count_said("ada", None, asked)) == {}
 
 
 def _insert(tx: Writer, memory: Memory, *, actor: str | None = None, payload: Any = None) -> None:

@@ -68,7 +68,7 @@ def help_text() -> str:
             "Commands:",
             *[f"  {name:{width}}{summary}" for name, _, summary in COMMANDS],
             "",
-            "Every command takes --data DIR or --database URL, and --json.",
+            "Every command takes --data DIR or --database URL, and --json, at its end: `memorist jobs list --json`.",
             "`memorist COMMAND --help` describes a command and its options.",
         ]
     )

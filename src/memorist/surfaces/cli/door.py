@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memorist.bootstrap import open_core
 from memorist.core import access, validation
 from memorist.core.core import Core
-from memorist.errors import Forbidden, Invalid
+from memorist.errors import Forbidden, Invalid, StoreUnavailable
 from memorist.model import Principal, Role
 from memorist.settings import Settings, load_settings
 from memorist.surfaces.cli.flags import Flags
@@ -41,6 +41,25 @@ def opened(flags: Flags) -> Iterator["Door"]:
         yield Door(core, settings, flags)
     finally:
         core.close()
+
+
+@contextmanager
+def reading(flags: Flags) -> Iterator["Door"]:
+    """The same for a command that only reads. Where somebody said where the database is, and it is not there, none is
+    made: that place was mistyped rather than meant. Raises StoreUnavailable."""
+    loaded = load_settings(flags.as_settings())
+    path = loaded.settings.sqlite_path()
+    named = [
+        name for name in ("database", "data") if loaded.origins[name] != "default" and getattr(loaded.settings, name)
+    ]
+    if path is not None and named and not path.exists():
+        origin = loaded.origins[named[0]]
+        raise StoreUnavailable(
+            f"There is no database at {path}. Check {f'--{named[0]}' if origin == 'flag' else origin}; "
+            "`memorist db migrate` makes an empty one there, and so does the first thing that is remembered."
+        )
+    with opened(flags) as door:
+        yield door
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from memorist.core.ledger import ledger_lines, receipt_from_record, receipt_to_r
 from memorist.errors import Invalid, InvalidField, NotFound
 from memorist.ids import parse_id
 from memorist.model import Receipt, Verification
-from memorist.surfaces.cli.door import Door, opened, operator_settings
+from memorist.surfaces.cli.door import Door, opened, operator_settings, reading
 from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
-from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
+from memorist.surfaces.cli.terminal import counted, note, print_json, print_line, print_table
 from memorist.times import to_iso
 
 _STREAM = "-"
@@ -60,7 +60,7 @@ def verify(
 
     The write-ahead log is emptied first. Exits with 1 where anything is found.
     """
-    with opened(flags) as door:
+    with reading(flags) as door:
         found, ids = _find(door, receipt)
         verification = door.core.erasure.verifier.verify(found, user=name, ids=ids)
     if flags.as_json:
@@ -76,7 +76,7 @@ def verify(
 @with_flags(*PLACE, *CREDENTIAL)
 def list_(flags: Flags) -> None:
     """List the receipts of the tenant or, with a user's key, one's own."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         receipts = door.core.erasure.receipts(door.holder())
     if flags.as_json:
         print_json({"items": [receipt_to_record(receipt) for receipt in receipts]})
@@ -109,7 +109,7 @@ def ledger(
 ) -> None:
     """Write the ledger of all tenants: what was erased, by ids and salted hashes alone. Keep it beside your backups."""
     operator_settings(flags)
-    with opened(flags) as door:
+    with reading(flags) as door:
         lines = list(ledger_lines(door.core.store))
     if file == _STREAM:
         sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -200,7 +200,7 @@ def _findings(found: Verification) -> list[list[str]]:
     where = {place: f"{count} in {place}" for place, count in found.rows.items()}
     return [
         ["rows of it", ", ".join(where.values()) or "none"],
-        [f"{found.ids} ids in the files", _count(found.ids_in_files)],
+        [f"{counted(found.ids, 'id')} in the files", _count(found.ids_in_files)],
         *([["the name in the files", _count(found.name_in_files)]] if found.name_in_files is not None else []),
     ]
 

@@ -15,7 +15,7 @@ from memorist.model import Usage
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.progress import progress_bar
-from memorist.surfaces.cli.terminal import note, print_json, print_table
+from memorist.surfaces.cli.terminal import counted, note, print_json, print_table
 
 
 @with_flags(*PLACE, *IDENTITY)
@@ -94,7 +94,7 @@ def _show_found(flags: Flags, found: Preview, vocabulary: Vocabulary) -> None:
         print_json({"memories": items, **counts, "extractor": found.extractor, **_usage(found.usage)})
         return
     _table(items)
-    note(f"{len(items)} found in {len(found.messages)} messages by {found.extractor}; nothing was stored.")
+    note(f"{len(items)} found in {counted(len(found.messages), 'message')} by {found.extractor}; nothing was stored.")
     _note_skipped(found.skipped)
 
 
@@ -116,13 +116,15 @@ def _show_extracted(flags: Flags, extracted: Extracted) -> None:
         print_json({"memories": items, **counts, "extractor": extracted.extractor, **_usage(extracted.usage)})
         return
     _table(items)
-    there = f", {extracted.known} were there already" if extracted.known else ""
-    note(f"{len(items)} found by {extracted.extractor}; {extracted.messages} messages stored{there}.")
+    there = f", {extracted.known} {'was' if extracted.known == 1 else 'were'} there already" if extracted.known else ""
+    note(f"{len(items)} found by {extracted.extractor}; {counted(extracted.messages, 'message')} stored{there}.")
     if extracted.usage.input_tokens:
         cost = "" if extracted.usage.cost_usd is None else f", {extracted.usage.cost_usd:.4f} dollars"
         note(f"{extracted.usage.input_tokens} tokens read and {extracted.usage.output_tokens} written{cost}.")
     if extracted.waiting:
-        note(f"warning: {extracted.waiting} parts could not be read now; `memorist jobs list` shows them.")
+        parts = counted(extracted.waiting, "part")
+        them = "it" if extracted.waiting == 1 else "them"
+        note(f"warning: {parts} could not be read now; `memorist jobs list` shows {them}.")
     _note_skipped(extracted.skipped)
 
 

@@ -9,7 +9,7 @@ from memorist.core import validation
 from memorist.core.fact_records import doubt_record, version_record
 from memorist.core.facts import Facts, FactScope
 from memorist.model import DoubtStatus, FactVersion, InDoubt, Principal
-from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.records import memory_record
 from memorist.surfaces.cli.terminal import note, print_json, print_json_page, print_line, print_table
@@ -53,7 +53,7 @@ def history(
     flags: Flags, fact_id: Annotated[str, typer.Argument(metavar="ID", help="Id of a fact, current or retired.")]
 ) -> None:
     """Show the facts that replaced each other, oldest first, and why."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         chain = door.core.facts.history(door.caller(), fact_id)
     records = [version_record(version) for version in chain]
     if flags.as_json:
@@ -81,7 +81,7 @@ def list_(
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")] = None,
 ) -> None:
     """List pairs of facts that may contradict each other, or say the same, newest first."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         page = door.core.facts.in_doubt(door.caller(), status=status, limit=limit, cursor=cursor)
     if flags.as_json:
         print_json_page(map(doubt_record, page.items), page.next_cursor)
@@ -99,6 +99,12 @@ def list_(
 def confirm(flags: Flags, doubt_id: DoubtId) -> None:
     """Decide that the newer fact holds: the older one is retired."""
     _decide(flags, lambda facts, principal: facts.confirm(principal, doubt_id), "The older fact is retired.")
+
+
+@with_flags(*PLACE, *IDENTITY)
+def refute(flags: Flags, doubt_id: DoubtId) -> None:
+    """Decide that the older fact holds: the newer one is retired."""
+    _decide(flags, lambda facts, principal: facts.refute(principal, doubt_id), "The newer fact is retired.")
 
 
 @with_flags(*PLACE, *IDENTITY)
@@ -130,4 +136,5 @@ def _why(version: FactVersion) -> str:
 doubts = new_group()
 register(doubts, "list", list_)
 register(doubts, "confirm", confirm)
+register(doubts, "refute", refute)
 register(doubts, "dismiss", dismiss)

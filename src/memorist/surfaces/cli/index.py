@@ -6,7 +6,7 @@ import typer
 
 from memorist.core import access
 from memorist.errors import Invalid
-from memorist.surfaces.cli.door import Door, opened, operator_settings
+from memorist.surfaces.cli.door import Door, opened, operator_settings, reading
 from memorist.surfaces.cli.flags import CREDENTIAL, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.progress import progress_bar
 from memorist.surfaces.cli.terminal import note, print_json, print_table
@@ -20,7 +20,7 @@ AllTenants = Annotated[bool, typer.Option("--all", help="Every tenant of the dat
 @with_flags(*PLACE, *CREDENTIAL)
 def status(flags: Flags, all_: AllTenants = False) -> None:
     """Show how many memories have their vectors, and how many wait for them and are found by keyword only."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         found = {tenant: door.core.indexer.progress(tenant) for tenant in _tenants(door, flags, all_)}
     records = [_described(tenant, progress) for tenant, progress in found.items()]
     if flags.as_json:

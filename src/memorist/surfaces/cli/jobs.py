@@ -7,9 +7,18 @@ import typer
 
 from memorist.core.fact_records import job_record
 from memorist.model import JobStatus
-from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
-from memorist.surfaces.cli.terminal import note, print_card, print_json, print_json_page, print_line, print_table
+from memorist.surfaces.cli.terminal import (
+    counted,
+    minute,
+    note,
+    print_card,
+    print_json,
+    print_json_page,
+    print_line,
+    print_table,
+)
 
 JobId = Annotated[str, typer.Argument(metavar="ID", help="Id of the job, as job_….")]
 AllUsers = Annotated[bool, typer.Option("--all-users", help="Those of the whole tenant (operator and admin keys).")]
@@ -25,7 +34,7 @@ def list_(
     all_users: AllUsers = False,
 ) -> None:
     """List jobs, newest first. Those that were done in the background are kept for a week."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         principal = door.everybody() if all_users else door.caller()
         page = door.core.jobs.list(principal, status=status, kind=kind, limit=limit, cursor=cursor)
     if flags.as_json:
@@ -34,10 +43,10 @@ def list_(
     if not page.items:
         note("There are no jobs.")
         return
-    records = [job_record(job) for job in page.items]
-    columns = ["id", "kind", "user", "status", "attempts", "run_at", "error"]
-    rows = [["" if record[column] is None else str(record[column]) for column in columns] for record in records]
-    print_table(columns, rows, whole=["id", "status"])
+    columns = ["id", "kind", *(["user"] if all_users else []), "status", "attempts", "run_at", "error"]
+    shown = [{**job_record(job), "run_at": minute(job.run_at)} for job in page.items]
+    rows = [["" if one[column] is None else str(one[column]) for column in columns] for one in shown]
+    print_table(columns, rows, whole=["id", "kind", "status", "attempts", "run_at"])
     if page.next_cursor:
         note(f"There are more: --cursor {page.next_cursor} goes on.")
 
@@ -45,7 +54,7 @@ def list_(
 @with_flags(*PLACE, *IDENTITY)
 def show(flags: Flags, job_id: JobId, all_users: AllUsers = False) -> None:
     """Show one job: what it was asked, and what came of it."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         job = door.core.jobs.get(door.everybody() if all_users else door.caller(), job_id)
     record = job_record(job)
     if flags.as_json:
@@ -64,7 +73,7 @@ def run(flags: Flags) -> None:
     if flags.as_json:
         print_json({"run": done})
     else:
-        note(f"{done} jobs were due. `memorist jobs list` shows how they went.")
+        note(f"{counted(done, 'job was', 'jobs were')} due. `memorist jobs list` shows how they went.")
 
 
 @with_flags(*PLACE, *IDENTITY)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from memorist.model import ApiKey, Role
-from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import CREDENTIAL, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
 from memorist.times import to_iso
@@ -36,7 +36,7 @@ def create(
 @with_flags(*PLACE, *CREDENTIAL)
 def list_(flags: Flags) -> None:
     """List the API keys of a tenant, revoked ones too. The keys themselves are kept nowhere."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         keys = door.core.identity.list_keys(door.holder())
     records = [{"id": key.id, **_described(key), **_usage(key)} for key in keys]
     if flags.as_json:

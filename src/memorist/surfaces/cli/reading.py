@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -10,10 +9,18 @@ import typer
 
 from memorist.core.records import event_to_record
 from memorist.model import Kind, Memory, Order, Page, Status
-from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.door import reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.records import memory_record
-from memorist.surfaces.cli.terminal import note, print_card, print_json, print_json_page, print_line, print_table
+from memorist.surfaces.cli.terminal import (
+    minute,
+    note,
+    print_card,
+    print_json,
+    print_json_page,
+    print_line,
+    print_table,
+)
 
 _PAGE = 20
 _LARGEST_PAGE = 100
@@ -38,7 +45,7 @@ def list_(
     all_users: AllUsers = False,
 ) -> None:
     """List memories, newest first."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         read_page = partial(
             door.core.memories.list,
             door.everybody() if all_users else door.caller(),
@@ -75,7 +82,7 @@ def _print_page(page: Page, *, with_user: bool) -> None:
         [
             [
                 memory.id,
-                _minute(memory.created_at),
+                minute(memory.created_at),
                 *([memory.user or "(all)"] if with_user else []),
                 memory.category or "",
                 memory.name or "",
@@ -90,7 +97,7 @@ def _print_page(page: Page, *, with_user: bool) -> None:
 @with_flags(*PLACE, *IDENTITY)
 def show(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None:
     """Show one memory in full. The read is counted."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         memory = door.core.memories.get(door.everybody() if all_users else door.caller(), memory_id)
     record = memory_record(memory)
     if flags.as_json:
@@ -103,7 +110,7 @@ def show(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None
 @with_flags(*PLACE, *IDENTITY)
 def events(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None:
     """Show what happened to a memory, oldest first, even if it was deleted."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         trail = door.core.memories.events(door.everybody() if all_users else door.caller(), memory_id)
     records = [event_to_record(event) for event in trail]
     if flags.as_json:
@@ -122,7 +129,7 @@ def events(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> No
 @with_flags(*PLACE, *IDENTITY)
 def section(flags: Flags) -> None:
     """Print the memory section for a system prompt: the named memories of a profile (--agent), fenced as data."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         found = door.core.context.section(door.caller(), None)
     if flags.as_json:
         print_json({"text": found.text, "count": found.count})
@@ -134,10 +141,6 @@ def _beginning(memory: Memory) -> str:
     # No terminal line shows more than this, and wrapping a long text costs time.
     text = memory.description or memory.content
     return text if len(text) <= 200 else text[:200] + "…"
-
-
-def _minute(moment: datetime) -> str:
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from memorist.core import access, validation
 from memorist.core.core import Core
 from memorist.errors import InvalidField
 from memorist.model import Kind, Principal, Question, Recalled, Scope
-from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.door import reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.hits import explained, print_hits, recalled_record
 from memorist.surfaces.cli.terminal import note, print_json, print_line
@@ -52,7 +52,7 @@ def recall(
     )  # fmt: skip
     if session is not None:
         validation.identifier("session", session)
-    with opened(flags) as door:
+    with reading(flags) as door:
         principal = access.acting(door.caller(), session=session)
         recalled = door.core.recall.recall(principal, asked)
         advice = _advice(door.core, principal) if recalled.degraded and not flags.as_json else ""

@@ -9,7 +9,7 @@ from memorist.model import Principal
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.erasure import confirm
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
-from memorist.surfaces.cli.terminal import print_json, print_line
+from memorist.surfaces.cli.terminal import counted, print_json, print_line
 
 
 @with_flags(*PLACE, *IDENTITY)
@@ -36,7 +36,7 @@ def reset(
     if flags.as_json:
         print_json({"erased": erased, "tenant": principal.tenant, "user": principal.user, "agent": principal.agent})
     else:
-        print_line(f"{erased} memories erased.")
+        print_line(f"{counted(erased, 'memory', 'memories')} erased.")
 
 
 def _described(principal: Principal) -> tuple[str, str]:

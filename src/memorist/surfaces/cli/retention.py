@@ -9,7 +9,7 @@ from memorist.core.policies import change_to_record, changed, revision_to_record
 from memorist.core.sweeper import Sweep
 from memorist.errors import Invalid, InvalidField
 from memorist.model import Kind, Memory, Mode, Policy, Principal
-from memorist.surfaces.cli.door import Door, opened
+from memorist.surfaces.cli.door import Door, opened, reading
 from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.records import memory_record
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
@@ -102,7 +102,7 @@ def show(
     history: Annotated[bool, typer.Option("--history", help="Also the last changes, newest first.")] = False,
 ) -> None:
     """Show a tenant's retention policy."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         principal = door.everybody()
         revision = door.core.policies.get(principal)
         changes = [revision_to_record(one) for one in door.core.policies.history(principal)] if history else []

@@ -6,7 +6,7 @@ import typer
 
 from memorist.errors import NotFound
 from memorist.model import Principal, Role, Tenant
-from memorist.surfaces.cli.door import opened, operator_settings
+from memorist.surfaces.cli.door import opened, operator_settings, reading
 from memorist.surfaces.cli.erasure import ReceiptFile, confirm, report_receipt
 from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
@@ -32,7 +32,7 @@ def create(
 def list_(flags: Flags) -> None:
     """List the tenants of the database."""
     operator_settings(flags)
-    with opened(flags) as door:
+    with reading(flags) as door:
         tenants = [_described(tenant) for tenant in door.core.identity.list_tenants()]
     if flags.as_json:
         print_json({"items": tenants})

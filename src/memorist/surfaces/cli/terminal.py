@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,6 +57,16 @@ def print_line(text: str) -> None:
 def note(text: str) -> None:
     """A remark on stderr."""
     print(printable(text), file=sys.stderr)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """ "1 message", "2 messages"."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def minute(moment: datetime) -> str:
+    """A moment as tables have it, in the time of this machine."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: Sequence[str] = ()) -> None:

@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from memorist.core.transfer import ImportReport
 from memorist.errors import Invalid, InvalidField
 from memorist.importers import Source
 from memorist.model import Principal
-from memorist.surfaces.cli.door import Door, opened
+from memorist.surfaces.cli.door import Door, opened, reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
@@ -34,18 +35,23 @@ def export(
 
     A file appears only when it is complete, and is readable by its owner only.
     """
-    with opened(flags) as door:
-        lines = door.core.transfer.export(door.backup())
+    counts: Counter[str] = Counter()
+    with reading(flags) as door:
+        lines = _counted(door.core.transfer.export(door.backup()), counts)
         if file == _STREAM:
             # Pipes and files get the very bytes; on a terminal no text may act as a command to it.
             shown = map(escaped_json, lines) if sys.stdout.isatty() else lines
-            count = sum(1 for line in shown if sys.stdout.write(line + "\n"))
+            for line in shown:
+                sys.stdout.write(line + "\n")
         else:
-            count = _write_file(Path(file), lines)
+            _write_file(Path(file), lines)
+    memories, documents = counts["memory"], counts["document"]
     if file != _STREAM and flags.as_json:
-        print_json({"file": file, "memories": count - 1})
+        print_json({"file": file, "memories": memories, "documents": documents})
     else:
-        note(f"{count - 1} memories exported.")
+        parts = [_amount(memories, "memory", "memories")]
+        parts += [_amount(documents, "document", "documents")] if documents else []
+        note(f"{' and '.join(parts)} exported.")
 
 
 @with_flags(*PLACE, *IDENTITY)
@@ -86,7 +92,7 @@ def _import(door: Door, principal: Principal, source: BinaryIO) -> ImportReport:
                 pass
     except BaseException:
         if report.imported:
-            note(f"{report.imported} memories were imported before this.")
+            note(f"{_amount(report.imported, 'memory was', 'memories were')} imported before this.")
         raise
     return report
 
@@ -111,26 +117,37 @@ def _print_report(report: ImportReport, *, as_json: bool) -> None:
         note(f"warning: {report.conflicting} not imported: their name or text belongs to another memory here.")
 
 
-def _write_file(path: Path, lines: Iterable[str]) -> int:
+def _counted(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
+    """The lines of an export, counted by what they hold: by the name of their first field."""
+    for line in lines:
+        counts[line.split('"', 2)[1]] += 1
+        yield line
+
+
+def _amount(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _write_file(path: Path, lines: Iterable[str]) -> None:
     """Write beside the file and move it into place, so that a failed export never replaces a good one."""
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
             # A pipe or a device is written to, never replaced.
             with target.open("w", encoding="utf-8") as device:
-                return sum(1 for line in lines if device.write(line + "\n"))
+                device.writelines(f"{line}\n" for line in lines)
+            return
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=target.parent, prefix=".export-", delete=False
         ) as new:
             try:
-                count = sum(1 for line in lines if new.write(line + "\n"))
+                new.writelines(f"{line}\n" for line in lines)
                 new.flush()
                 os.fsync(new.fileno())
                 os.replace(new.name, target)
             except BaseException:
                 os.unlink(new.name)
                 raise
-            return count
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -12,7 +12,7 @@ from memorist.core.ingestion import Message
 from memorist.errors import MemoristError, TurnError
 from memorist.ids import new_id
 from memorist.model import Memory, Principal, TurnEvent
-from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_json_page, print_table, printable
 from memorist.times import to_iso
@@ -36,6 +36,7 @@ def turn(
     """
     with opened(flags) as door:
         principal = door.caller()
+        door.make_tenant(principal)
         _take(door.core, principal, [Message("user", text)], session, not no_memory, flags.as_json)
 
 
@@ -44,6 +45,7 @@ def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> 
     """Talk with the language model, line by line, until /quit or the end of the input."""
     with opened(flags) as door:
         principal = door.caller()
+        door.make_tenant(principal)
         session = session or new_id("chat")
         said: list[Message] = []
         if sys.stdin.isatty():
@@ -70,7 +72,7 @@ def memory(
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")] = None,
 ) -> None:
     """List what a companion remembers of you, newest first: goals, preferences, insights and history."""
-    with opened(flags) as door:
+    with reading(flags) as door:
         page = door.core.companion.list(
             door.caller(), category=category, include_tested=tested, limit=limit, cursor=cursor
         )

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from memorist.core.feed import START, changes
-from memorist.surfaces.cli.door import opened
+from memorist.surfaces.cli.door import reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.reading import AllUsers
 from memorist.surfaces.cli.terminal import print_json, print_line
@@ -26,7 +26,7 @@ def watch(
 
     Each line has the time, what happened, the memory's id and the position, which --after takes.
     """
-    with opened(flags) as door:
+    with reading(flags) as door:
         who = door.everybody if all_users else door.caller
         beginning = after or (START if once else None)
         for change in changes(door.core.feed, who, beginning, wait=0 if once else None):

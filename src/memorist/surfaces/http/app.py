@@ -28,6 +28,7 @@ from memorist.surfaces.http import (
     policies,
     problems,
     profiles,
+    records,
     turns,
 )
 from memorist.surfaces.http.boundary import Boundary
@@ -73,7 +74,7 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
         lifecycle.router,
     )
     doors = (*published, events.router)
-    for router in (*doors, facts.router, policies.router, erasure.router, health.router, pages.router):
+    for router in (*doors, facts.router, records.router, policies.router, erasure.router, health.router, pages.router):
         api.router.routes.extend(router.routes)
     api.router.routes.append(Route("/mcp", mcp, methods=["POST"], include_in_schema=False))
     api.add_exception_handler(MemoristError, problems.on_memorist_error)

@@ -46,7 +46,9 @@ class NewChunk(JsonBody):
 
 
 class Transcript(JsonBody):
-    transcript: str | None = Field(None, description="The conversation itself. Either this or `transcriptPath`.")
+    transcript: str | None = Field(
+        None, description="The conversation itself. Exactly one of this and `transcriptPath`."
+    )
     transcriptPath: str | None = Field(
         None, description="A file on the server, below a folder of MEMORIST_TRANSCRIPT_ROOTS."
     )
@@ -202,11 +204,18 @@ def encode(memory: Memory) -> dict[str, Any]:
 
 
 def _transcript(core: Core, principal: Principal, new: Transcript) -> str:
-    if new.transcript is not None:
-        return new.transcript
-    if new.transcriptPath is None:
-        raise InvalidField("transcript or transcriptPath is needed.", field="transcript")
-    return core.transcript_files.read(principal, new.transcriptPath)
+    """What is to be read. An empty text is none: whoever sends it beside a path means the path."""
+    sent, path = (new.transcript or "").strip(), new.transcriptPath or ""
+    if sent and path:
+        raise InvalidField(
+            "transcript and transcriptPath cannot both be given: send the text or its path.", field="transcriptPath"
+        )
+    if path:
+        return core.transcript_files.read(principal, path)
+    if not sent:
+        field = "transcript" if new.transcriptPath is None else "transcriptPath"
+        raise InvalidField("transcript or transcriptPath is needed, and not empty.", field=field)
+    return new.transcript or ""
 
 
 def _message(count: int, waiting: int) -> str:

@@ -33,7 +33,7 @@ class NewFinding(JsonBody):
     feature: str = Field(description="What was looked at, such as `espressos_after_2pm`.")
     target: str = Field(description="What it was held against, such as `deep_sleep_minutes`.")
     verdict: Verdict
-    effect: str | float = Field(description="How strong it is: a number, or your words, such as `ρ=-0.34, N=87`.")
+    effect: str | int | float = Field(description="How strong it is: a number, or your words, such as `ρ=-0.34, N=87`.")
     text: str = Field(description="The hypothesis as a sentence, at most 500 characters.")
 
 
@@ -42,7 +42,7 @@ class FindingMeta(BaseModel):
     feature: str
     target: str
     verdict: str
-    effect: str | float
+    effect: str | int | float
 
 
 class Entry(BaseModel):

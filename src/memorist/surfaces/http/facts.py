@@ -19,7 +19,7 @@ Limit = Annotated[int, Query(ge=1, le=100, description="How many rows a page has
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 
 
-Decision = Literal["open", "confirmed", "dismissed"]
+Decision = Literal["open", "confirmed", "refuted", "dismissed"]
 JobState = Literal["waiting", "done", "dead"]
 
 
@@ -100,6 +100,12 @@ def list_doubts(
 def confirm_doubt(request: Request, doubt_id: str) -> Response:
     """The newer fact holds: the older one is retired."""
     return Json(doubt_record(core_of(request).facts.confirm(caller(request, source=_SOURCE), doubt_id)))
+
+
+@router.post("/facts/in-doubt/{doubt_id}/refute", response_model=DoubtRow, summary="Refute the newer fact")
+def refute_doubt(request: Request, doubt_id: str) -> Response:
+    """The older fact holds: the newer one is retired, as if it never held."""
+    return Json(doubt_record(core_of(request).facts.refute(caller(request, source=_SOURCE), doubt_id)))
 
 
 @router.post("/facts/in-doubt/{doubt_id}/dismiss", response_model=DoubtRow, summary="Dismiss a doubt")

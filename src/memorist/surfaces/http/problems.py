@@ -58,6 +58,11 @@ _BY_STATUS: dict[int, type[errors.MemoristError]] = {
 
 _UNKNOWN_FIELD = "extra_forbidden"
 _BROKEN_JSON = "json_invalid"
+_MISSING = "missing"
+_NO_OBJECT = "model_attributes_type"
+_SHOULD_BE = "Input should be "
+_MOST_DETAILS = 20
+_LONGEST_MESSAGE = 300
 
 
 def status_of(error: errors.MemoristError) -> int:
@@ -135,7 +140,7 @@ async def on_validation_error(request: Request, error: Exception) -> Json:
     if any(item["type"] == _BROKEN_JSON for item in found):
         return problem(errors.InvalidJson(), request.state.request_id)
     # What was sent is never echoed: it may be huge, secret, or no text at all.
-    details = [{"field": _field(item["loc"]), "message": _message(item)} for item in found[:20]]
+    details = _details(request, error.body, found)[:_MOST_DETAILS]
     first = details[0]
     named = errors.InvalidField(f"{first['field']}: {first['message']}", field=first["field"])
     return problem(named, request.state.request_id, details=details, status=_refusal_status(request))
@@ -150,13 +155,57 @@ async def on_unexpected_error(request: Request, error: Exception) -> Json:  # no
     return problem(errors.MemoristError(), request.state.request_id)
 
 
-def _field(location: Sequence[Any]) -> str:
-    parts = [str(part) for part in location if part not in ("body", "query", "path", "header")]
+def _details(request: Request, body: Any, found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What is wrong with each field. A field that may be several things is told once, with all that it may be."""
+    messages: dict[str, list[str]] = {}
+    for item in found:
+        told = messages.setdefault(_field(item, body), [])
+        message = _message(item, request)
+        if message not in told:
+            told.append(message)
+    return [{"field": field, "message": _either(told)[:_LONGEST_MESSAGE]} for field, told in messages.items()]
+
+
+def _field(item: Mapping[str, Any], body: Any) -> str:
+    """The field's name as it was sent. Where a field may be several things, the framework adds which it was held to be:
+    that is no part of the name."""
+    source, *location = item["loc"]
+    parts = []
+    for place, part in enumerate(location):
+        if source != "body":
+            is_name = place == 0 or isinstance(part, int)
+        elif isinstance(body, dict):
+            is_name = part in body or (item["type"] == _MISSING and place == len(location) - 1)
+            body = body.get(part) if part in body else body
+        elif isinstance(body, list):
+            is_name = isinstance(part, int) and part < len(body)
+            body = body[part] if is_name else body
+        else:
+            is_name = False
+        if is_name:
+            parts.append(str(part))
     name = ".".join(parts) or "body"
     return name.encode("utf-8", "replace").decode()[:100]
 
 
-def _message(item: Mapping[str, Any]) -> str:
+def _message(item: Mapping[str, Any], request: Request) -> str:
     if item["type"] == _UNKNOWN_FIELD:
         return "there is no such field"
-    return str(item["msg"]).encode("utf-8", "replace").decode()[:300]
+    if item["type"] == _NO_OBJECT and len(item["loc"]) == 1:
+        if not _is_json(request.headers.get("content-type", "")):
+            return "It was not read as JSON: send it with the header Content-Type: application/json"
+        return "Input should be a JSON object"
+    return str(item["msg"]).encode("utf-8", "replace").decode()[:_LONGEST_MESSAGE]
+
+
+def _either(messages: Sequence[str]) -> str:
+    """ "Input should be a valid string or a valid number"."""
+    first, *others = messages
+    if all(one.startswith(_SHOULD_BE) for one in messages):
+        others = [one.removeprefix(_SHOULD_BE) for one in others]
+    return " or ".join([first, *others])
+
+
+def _is_json(content_type: str) -> bool:
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))

@@ -63,3 +63,8 @@ UNION ALL SELECT 'sweeps', count(*) FROM sweeps WHERE tenant_id = :tenant AND EX
 -- name: hold_memories
 -- Those of some memories that exist; nobody erases them before this transaction ends.
 SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR KEY SHARE
+
+-- name: list_own_words
+-- scope: global
+-- What the files hold of their own, whatever is stored; a server keeps its files to itself.
+SELECT name FROM schema_migrations

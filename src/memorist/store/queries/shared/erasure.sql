@@ -190,24 +190,26 @@ UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id = :tur
 UPDATE memory_events SET payload = :payload WHERE tenant_id = :tenant AND seq = :seq
 
 -- name: find_text
--- The places where a living row holds a piece of text.
+-- The places where a living row holds a piece of text, also as a word of our own.
 SELECT 'memories' WHERE EXISTS (
     SELECT 1 FROM memories WHERE tenant_id = :tenant AND (
         user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR session_id LIKE :piece ESCAPE '!'
         OR project LIKE :piece ESCAPE '!' OR category LIKE :piece ESCAPE '!' OR name LIKE :piece ESCAPE '!'
         OR description LIKE :piece ESCAPE '!' OR content LIKE :piece ESCAPE '!' OR excerpt LIKE :piece ESCAPE '!'
-        OR meta LIKE :piece ESCAPE '!' OR source_ref LIKE :piece ESCAPE '!'
+        OR meta LIKE :piece ESCAPE '!' OR source_ref LIKE :piece ESCAPE '!' OR kind LIKE :piece ESCAPE '!'
+        OR status LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'memory_index' WHERE EXISTS (
     SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND (
         user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR thread LIKE :piece ESCAPE '!'
-        OR category LIKE :piece ESCAPE '!' OR project LIKE :piece ESCAPE '!'
+        OR category LIKE :piece ESCAPE '!' OR project LIKE :piece ESCAPE '!' OR model LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'memory_events' WHERE EXISTS (
     SELECT 1 FROM memory_events WHERE tenant_id = :tenant AND (
         actor LIKE :piece ESCAPE '!' OR source LIKE :piece ESCAPE '!' OR payload LIKE :piece ESCAPE '!'
+        OR event_type LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'tool_outputs' WHERE EXISTS (
@@ -241,6 +243,7 @@ UNION ALL SELECT 'recalls' WHERE EXISTS (
 UNION ALL SELECT 'doubts' WHERE EXISTS (
     SELECT 1 FROM doubts WHERE tenant_id = :tenant AND (
         user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR reason LIKE :piece ESCAPE '!'
+        OR judge LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'turns' WHERE EXISTS (
@@ -250,10 +253,23 @@ UNION ALL SELECT 'turns' WHERE EXISTS (
     )
 )
 UNION ALL SELECT 'turn_events' WHERE EXISTS (
-    SELECT 1 FROM turn_events WHERE tenant_id = :tenant AND data LIKE :piece ESCAPE '!'
+    SELECT 1 FROM turn_events WHERE tenant_id = :tenant AND (
+        data LIKE :piece ESCAPE '!' OR event LIKE :piece ESCAPE '!'
+    )
 )
 UNION ALL SELECT 'policies' WHERE EXISTS (
-    SELECT 1 FROM policies WHERE tenant_id = :tenant AND (source LIKE :piece ESCAPE '!' OR actor LIKE :piece ESCAPE '!')
+    SELECT 1 FROM policies WHERE tenant_id = :tenant AND (
+        source LIKE :piece ESCAPE '!' OR actor LIKE :piece ESCAPE '!' OR rules LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'sweeps' WHERE EXISTS (
+    SELECT 1 FROM sweeps WHERE tenant_id = :tenant AND report LIKE :piece ESCAPE '!'
+)
+UNION ALL SELECT 'receipts' WHERE EXISTS (
+    SELECT 1 FROM receipts WHERE tenant_id = :tenant AND (
+        asked_by LIKE :piece ESCAPE '!' OR counts LIKE :piece ESCAPE '!' OR verification LIKE :piece ESCAPE '!'
+        OR remains LIKE :piece ESCAPE '!'
+    )
 )
 UNION ALL SELECT 'api_keys' WHERE EXISTS (
     SELECT 1 FROM api_keys WHERE tenant_id = :tenant AND (

@@ -67,9 +67,18 @@ UPDATE turns SET
     output_tokens = :output_tokens, cost_usd = :cost_usd, completed_at = :completed_at
 WHERE tenant_id = :tenant AND id = :id AND status = 'running' AND runner = :runner
 
+-- name: add_spending
+-- Count what a call has cost.
+INSERT INTO spending (tenant_id, month, cost_usd) VALUES (:tenant, :month, :cost_usd)
+ON CONFLICT (tenant_id, month) DO UPDATE SET cost_usd = spending.cost_usd + excluded.cost_usd
+
 -- name: spent_on_turns
--- What a tenant's turns have cost since a moment.
-SELECT coalesce(sum(cost_usd), 0.0) FROM turns WHERE tenant_id = :tenant AND created_at >= :since
+-- What a tenant's turns have cost in a month.
+SELECT cost_usd FROM spending WHERE tenant_id = :tenant AND month = :month
+
+-- name: purge_spending
+-- Remove what a tenant's turns have cost.
+DELETE FROM spending WHERE tenant_id = :tenant
 
 -- name: purge_turn_events_of_owner
 -- Remove the events of the turns of a slice of owners.

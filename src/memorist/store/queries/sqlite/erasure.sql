@@ -63,3 +63,10 @@ UNION ALL SELECT 'sweeps', count(*) FROM sweeps WHERE tenant_id = :tenant AND EX
 -- name: hold_memories
 -- Those of some memories that exist; nobody erases them before this transaction ends.
 SELECT id FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: list_own_words
+-- scope: global
+-- What the files hold of their own, whatever is stored.
+SELECT name || ' ' || coalesce(sql, '') FROM sqlite_schema
+UNION ALL SELECT name FROM schema_migrations
+UNION ALL SELECT 'SQLite format 3'
