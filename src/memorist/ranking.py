@@ -41,7 +41,7 @@ class Fusion:
     """How much of the best score in its session or document a turn gains: a session that answers is on the subject."""
 
     vector_windows: float = 0.08
-    reranker_windows: float = 1.5
+    reranker_windows: float = 0.75
     """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
 
     reranker: float = 0.55
