@@ -181,6 +181,12 @@ def _bound(scores: Scores, count: int) -> np.float32:
     return bound
 
 
+def assumed_cosines(coverages: Scores) -> Scores:
+    """How near rows are taken to be that have no vector: as near as rows mostly are that share so many words."""
+    assumed: Scores = np.minimum(np.float32(0.1) + np.float32(0.85) * coverages, np.float32(0.6))
+    return assumed
+
+
 def confidence(cosines: Scores, coverages: Scores, judged: Scores | None = None) -> Scores:
     """How sure it is, from 0 to 1, that each candidate answers: by meaning, by words and, where it read them, by the
     local reranker.

@@ -102,3 +102,13 @@ def test_best_of_many_are_those_of_a_plain_sort(size: int, count: int, seed: int
     values = np.random.default_rng(seed).integers(0, 50, size).astype(np.float32)
     expected = sorted(range(size), key=lambda place: (-values[place], place))[:count]
     assert ranking.best(values, count).tolist() == expected
+
+
+def test_row_without_a_vector_is_judged_by_its_words() -> None:
+    shared = np.array([0, 0.2, 0.5, 1], dtype=np.float32)
+    sure = ranking.confidence(ranking.assumed_cosines(shared), shared)
+    assert sure.tolist() == sorted(sure.tolist())
+    assert sure[1] < 0.2
+    assert sure[2] > 0.8
+    # As one that has a vector and is about the same.
+    assert sure[2] == pytest.approx(ranking.confidence(np.array([0.52], dtype=np.float32), shared[2:3])[0], abs=0.05)

@@ -458,6 +458,14 @@ def test_tool_output_is_found_by_its_tool_and_read_whole(core: Core, ada: Princi
     assert core.ingestion.read_tool_output(ada, output.key)[1] == content
 
 
+def test_long_text_is_found_at_once(core: Core, ada: Principal) -> None:
+    """By its words, where its vectors are still being made."""
+    filler = " ".join(f"word{number}" for number in range(600))
+    stored = core.memories.remember(ada, [Draft(f"The zeppelin hangar is in Friedrichshafen. {filler}")])[0].memory
+    assert [hit.memory.id for hit in ask(core, ada, "zeppelin hangar").hits] == [stored.id]
+    assert ask(core, ada, "What is the capital of Mongolia?").hits == ()
+
+
 def test_document_that_is_uploaded_again_is_found_in_its_new_words_only(core: Core, admin: Principal) -> None:
     core.ingestion.add_document(admin, title="Manual", content="The zeppelin lands at noon.")
     assert len(ask(core, admin, "zeppelin").hits) == 1

@@ -37,6 +37,7 @@ from memorist.ranking import (
     Places,
     Scores,
     Threads,
+    assumed_cosines,
     best,
     confidence,
     normalised,
@@ -553,11 +554,14 @@ class _Search:
         """
         if not ranking.places.size:
             return []
-        sure = confidence(self.cosines[ranking.places], self.coverages[ranking.places])
+        coverages = self.coverages[ranking.places]
+        has_vector = self.by_meaning & (self.windows[ranking.places] > 0)
+        cosines = np.where(has_vector, self.cosines[ranking.places], assumed_cosines(coverages))
+        sure = confidence(cosines, coverages)
         if ranking.reranked is not None and ranking.is_local:
             read = np.array([place in ranking.reranked for place in ranking.places.tolist()])
             judged = np.array([ranking.reranked.get(place, 0.0) for place in ranking.places.tolist()], dtype=np.float32)
-            with_reranker = confidence(self.cosines[ranking.places], self.coverages[ranking.places], judged)
+            with_reranker = confidence(cosines, coverages, judged)
             sure = np.where(read, with_reranker, sure)
         highest = float(ranking.scores[0])
         share = ranking.scores / np.float32(highest) if highest > 0 else np.ones_like(ranking.scores)

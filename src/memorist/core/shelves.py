@@ -199,13 +199,17 @@ class Shelf:
         self._clear()  # Also of what a load left that failed in its middle.
         # The watermark is read first: what changes during the load is read again.
         since = store.read(tenant, lambda tx: tx.index_watermark(self.user))
-        after = ""
+
+        def page(after: str) -> list[IndexRow]:
+            return store.read(tenant, partial(_load_page, self.user, after))
+
         with _COLLECTOR.paused():
-            while rows := store.read(tenant, partial(_load_page, self.user, after)):
+            rows = page("")
+            while rows:
+                # The database finds the next page while this one is taken in.
+                following = _helpers().submit(page, rows[-1].memory_id) if len(rows) == _PAGE else None
                 self._append(rows)
-                after = rows[-1].memory_id
-                if len(rows) < _PAGE:
-                    break
+                rows = following.result() if following is not None else []
         self._postings.settle()
         self._since = since
 
