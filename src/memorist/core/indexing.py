@@ -32,9 +32,9 @@ _POLL_SECONDS = 1.0
 _MOST_DOUBLINGS = 5
 _INLINE_WORDS = 3 * passages.WINDOW_WORDS
 """What a write waits for at most, however few memories it has: tens of milliseconds of a local model."""
-_AT_ONCE = 16
+_AT_ONCE = _CLAIM
 _AT_ONCE_REMOTE = 64
-"""Windows that are embedded before the indexer looks whether it is to stop."""
+"""Windows that are embedded before the indexer looks whether it is to stop; as many as short messages are claimed."""
 _UNINDEX_BATCH = 2000
 _ADOPT_BATCH = 500
 _NO_MODEL = "none"
