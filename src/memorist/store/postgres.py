@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,12 +90,12 @@ class PostgresDriver:
     # Transactions
 
     def read(self, tenant: str | None, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
-        if snapshot or self._citus:
-            return self._transact(_READ, tenant, work)
-        return self._transact("", tenant, work)
+        # With Citus, which takes what opens a transaction one command at a time, nothing is saved by going alone.
+        attempt = self._in_one if snapshot or self._citus else self._each_alone
+        return self._retried(partial(attempt, _READ, tenant, work))
 
     def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T:
-        return self._transact("BEGIN", tenant, work)
+        return self._retried(partial(self._in_one, "BEGIN", tenant, work))
 
     def exclusive(self, work: Callable[[Connection], T]) -> T:
         def locked(connection: Connection) -> T:
@@ -103,23 +104,22 @@ class PostgresDriver:
 
         return self.write(None, locked)
 
-    def _transact(self, begin: str, tenant: str | None, work: Callable[[Connection], T]) -> T:
+    def _retried(self, attempt: Callable[[], T]) -> T:
         with _translated():
-            for attempt in range(_ATTEMPTS):
+            for number in range(_ATTEMPTS):
                 try:
-                    return self._attempt(begin, tenant, work)
+                    return attempt()
                 except _RETRYABLE:
-                    if attempt + 1 == _ATTEMPTS:
+                    if number + 1 == _ATTEMPTS:
                         raise
                 except _NeverBegan:
                     # The server restarted under the pool: drop its dead connections and take a living one.
                     self._pool.check()
-            return self._attempt(begin, tenant, work)
+            return attempt()
 
-    def _attempt(self, begin: str, tenant: str | None, work: Callable[[Connection], T]) -> T:
+    def _in_one(self, begin: str, tenant: str | None, work: Callable[[Connection], T]) -> T:
+        """All of the work in one transaction."""
         with self._pool.connection() as connection:
-            if not begin:
-                return self._one_by_one(connection, tenant, work)
             try:
                 for command in self._opening(begin, tenant):
                     connection.execute(command)
@@ -134,17 +134,16 @@ class PostgresDriver:
                 raise
             return result
 
-    def _one_by_one(
-        self, connection: psycopg.Connection[Any], tenant: str | None, work: Callable[[Connection], T]
-    ) -> T:
-        """Each statement in a transaction of its own."""
-        try:
-            return work(_Alone(connection, "; ".join(self._opening(_READ, tenant))))
-        except psycopg.OperationalError as error:
-            if connection.closed:
-                # Nothing was written, so that it may be done again.
-                raise _NeverBegan(str(error)) from error
-            raise
+    def _each_alone(self, begin: str, tenant: str | None, work: Callable[[Connection], T]) -> T:
+        """Each statement of a read in a transaction of its own."""
+        with self._pool.connection() as connection:
+            try:
+                return work(_Alone(connection, "; ".join(self._opening(begin, tenant))))
+            except psycopg.OperationalError as error:
+                if connection.closed:
+                    # Nothing was written, so that it may be done again.
+                    raise _NeverBegan(str(error)) from error
+                raise
 
     def _opening(self, begin: str, tenant: str | None) -> list[str]:
         """Open a transaction and tell row-level security whose it is, LOCAL so that the pool never leaks it."""
