@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
+from operator import methodcaller
 from typing import Any
 
 from memorist.ids import new_id, to_uuid
@@ -230,7 +232,7 @@ class ErasureConformance:
             make_memory(tenant, source_ref="memory", meta={"a": "member"}),
         ]
         for row in rows:
-            store.write(tenant, lambda tx, row=row: _insert(tx, row, payload={"of": named}))  # type: ignore[misc]
+            store.write(tenant, partial(_insert, memory=row, payload={"of": named}))
         found = store.read(tenant, lambda tx: tx.scan_naming("", 2))
         assert [row.id for row in found] == sorted(row.id for row in rows[:3])[:2]
         found += store.read(tenant, lambda tx: tx.scan_naming(found[-1].id, 2))
@@ -283,7 +285,7 @@ class ErasureConformance:
         self, store: Store, tenant: str, neighbour: str
     ) -> None:
         for month, cost in ((START, 0.25), (START, 0.5), (_LATER, 2.0)):
-            store.write(tenant, lambda tx, month=month, cost=cost: tx.add_spending(month, cost))  # type: ignore[misc]
+            store.write(tenant, methodcaller("add_spending", month, cost))
 
         def spent(of: str, month: datetime) -> float:
             return store.read(of, lambda tx: tx.spent_on_turns(month))
@@ -303,7 +305,7 @@ class ErasureConformance:
             make_memory(tenant, **(said | {"owner": Owner("bob")})),
         ]
         for row in rows:
-            store.write(tenant, lambda tx, row=row: _insert(tx, row))  # type: ignore[misc]
+            store.write(tenant, partial(_insert, memory=row))
         asked = ["h1", "h3"]
         assert store.read(tenant, lambda tx: tx.count_said("ada", None, asked)) == {"h1": 2}
         assert store.read(neighbour, lambda tx: tx.count_said("ada", None, asked)) == {}
