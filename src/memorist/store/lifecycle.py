@@ -57,7 +57,7 @@ class LifecycleStatements(TenantStatements):
         rows = [
             *self._rows("count_expired", as_of=to_micros(as_of), samples=_SAMPLES),
             *self._rows("count_due", as_of=to_micros(as_of), samples=_SAMPLES),
-            *self._rows("count_retired", before=to_micros(retired_before), samples=_SAMPLES),
+            *self._rows("count_retired", as_of=to_micros(as_of), before=to_micros(retired_before), samples=_SAMPLES),
         ]
         found: dict[tuple[Move, Kind], tuple[int, list[str]]] = {}
         for move, kind, memory_id, total in rows:

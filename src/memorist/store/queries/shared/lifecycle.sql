@@ -52,13 +52,14 @@ SELECT 'expired', kind, id, total FROM (
 WHERE place <= :samples ORDER BY kind, place
 
 -- name: count_retired
--- For each kind how many facts are to be anonymized, and a few of their ids.
+-- For each kind how many facts are to be anonymized, and a few of their ids. What is to be deleted goes first.
 SELECT 'anonymized', kind, id, total FROM (
     SELECT kind, id, count(*) OVER (PARTITION BY kind) AS total,
         row_number() OVER (PARTITION BY kind ORDER BY updated_at, id) AS place
     FROM memories
     WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
         AND updated_at <= :before
+        AND (expires_at IS NULL OR expires_at > :as_of) AND (due_at IS NULL OR due_at > :as_of)
 ) AS retired
 WHERE place <= :samples ORDER BY kind, place
 
