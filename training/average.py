@@ -1,9 +1,5 @@
-"""Averages trained models: `python -m training.average FOLDER/NAME FOLDER/NAME --to FOLDER/NAME`.
+"""Averages trained models: the mean of two runs that began with the same base errs less than either."""
 
-The mean of the weights of two runs that began with the same base errs less than either, and costs no more to use.
-"""
-
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,15 +16,3 @@ def average(models: Sequence[Path], to: Path) -> None:
         raise ValueError(f"not of one kind and shape: {', '.join(map(str, models))}")
     mean = {key: torch.stack([state[key] for state in states]).mean(0) for key in states[0]}
     write_parts(mean, shapes.pop(), to.parent, to.name)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", type=Path, nargs="+")
-    parser.add_argument("--to", type=Path, required=True)
-    arguments = parser.parse_args()
-    average(arguments.models, arguments.to)
-
-
-if __name__ == "__main__":
-    main()

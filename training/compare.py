@@ -1,10 +1,11 @@
-"""Full precision against the shipped int8 files: `python -m training.compare FILE… --trained FOLDER --base FOLDER`.
+"""Full precision against the shipped int8 files: `python -m training.compare FILE… --scores FOLDER`.
 
-Both run on this machine, on the same questions; `--every 6` takes every sixth, for those who cannot wait.
+The scores at full precision are what `training.run --benchmarks` saved on the accelerator. With `--trained FOLDER` and
+`--base FOLDER` both run on this machine; `--every 6` then takes every sixth question, for those who cannot wait.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,8 @@ from memorist.models.embedder import LocalEmbedder
 from memorist.models.files import FOLDER
 from memorist.models.reranker import LocalReranker
 from training.data import Conversation, load_benchmark
-from training.evaluate import Embedder, Reranker, judge, summarize
+from training.evaluate import Embedder, Judged, Reranker, judge, read_scores, summarize
 from training.ranking import Fusion
-from training.torch_models import load_embedder, load_reranker
 
 SHOWN = ("recall@1", "recall@5", "recall@10", "any@5", "mrr")
 
@@ -31,15 +31,14 @@ def thinned(conversations: Sequence[Conversation], every: int) -> list[Conversat
 
 
 def compare(
-    files: Sequence[Path], full: tuple[Embedder, Reranker], int8: tuple[Embedder, Reranker], every: int
+    files: Sequence[Path], full: Callable[[Path], list[Judged]], int8: Callable[[Path], list[Judged]], fusion: Fusion
 ) -> None:
     print("| file | stage | questions |", " | ".join(SHOWN), "| largest loss |")
     print("|---" * (len(SHOWN) + 4) + "|")
-    fusion = Fusion()
     for path in files:
-        cases = thinned(load_benchmark(path), every)
-        found = [summarize([judge(case, *models, fusion) for case in cases], fusion) for models in (full, int8)]
-        count = sum(len(case.questions) for case in cases)
+        exact, small = full(path), int8(path)
+        count = sum(len(case.conversation.questions) for case in exact)
+        found = [summarize(judged, fusion) for judged in (exact, small)]
         for stage in found[0]:
             pairs = [(found[0][stage][metric], found[1][stage][metric]) for metric in SHOWN]
             shown = " | ".join(f"{exact:.3f} / {small:.3f}" for exact, small in pairs)
@@ -50,14 +49,35 @@ def compare(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--trained", type=Path, required=True)
-    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--trained", type=Path, help="parts to run at full precision on this machine")
+    parser.add_argument("--base", type=Path, help="folder of the base model, needed with --trained")
+    parser.add_argument("--scores", type=Path, help="scores at full precision that `training.run` saved elsewhere")
     parser.add_argument("--weights", type=Path, default=FOLDER)
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--pool", type=int, default=20)
     arguments = parser.parse_args()
-    full = load_embedder(arguments.trained, arguments.base), load_reranker(arguments.trained, arguments.base)
-    small = LocalEmbedder(folder=arguments.weights), LocalReranker(folder=arguments.weights)
-    compare(arguments.files, full, small, arguments.every)
+    if (arguments.scores is None) == (arguments.trained is None):
+        parser.error("name either --trained and --base, or --scores")
+    if arguments.scores and arguments.every != 1:
+        parser.error("--scores are of every question: leave out --every")
+    fusion = Fusion(pool=arguments.pool)
+
+    def cases(path: Path) -> list[Conversation]:
+        return thinned(load_benchmark(path), arguments.every)
+
+    def run(embedder: Embedder, reranker: Reranker) -> Callable[[Path], list[Judged]]:
+        return lambda path: [judge(case, embedder, reranker, fusion) for case in cases(path)]
+
+    def saved(path: Path) -> list[Judged]:
+        return read_scores(cases(path), arguments.scores / f"{path.name.split('.')[0]}.npz")
+
+    full = saved
+    if arguments.trained:
+        from training.torch_models import load_embedder, load_reranker
+
+        full = run(load_embedder(arguments.trained, arguments.base), load_reranker(arguments.trained, arguments.base))
+    small = run(LocalEmbedder(folder=arguments.weights), LocalReranker(folder=arguments.weights))
+    compare(arguments.files, full, small, fusion)
 
 
 if __name__ == "__main__":

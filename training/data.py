@@ -27,8 +27,8 @@ SOURCE_WEIGHTS = {
     "realmem": 2.0,
     "qmsum": 3.0,
     "madial": 3.0,
-    "dialogue": 0.8,
-    "sessions": 0.8,
+    "dialogue": 0.65,
+    "sessions": 0.65,
 }
 """How often a question of each source is drawn: dialogue counts more than encyclopedia."""
 

@@ -107,11 +107,11 @@ def read_matter(path: Path = TOPICS_FILE) -> Matter:
     return matter
 
 
-def converse(number: int, seed: int = 0, mix_ups: bool = True) -> Iterator[dict[str, Any]]:
-    """`number` conversations, each like an item of the training file; with `mix_ups` some ask the wrong person."""
+def converse(number: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """`number` conversations, each like an item of the training file."""
     matter = read_matter()
     for place in range(number):
-        chat = _Writer(matter, random.Random(f"{seed}-{place}"), mix_ups).write()
+        chat = _Writer(matter, random.Random(f"{seed}-{place}")).write()
         together = {asked: found for asked, found in chat.tellings.items() if len(found) > 1}
         everything = chat.mistaken | chat.evidence | together
         questions = [[asked, sorted(found)] for asked, found in everything.items()]
@@ -119,8 +119,8 @@ def converse(number: int, seed: int = 0, mix_ups: bool = True) -> Iterator[dict[
 
 
 class _Writer:
-    def __init__(self, matter: Matter, dice: random.Random, mix_ups: bool) -> None:
-        self.slots, self.phrases, self.dice, self.mix_ups = matter.slots, matter.phrases, dice, mix_ups
+    def __init__(self, matter: Matter, dice: random.Random) -> None:
+        self.slots, self.phrases, self.dice = matter.slots, matter.phrases, dice
         self.chat = Chat()
         kinds = [dice.choice(["she", "he"]) for _ in range(2)]
         names = [dice.choice(NAMES[kind].split()) for kind in kinds]
@@ -183,7 +183,7 @@ class _Writer:
                 general = [q for q in asked if not q.startswith("When") and not SLOT.sub("", q).count("{")]
                 dated = [self._fill(question, values, teller).removesuffix("?") + when for question in general[:1]]
                 self.chat.answers(place, dated)
-            if self.mix_ups and asked and listens in NAMES and dice.random() < 0.5:
+            if asked and listens in NAMES and dice.random() < 0.5:
                 wrong = self._fill(dice.choice(asked), values, 1 - teller)
                 self.chat.mistaken.setdefault(wrong, set()).add(place)
             if exchange is first:

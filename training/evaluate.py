@@ -126,6 +126,21 @@ def _save(judged: Sequence[Judged], path: Path) -> None:
     np.savez_compressed(path, **arrays)
 
 
+def read_scores(conversations: Sequence[Conversation], path: Path) -> list[Judged]:
+    """What `evaluate` has saved of a file's conversations."""
+    judged = []
+    with np.load(path) as arrays:
+        for number, conversation in enumerate(conversations):
+            messages = [unit.message for unit in cut_into_units([conversation])]
+            counts = np.bincount(messages, minlength=len(conversation.messages))
+            text, dense = (arrays[f"{name}{number}"].astype(np.float32) for name in ("text", "dense"))
+            reranked_too = f"pool{number}" in arrays
+            pools = list(arrays[f"pool{number}"].astype(np.int64)) if reranked_too else []
+            scores = list(arrays[f"reranker{number}"]) if reranked_too else []
+            judged.append(Judged(conversation, text, dense, counts, pools, scores))
+    return judged
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)

@@ -193,7 +193,7 @@ def export(
     base: Path,
     to: Path,
     variants: tuple[str, str] = (EMBEDDER_VARIANT, RERANKER_VARIANT),
-    embedder_name: str = "distilled",
+    embedder_name: str = "embedder",
     reranker_name: str = "teacher",
 ) -> None:
     to.mkdir(parents=True, exist_ok=True)
@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--to", type=Path, default=FOLDER)
     parser.add_argument("--variants", choices=VARIANTS, nargs=2, default=(EMBEDDER_VARIANT, RERANKER_VARIANT))
-    parser.add_argument("--embedder", default="distilled", help="name of the trained parts")
+    parser.add_argument("--embedder", default="embedder", help="name of the trained parts")
     parser.add_argument("--reranker", default="teacher", help="name of the trained parts")
     arguments = parser.parse_args()
     names = arguments.embedder, arguments.reranker

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from training.encoder import EmbeddingModel
-from training.tables import Tables, mask_of, with_cls
+from training.tables import CLS, SEP, Rows, Tables, mask_of, with_cls
 
 DEPTH = 32
+VOCABULARY = 30522
 
 
 @dataclass(frozen=True)
@@ -48,30 +49,84 @@ def embed_questions(model: EmbeddingModel, tables: Tables, batch: int = 2048) ->
 
 
 @torch.no_grad()
-def mine(model: EmbeddingModel, tables: Tables, depth: int = DEPTH, chunk: int = 2048) -> Negatives:
-    """The positives themselves, and twins of them elsewhere, are never negatives."""
+def mine(model: EmbeddingModel, tables: Tables, depth: int = DEPTH, chunk: int = 2048, text: float = 0.0) -> Negatives:
+    """The positives themselves, and twins of them elsewhere, are never negatives.
+
+    `text` is what the words count within a conversation beside the vectors: 0.35 is how the first stage ranks.
+    """
     passages, questions = embed_units(model, tables), embed_questions(model, tables)
-    same, anywhere, answering = [], [], []
+    if not passages.is_cuda:  # the processor has no half-precision matrix product worth the name
+        passages, questions = passages.float(), questions.float()
+    anywhere, answering = [], []
     for index in torch.arange(len(questions), device=questions.device).split(chunk):
-        # The processor has no half-precision matrix product worth the name; the accelerator has.
-        left = questions[index] if questions.is_cuda else questions[index].float()
-        scores = (left @ (passages if passages.is_cuda else passages.float()).T).float()
+        scores = (questions[index] @ passages.T).float()
         positives = tables.positives[index]
         fitting = scores.gather(1, positives.clamp(min=0)).masked_fill(positives < 0, -1)
         answering.append(_best_of_message(fitting, tables.unit_message[positives.clamp(min=0)]) & (positives >= 0))
-        best_positive = fitting.amax(1, keepdim=True)
-        rows = torch.arange(len(index), device=index.device)[:, None].expand_as(positives)
-        scores[rows[positives >= 0], positives[positives >= 0]] = -torch.inf
         own = tables.unit_conversation[None, :] == tables.question_conversation[index][:, None]
-        same.append(_nearest(scores.masked_fill(~own, -torch.inf), depth))
         # What scores clearly above the answer in another conversation is mostly the same text told again.
-        foreign = scores.masked_fill(own | (scores > best_positive + 0.1), -torch.inf)
+        foreign = scores.masked_fill(own | (scores > fitting.amax(1, keepdim=True) + 0.1), -torch.inf)
         anywhere.append(_nearest(foreign, depth))
-    return Negatives(torch.cat(same), torch.cat(anywhere), torch.cat(answering))
+    same = _within_conversations(tables, passages, questions, depth, text)
+    return Negatives(same, torch.cat(anywhere), torch.cat(answering))
+
+
+def _within_conversations(tables: Tables, passages: Tensor, questions: Tensor, depth: int, text: float) -> Tensor:
+    rarity = _rarity(tables.passages["bare"]) if text else None
+    conversations = range(len(tables.conversation_units) - 1)
+    starts = torch.searchsorted(
+        tables.question_conversation, torch.arange(len(conversations) + 1, device=questions.device)
+    ).tolist()
+    units = tables.conversation_units.tolist()
+    nearest = []
+    for number in conversations:
+        asked, told = slice(starts[number], starts[number + 1]), slice(units[number], units[number + 1])
+        ranked = (questions[asked] @ passages[told].T).float()
+        if not ranked.numel():
+            continue
+        if rarity is not None:
+            matched = _matched(tables, asked, told, rarity)
+            ranked = text * _scaled(matched) + (1 - text) * _scaled(ranked)
+        positives = tables.positives[asked]
+        rows = torch.arange(len(positives), device=positives.device)[:, None].expand_as(positives)
+        ranked[rows[positives >= 0], positives[positives >= 0] - told.start] = -torch.inf
+        found = _nearest(ranked, depth)
+        nearest.append(found.where(found < 0, found + told.start))
+    return torch.cat(nearest)
+
+
+def _rarity(rows: Rows) -> Tensor:
+    """What it is worth that a token matches, from the number of units that hold it."""
+    units, width = rows.tokens.shape
+    within = mask_of(rows.lengths, width)
+    unit = torch.arange(units, device=within.device)[:, None].expand(units, width)[within]
+    holding = (unit * VOCABULARY + rows.tokens[within].long()).unique() % VOCABULARY
+    found = holding.bincount(minlength=VOCABULARY)
+    rarity = (1 + (units - found + 0.5) / (found + 0.5)).log()
+    rarity[[0, CLS, SEP]] = 0.0
+    return rarity
+
+
+def _matched(tables: Tables, asked: slice, told: slice, rarity: Tensor, k1: float = 1.2, b: float = 0.75) -> Tensor:
+    """BM25 of a conversation's questions over its units."""
+    rows = tables.passages["bare"]
+    lengths, tokens = rows.lengths[told], rows.tokens[told].long()
+    times = torch.zeros(len(tokens), VOCABULARY, device=tokens.device)
+    times.scatter_add_(1, tokens, torch.ones_like(tokens, dtype=torch.float))
+    norm = k1 * (1 - b + b * lengths / lengths.float().mean())
+    weights = rarity * times * (k1 + 1) / (times + norm[:, None])
+    questions = tables.questions.tokens[asked].long()
+    held = torch.zeros(len(questions), VOCABULARY, device=tokens.device).scatter_(1, questions, 1.0)
+    return held @ weights.T
 
 
 def autocast(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
+
+
+def _scaled(scores: Tensor) -> Tensor:
+    low, high = scores.amin(1, keepdim=True), scores.amax(1, keepdim=True)
+    return (scores - low) / (high - low).clamp(min=1e-6)
 
 
 def _best_of_message(scores: Tensor, messages: Tensor) -> Tensor:

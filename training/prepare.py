@@ -9,7 +9,7 @@ import json
 import lzma
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +27,18 @@ LEFT_OUT = {
 Item = dict[str, Any]
 
 
-def prepare(
-    items: Iterable[Item], dialogues: int, seed: int = 0, first_round: bool = False, without: Collection[str] = ()
-) -> list[Item]:
+def prepare(items: Iterable[Item], dialogues: int, seed: int = 0) -> list[Item]:
     items = list(items)
     unknown = {item["s"] for item in items} - {*KEPT, *TEMPLATES, *LEFT_OUT}
     if unknown:
         raise ValueError(f"sources that nobody has judged yet: {sorted(unknown)}")
-    sources = {*KEPT} - {*without}
-    free = _runs(item for item in items if item["s"] in sources)
-    foreign = _runs(item for item in items if item["s"] not in {*sources, *TEMPLATES})
-    kept = [item for item in items if item["s"] in sources]
+    free = _runs(item for item in items if item["s"] in KEPT)
+    foreign = _runs(item for item in items if item["s"] in LEFT_OUT)
+    kept = [item for item in items if item["s"] in KEPT]
     kept += [_only(item, free, foreign) for item in items if item["s"] in TEMPLATES]
-    told = list(converse(dialogues, seed, mix_ups=not first_round))
+    told = list(converse(dialogues, seed))
     chats = [item for item in items + told if item["s"] in ("realmem", "dialogue") and item["m"][0][0] == "user"]
-    whole = [] if first_round else [by_session(item) for item in chats]
-    return [item for item in kept + told + whole if item["q"]]
+    return [item for item in kept + told + [by_session(chat) for chat in chats] if item["q"]]
 
 
 def by_session(item: Item, longest: int = 500) -> Item:
@@ -99,14 +95,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("conversations", type=Path)
     parser.add_argument("--to", type=Path, required=True)
-    parser.add_argument("--dialogues", type=int, default=240, help="how many conversations of our own")
+    parser.add_argument("--dialogues", type=int, default=300, help="how many conversations of our own")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first-round", action="store_true", help="without mix-ups and whole sessions")
-    parser.add_argument("--without", choices=KEPT, nargs="+", default=[], help="sources to leave out as well")
     arguments = parser.parse_args()
     with lzma.open(arguments.conversations, "rt", encoding="utf-8") as file:
-        chosen = arguments.dialogues, arguments.seed, arguments.first_round, arguments.without
-        items = prepare(json.load(file), *chosen)
+        items = prepare(json.load(file), arguments.dialogues, arguments.seed)
     with lzma.open(arguments.to, "wt", encoding="utf-8") as file:
         json.dump(items, file, ensure_ascii=False)
     messages, questions = Counter[str](), Counter[str]()

@@ -1,5 +1,7 @@
 """Draws the questions of a step and the passages to compare for each."""
 
+from collections.abc import Collection
+
 import torch
 from torch import Tensor
 
@@ -8,16 +10,21 @@ from training.tables import Tables
 
 
 class Sampler:
-    """Deterministic for a seed. Every negative is drawn so that it is none of the question's positives."""
+    """Deterministic for a seed. Every negative is drawn so that it is none of the question's positives.
 
-    def __init__(self, tables: Tables, negatives: Negatives, seed: int) -> None:
+    Questions of the sources in `without` are never drawn.
+    """
+
+    def __init__(self, tables: Tables, negatives: Negatives, seed: int, without: Collection[str] = ()) -> None:
         self.tables = tables
         self.negatives = negatives
         self.device = tables.positives.device
+        left_out = torch.tensor([source in without for source in tables.sources], device=self.device)
+        self.weights = tables.question_weight.masked_fill(left_out[tables.question_source], 0.0)
         self.generator = torch.Generator(device=self.device).manual_seed(seed)
 
     def questions(self, count: int) -> Tensor:
-        return torch.multinomial(self.tables.question_weight, count, replacement=False, generator=self.generator)
+        return torch.multinomial(self.weights, count, replacement=False, generator=self.generator)
 
     def positive(self, questions: Tensor) -> Tensor:
         fitting = self.negatives.answering[questions].float()

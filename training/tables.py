@@ -41,6 +41,9 @@ class Tables:
     conversation_units: Tensor
     question_conversation: Tensor
     question_weight: Tensor
+    question_source: Tensor
+    """Places in `sources`."""
+    sources: Sequence[str]
     positives: Tensor
 
     @property
@@ -60,7 +63,8 @@ def build_tables(
     unit_message = np.array([message_starts[unit.conversation] + unit.message for unit in units])
     unit_starts = np.searchsorted(unit_conversation, np.arange(len(conversations) + 1))
 
-    questions, owners, weights, positives = [], [], [], []
+    sources = sorted({conversation.source for conversation in conversations})
+    questions, owners, weights, origins, positives = [], [], [], [], []
     for number, conversation in enumerate(conversations):
         for question in conversation.questions:
             wanted = message_starts[number] + np.array(question.evidence)
@@ -69,6 +73,7 @@ def build_tables(
             questions.append(question.text)
             owners.append(number)
             weights.append(SOURCE_WEIGHTS.get(conversation.source, 1.0))
+            origins.append(sources.index(conversation.source))
             positives.append(np.pad(found, (0, MOST_EVIDENCE - len(found)), constant_values=-1))
 
     def tensor(values: object) -> Tensor:
@@ -85,6 +90,8 @@ def build_tables(
         conversation_units=tensor(unit_starts),
         question_conversation=tensor(owners),
         question_weight=tensor(weights).float(),
+        question_source=tensor(origins),
+        sources=sources,
         positives=tensor(np.stack(positives)),
     )
 

@@ -46,7 +46,7 @@ class TorchReranker:
         return self.model(*_padded(encodings, device)).cpu().tolist()
 
 
-def load_embedder(weights: Path, base: Path, name: str = "distilled") -> TorchEmbedder:
+def load_embedder(weights: Path, base: Path, name: str = "embedder") -> TorchEmbedder:
     model = EmbeddingModel(trained_shape(weights, name))
     load_base(model.encoder, base)
     load_trained(model, weights, name)

@@ -1,7 +1,7 @@
 """The two training loops. Both are contrastive: the answer against passages that look like it."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -36,7 +36,7 @@ class Recipe:
 
 
 EMBEDDER = Recipe(
-    steps=4000,
+    steps=1200,
     questions=128,
     rate=1e-4,
     same=5,
@@ -48,17 +48,17 @@ EMBEDDER = Recipe(
     mine_again=(0.15, 0.5),
 )
 RERANKER = Recipe(
-    steps=2500,
+    steps=3000,
     questions=96,
     rate=3e-4,
-    same=6,
-    anywhere=4,
+    same=8,
+    anywhere=3,
     neighbours=2,
-    random=3,
+    random=2,
     forms=(("reranked", 0.8), ("embedded", 0.1), ("bare", 0.1)),
 )
-STUDENTS = replace(RERANKER, rate=4e-4)
-DISTILLED = replace(EMBEDDER, rate=5e-5, same=8, anywhere=3, mine_again=(0.5,))
+STUDENTS = replace(RERANKER, steps=1800, rate=4e-4)
+DISTILLED = replace(EMBEDDER, steps=1200, rate=6e-5, same=8, anywhere=3, mine_again=(0.5,))
 
 Teacher = Callable[[Tensor, Tensor, str], Tensor]
 """Scores of units (a row for each question) in a form."""
@@ -70,11 +70,12 @@ def train_embedder(
     negatives: Negatives,
     recipe: Recipe,
     seed: int,
+    without: Collection[str] = (),
     teacher: Teacher | None = None,
     distilled: float = 1.0,
 ) -> None:
     """In-batch contrast over all passages of the step; with a teacher, also its ranking of each question's own list."""
-    sampler = Sampler(tables, negatives, seed)
+    sampler = Sampler(tables, negatives, seed, without)
 
     def loss_of(form: str) -> Tensor:
         questions = sampler.questions(recipe.questions)
@@ -107,9 +108,16 @@ def train_embedder(
     _run(model, loss_of, recipe, seed, before)
 
 
-def train_reranker(model: RerankingModel, tables: Tables, negatives: Negatives, recipe: Recipe, seed: int) -> None:
+def train_reranker(
+    model: RerankingModel,
+    tables: Tables,
+    negatives: Negatives,
+    recipe: Recipe,
+    seed: int,
+    without: Collection[str] = (),
+) -> None:
     """Listwise: the answer must win among the passages of its own question."""
-    sampler = Sampler(tables, negatives, seed)
+    sampler = Sampler(tables, negatives, seed, without)
 
     def loss_of(form: str) -> Tensor:
         questions = sampler.questions(recipe.questions)
@@ -158,7 +166,7 @@ def rerank_units(
     order = lengths.argsort()
     scores = [
         model(*paired(tables.questions.take(asking[part]), tables.passages[form].take(flat[part])))
-        for part in order.chunk(groups)
+        for part in _groups(order, groups)
     ]
     return torch.cat(scores)[order.argsort()].view(units.shape)
 
@@ -166,8 +174,13 @@ def rerank_units(
 def _embed_sorted(model: EmbeddingModel, tables: Tables, form: str, units: Tensor, groups: int) -> Tensor:
     rows = tables.passages[form]
     order = rows.lengths[units].argsort()
-    vectors = [model(*with_cls(*rows.take(units[part], room=1))) for part in order.chunk(groups)]
+    vectors = [model(*with_cls(*rows.take(units[part], room=1))) for part in _groups(order, groups)]
     return torch.cat(vectors)[order.argsort()]
+
+
+def _groups(order: Tensor, count: int) -> Sequence[Tensor]:
+    """The accelerator computes no padding (Encoder.packed), and likes one big batch best."""
+    return order.chunk(1 if order.is_cuda else count)
 
 
 def _list(sampler: Sampler, questions: Tensor, recipe: Recipe) -> Tensor:

@@ -7,6 +7,8 @@ missing these tests are skipped, and the run says so; with MEMORIST_TRAINING_TES
 import json
 import lzma
 import os
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +24,17 @@ from safetensors.torch import save_file
 
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.reranker import LocalReranker
+from training import compare
 from training.average import average
 from training.data import cut_into_units, load_benchmark, load_training, write_out
-from training.encoder import SHAPES, EmbeddingModel, RerankingModel, load_base, read_parts, shrink
-from training.evaluate import evaluate
+from training.encoder import SHAPES, EmbeddingModel, RerankingModel, _means, load_base, read_parts, shrink
+from training.evaluate import evaluate, read_scores, summarize
 from training.export import export, reranker_graph
 from training.mining import mine
 from training.ranking import Fusion
-from training.run import Job, run_distil, run_embedder, run_students, run_teacher
+from training.run import STAGES, Job
 from training.sampling import Sampler
-from training.tables import build_tables
+from training.tables import CLS, SEP, build_tables
 from training.torch_models import TOKENIZER, load_embedder, load_reranker
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
@@ -87,7 +90,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(conversations_file: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("trained")
     job = Job(conversations_file, base, out, steps=2, questions=4, shape="1", students=("1",))
-    for stage in (run_embedder, run_teacher, run_students, run_distil):
+    for stage in STAGES.values():
         stage(job)
     return out
 
@@ -155,7 +158,8 @@ def test_a_long_message_becomes_several_units_with_its_context(conversations_fil
     assert write_out(conversations, units[0], "reranked").endswith("| Mel: I bought a garden in town.")
 
 
-def test_benchmarks_are_measured(tmp_path: Path, embedder_of_words: object) -> None:
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
     messages = [
         {
             "id": str(n),
@@ -173,9 +177,38 @@ def test_benchmarks_are_measured(tmp_path: Path, embedder_of_words: object) -> N
     ]
     path = tmp_path / "small.json"
     path.write_text(json.dumps({"name": "small", "cases": [{"id": "1", "messages": messages, "questions": questions}]}))
-    assert len(load_benchmark(path)[0].questions) == len(THINGS)
-    report = evaluate([path], embedder_of_words, None, Fusion())  # type: ignore[arg-type]
+    return path
+
+
+def test_benchmarks_are_measured(benchmark: Path, embedder_of_words: object) -> None:
+    assert len(load_benchmark(benchmark)[0].questions) == len(THINGS)
+    report = evaluate([benchmark], embedder_of_words, None, Fusion())  # type: ignore[arg-type]
     assert report["small"]["first"]["recall@1"] == 1.0
+
+
+def test_the_export_is_compared_with_scores_saved_elsewhere(
+    benchmark: Path,
+    embedder_of_words: object,
+    trained: Path,
+    base: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reranker = load_reranker(trained, base)
+    fresh = evaluate([benchmark], embedder_of_words, reranker, Fusion(), save=tmp_path)["small"]  # type: ignore[arg-type]
+    assert summarize(read_scores(load_benchmark(benchmark), tmp_path / "small.npz"), Fusion()) == fresh
+    export(trained, base, tmp_path / "weights")
+    command = ["compare", str(benchmark), "--weights", str(tmp_path / "weights")]
+    monkeypatch.setattr("sys.argv", [*command, "--scores", str(tmp_path)])
+    compare.main()
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split(" | ")[1] for row in rows[-3:]] == ["dense", "first", "reranked"]
+    assert all(float(row.split("|")[-2]) <= 1 for row in rows[-3:])
+    monkeypatch.setattr("sys.argv", command)
+    with pytest.raises(SystemExit):
+        compare.main()
+    assert "either --trained" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -185,3 +218,50 @@ def embedder_of_words() -> object:
             return np.array([[float(thing in text) for thing in THINGS] for text in texts], dtype=np.float32)
 
     return OfWords()
+
+
+def test_rows_without_padding_give_the_same_as_padded_ones(base: Path) -> None:
+    """On an accelerator the padding is not computed; there it is another kernel, here the same by a mask."""
+    torch.manual_seed(0)
+    model = RerankingModel(SHAPES["1"]).eval()
+    load_base(model.encoder, base)
+    two = RerankingModel(SHAPES["2"]).eval().encoder
+    two.load_state_dict(
+        model.encoder.state_dict()
+        | {f"layers.{to}.{k}": v for to in (0, 1) for k, v in model.encoder.layers[0].state_dict().items()}
+    )
+    lengths = torch.tensor([3, 9, 1, 6])
+    mask = torch.arange(9)[None, :] < lengths[:, None]
+    ids, types = torch.randint(1000, 3000, (4, 9)) * mask, (torch.arange(9) > 2).expand(4, 9).long()
+    wanted = two(ids, mask, types)[mask]
+    found, starts = two.packed(ids, mask, types)
+    assert starts.tolist() == [0, 3, 12, 13, 19]
+    assert found.detach().numpy() == pytest.approx(wanted.detach().numpy(), abs=1e-5)
+    firsts, _ = two.packed(ids, mask, types, first_only=True)
+    padded = two(ids, mask, types, first_only=True)[:, 0]
+    assert firsts.detach().numpy() == pytest.approx(padded.detach().numpy(), abs=1e-5)
+    means = torch.stack([wanted[start:end].mean(0) for start, end in pairwise(starts.tolist())])
+    assert _means(found, starts).detach().numpy() == pytest.approx(means.detach().numpy(), abs=1e-5)
+
+
+def test_a_mined_passage_may_share_the_words_or_the_meaning(conversations_file: Path, base: Path) -> None:
+    tables = build_tables(load_training(conversations_file), TOKENIZER, ("bare", "embedded"), torch.device("cpu"))
+    model = EmbeddingModel(SHAPES["1"])
+    load_base(model.encoder, base)
+    by_words = mine(model, tables, text=1.0).same_conversation
+    rows = tables.passages["bare"]
+    for question, (first, *_) in enumerate(by_words.tolist()):
+        asked = set(tables.questions.tokens[question].tolist()) - {0, CLS, SEP}
+        assert asked & set(rows.tokens[first].tolist())
+
+
+def test_a_run_never_sees_questions_of_the_sources_it_goes_without(conversations_file: Path, base: Path) -> None:
+    conversations = load_training(conversations_file)
+    both = [conversations[0], replace(conversations[1], source="cosmos")]
+    tables = build_tables(both, TOKENIZER, ("embedded",), torch.device("cpu"))
+    model = EmbeddingModel(SHAPES["1"])
+    load_base(model.encoder, base)
+    negatives = mine(model, tables)
+    drawn = Sampler(tables, negatives, seed=1, without=("cosmos",)).questions(len(THINGS))
+    assert set(tables.question_conversation[drawn].tolist()) == {0}
+    assert set(tables.question_conversation[Sampler(tables, negatives, seed=1).questions(16)].tolist()) == {0, 1}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from training.dialogues import converse, fits, read_matter
+from training.dialogues import FORMS, SLOT, converse, fits, read_matter
 from training.prepare import by_session, prepare
 
 FREE = "I keep seven hens in the garden behind the house and sell the eggs"
@@ -53,6 +53,19 @@ def test_every_topic_can_be_asked_about() -> None:
     for topic in read_matter().topics:
         first = topic.exchanges[0]
         assert any(fits(question, told) for question in first.questions for told in first.told), topic.name
+
+
+def test_topics_are_named_once_and_draw_from_slots_that_exist() -> None:
+    matter = read_matter()
+    names = [topic.name for topic in matter.topics]
+    assert len(names) == len({*names})
+    known = {*matter.slots, *FORMS["she"], "N", "N's", "feelpast"}
+    for topic in matter.topics:
+        spoken = [text for each in topic.exchanges for text in (each.prompt, *each.told, *each.questions)]
+        for text in (*spoken, *topic.together):
+            slots = {slot for slot, _ in SLOT.findall(text)}
+            assert {slot if slot in known else slot[0].lower() + slot[1:] for slot in slots} <= known, text
+            assert not slots & {"Is", "Was", "Has", "Does", "They", "Them", "Their"}, text
 
 
 def test_a_question_needs_what_it_asks_for() -> None:
