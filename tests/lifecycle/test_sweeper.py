@@ -296,6 +296,16 @@ def test_anonymization_waits_while_the_policy_observes(
     assert row.content == "Ada lives in Lyon."
 
 
+def test_retired_fact_that_is_to_be_deleted_is_not_announced_as_anonymized_too(
+    core: Core, clock: FrozenClock, ada: Principal, sweep: Sweeping, enforce: Callable[..., None]
+) -> None:
+    retire(core, ada, clock, ttl=20 * DAY)
+    clock.advance(31 * DAY)
+    assert core.sweeper.dry_run(ada.tenant).due == {"expired": {"fact": 1}}
+    enforce()
+    assert sweep().done == {"expired": {"fact": 1}}
+
+
 def test_archived_memory_that_nothing_replaced_is_not_anonymized(
     core: Core, clock: FrozenClock, remember: Remember, ada: Principal, sweep: Sweeping, enforce: Callable[..., None]
 ) -> None:
