@@ -22,7 +22,7 @@ _RUN = 64
 class Fusion:
     """The weights of recall, chosen on the development halves of three benchmarks."""
 
-    text: float = 0.35
+    text: float = 0.3
     """The share of keywords in the first order; the rest is meaning."""
 
     near: float = 0.3
@@ -40,11 +40,11 @@ class Fusion:
     thread: float = 0.5
     """How much of the best score in its session or document a turn gains: a session that answers is on the subject."""
 
-    vector_windows: float = 0.08
-    reranker_windows: float = 0.75
+    vector_windows: float = 0.1
+    reranker_windows: float = 1.25
     """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
 
-    reranker: float = 0.55
+    reranker: float = 0.6
     """The share of the reranker among the candidates that it reads."""
 
     pool: int = 20

@@ -13,7 +13,7 @@ class LocalEmbedder(LocalModel):
 
     is_local = True
     file = "embedder.onnx"
-    model_id = "memorist-embedder-3"
+    model_id = "memorist-embedder-4"
     dimensions = 384
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
