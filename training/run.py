@@ -188,7 +188,7 @@ SHIPPED = ["embedder", "teacher"]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("stages", nargs="*", choices=STAGES, default=SHIPPED)
+    parser.add_argument("stages", nargs="*", help=f"of {', '.join(STAGES)}; where none is named: {', '.join(SHIPPED)}")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--base", type=Path, required=True, help="folder with the base model.safetensors")
     parser.add_argument("--out", type=Path, required=True)
@@ -199,7 +199,10 @@ def main() -> None:
     parser.add_argument("--shape", choices=SHAPES, default="6")
     parser.add_argument("--students", choices=SHAPES, nargs="+", default=list(Job.students))
     arguments = vars(parser.parse_args())
-    stages = arguments.pop("stages")
+    # Checked here: some versions of argparse hold an absent list itself against the choices.
+    stages = arguments.pop("stages") or SHIPPED
+    if unknown := [stage for stage in stages if stage not in STAGES]:
+        parser.error(f"no such stage: {', '.join(unknown)}; there are {', '.join(STAGES)}")
     job = Job(**{key: tuple(value) if isinstance(value, list) else value for key, value in arguments.items()})
     torch.set_float32_matmul_precision("high")
     for stage in stages:

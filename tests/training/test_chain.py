@@ -24,7 +24,7 @@ from safetensors.torch import save_file
 
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.reranker import LocalReranker
-from training import compare
+from training import compare, run
 from training.average import average
 from training.data import cut_into_units, load_benchmark, load_training, write_out
 from training.encoder import SHAPES, EmbeddingModel, RerankingModel, _means, load_base, read_parts, shrink
@@ -93,6 +93,21 @@ def trained(conversations_file: Path, base: Path, tmp_path_factory: pytest.TempP
     for stage in STAGES.values():
         stage(job)
     return out
+
+
+def test_without_a_stage_what_is_shipped_is_trained(
+    conversations_file: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = ["--data", str(conversations_file), "--base", str(base), "--out", str(tmp_path)]
+    command = ["run", *places, "--steps", "1", "--questions", "4", "--shape", "1"]
+    monkeypatch.setattr("sys.argv", command)
+    run.main()
+    assert {path.name for path in tmp_path.glob("*-0.safetensors")} == {
+        f"{name}{number}-0.safetensors" for name in ("embedder", "teacher") for number in ("", "1", "2")
+    }
+    monkeypatch.setattr("sys.argv", [*command, "nothing"])
+    with pytest.raises(SystemExit):
+        run.main()
 
 
 def test_average_is_between_its_models(trained: Path, tmp_path: Path) -> None:
