@@ -10,9 +10,10 @@ from statistics import median
 from bench.results import Figure, Results, fact
 from bench.texts import sentence
 from memorist.bootstrap import open_core
-from memorist.core.chunks import CATEGORIES
-from memorist.core.core import Core
-from memorist.model import Draft, Kind, Principal, Role
+from memorist.context.chunks import CATEGORIES
+from memorist.core import Core
+from memorist.memories.values import Draft, Kind
+from memorist.platform.values import Principal, Role
 from memorist.settings import load_settings
 
 _ROUNDS = 9

@@ -15,7 +15,7 @@ from bench.bare import INSERT_MEMORY, bare_row
 from bench.results import Results, at_most, fact
 from bench.texts import sentence
 from memorist import Memorist
-from memorist.model import Order, Page
+from memorist.memories.values import Order, Page
 from memorist.times import to_micros
 
 _TARGET = 1.5

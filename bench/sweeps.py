@@ -12,8 +12,10 @@ from statistics import median, quantiles
 from bench.results import Results, at_most, fact
 from bench.texts import sentence
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.model import Draft, Kind, Principal, Question, Retention, Role
+from memorist.core import Core
+from memorist.memories.values import Draft, Kind, Retention
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
 from memorist.settings import load_settings
 from memorist.times import SystemClock
 

@@ -21,9 +21,10 @@ from bench import talking_llm
 from bench.results import Results, at_most, fact
 from bench.texts import sentence
 from memorist.bootstrap import open_core
-from memorist.core.companion import Category
-from memorist.core.ingestion import Message
-from memorist.model import Draft, Kind, Principal, Role
+from memorist.context.companion import Category
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind
+from memorist.platform.values import Principal, Role
 from memorist.settings import load_settings
 
 _TARGET_MS = 60.0

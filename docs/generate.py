@@ -16,27 +16,16 @@ from typing import Any
 import typer
 
 import memorist.client
-from memorist import lifecycle, tools
+from memorist import tools
 from memorist.client import Client
-from memorist.core import access, validation
-from memorist.core.context import Section
-from memorist.core.transfer import ImportReport
+from memorist.context.section import Section
+from memorist.erasure.values import Receipt, Verification
 from memorist.errors import all_errors
 from memorist.importers.items import CATEGORIES, UNCATEGORISED
-from memorist.model import (
-    Change,
-    Draft,
-    Event,
-    Memory,
-    Owner,
-    Page,
-    Principal,
-    Receipt,
-    Remembered,
-    Role,
-    Status,
-    Verification,
-)
+from memorist.memories import lifecycle
+from memorist.memories.values import Draft, Memory, Page, Remembered, Status
+from memorist.platform import access, validation
+from memorist.platform.values import Change, Event, Owner, Principal, Role
 from memorist.settings import ENVIRONMENT_PREFIX, Settings
 from memorist.surfaces.cli.failures import EXIT_CODES, exit_code_of
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags
@@ -46,6 +35,7 @@ from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.problems import status_of
 from memorist.surfaces.library import AsyncHandle, AsyncMemorist, Handle, Memorist
 from memorist.surfaces.mcp import PROTOCOL
+from memorist.transfer.service import ImportReport
 
 DOCS = Path(__file__).parent
 

@@ -14,9 +14,11 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.model import Draft, Principal, Question, Role
+from memorist.core import Core
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
 from memorist.testing.clocks import FrozenClock
 from tests.http.conftest import Served, serving
 from tests.support.browser import PHONE, browsing

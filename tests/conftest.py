@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 
 from memorist.bootstrap import open_core, open_store
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.settings import Settings
 from memorist.store.sql_store import SqlStore
 from memorist.testing import StepClock, new_tenant

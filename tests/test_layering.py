@@ -11,13 +11,13 @@ ROOT = Path(memorist.__file__).parent
 LEAVES = {
     "memorist.errors",
     "memorist.ids",
-    "memorist.lifecycle",
+    "memorist.memories.lifecycle",
     "memorist.model",
     "memorist.models",
     "memorist.models.passages",
     "memorist.ports",
-    "memorist.ranking",
-    "memorist.searchable",
+    "memorist.recall.ranking",
+    "memorist.recall.searchable",
     "memorist.times",
     "memorist.words",
 }
@@ -128,7 +128,7 @@ def test_leaves_import_only_leaves() -> None:
     assert IMPORTS["memorist.times"] == set()
     assert IMPORTS["memorist.ids"] == {"memorist.errors"}
     assert IMPORTS["memorist.model"] == {"memorist.times"}
-    for module in ("memorist.words", "memorist.ranking", "memorist.models", "memorist.models.passages"):
+    for module in ("memorist.words", "memorist.recall.ranking", "memorist.models", "memorist.models.passages"):
         assert IMPORTS[module] == set(), module
 
 
@@ -145,14 +145,14 @@ def test_documents_know_errors_and_each_other_only() -> None:
 
 
 def test_extraction_knows_values_errors_and_itself_only() -> None:
-    for module in below("memorist.extraction", IMPORTS):
-        allowed = {"memorist.errors", "memorist.model"} | below("memorist.extraction", IMPORTS)
+    for module in below("memorist.learning.extractors", IMPORTS):
+        allowed = {"memorist.errors", "memorist.model"} | below("memorist.learning.extractors", IMPORTS)
         assert IMPORTS[module] <= allowed, module
 
 
 def test_judging_knows_values_and_itself_only() -> None:
-    for module in below("memorist.judging", IMPORTS):
-        assert IMPORTS[module] <= {"memorist.model"} | below("memorist.judging", IMPORTS), module
+    for module in below("memorist.facts.judging", IMPORTS):
+        assert IMPORTS[module] <= {"memorist.model"} | below("memorist.facts.judging", IMPORTS), module
 
 
 def test_secrets_know_each_other_only() -> None:
@@ -169,7 +169,7 @@ def test_core_knows_models_by_their_ports_alone() -> None:
 
 def test_numpy_is_imported_only_by_those_who_search() -> None:
     """Whoever only writes does not pay for it."""
-    script = "import sys, memorist.bootstrap, memorist.core.core; sys.exit('numpy' in sys.modules)"
+    script = "import sys, memorist.bootstrap, memorist.core; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

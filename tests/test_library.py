@@ -11,7 +11,8 @@ import pytest
 import memorist
 from memorist import AsyncMemorist, Draft, Kind, Memorist, Role
 from memorist.errors import Forbidden, InvalidCursor, InvalidField, InvalidSetting, NotFound, Unauthenticated
-from memorist.model import Order, Owner, Status, Trust
+from memorist.memories.values import Order, Status, Trust
+from memorist.platform.values import Owner
 from memorist.surfaces.library import AsyncHandle, Handle
 from memorist.testing import new_tenant
 

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist import lifecycle
 from memorist.errors import IllegalTransition
 from memorist.ids import new_id
-from memorist.model import Kind, Memory, Move, Owner, Policy, Retention, Status, Windows
+from memorist.memories import lifecycle
+from memorist.memories.policy import Move, Policy, Windows
+from memorist.memories.values import Kind, Memory, Retention, Status
+from memorist.platform.values import Owner
 from memorist.testing import full_memory, make_memory
 from memorist.testing.clocks import START
 

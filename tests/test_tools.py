@@ -12,13 +12,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memorist import tools
-from memorist.core import validation
-from memorist.core.core import Core
-from memorist.core.facts import FactScope
-from memorist.core.ingestion import Message
+from memorist.core import Core
 from memorist.errors import Forbidden, IdempotencyMismatch, Invalid, InvalidField, InvalidId, NotFound
+from memorist.facts.service import FactScope
 from memorist.ids import to_uuid
-from memorist.model import Kind, Owner, Principal, Question, Role, Scope
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind
+from memorist.platform import validation
+from memorist.platform.values import Owner, Principal, Role
+from memorist.recall.values import Question, Scope
 
 NAMES = [
     "recall",

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from memorist.models.passages import (
-    embedding_passage,
-    reranking_passage,
-    spoken_date,
-    turn,
-    windows,
-)
+from memorist.models.passages import embedding_passage, reranking_passage, spoken_date, turn, windows
 
 SOURCE_WEIGHTS = {
     "squad": 0.7,

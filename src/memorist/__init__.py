@@ -40,7 +40,8 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from memorist.errors import MemoristError
-    from memorist.model import Draft, Event, Kind, Memory, Principal, Role
+    from memorist.memories.values import Draft, Kind, Memory
+    from memorist.platform.values import Event, Principal, Role
     from memorist.surfaces.library import AsyncMemorist, Memorist
 
 

@@ -7,16 +7,20 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
-from memorist.core.core import Core, Options
-from memorist.core.ledger import ledger_lines
-from memorist.core.turn_limits import Toolbox, TurnLimits
+from memorist.core import Core, Options
+from memorist.erasure.ledger import ledger_lines
+from memorist.erasure.values import Receipt
 from memorist.errors import Conflict, Forbidden, StoreCorrupt, StoreError, StoreUnavailable
-from memorist.model import Policy, Principal, Receipt, Role, Weights
-from memorist.ports import Clock, Embedder, Judge, Llm, Reranker
+from memorist.facts.port import Judge
+from memorist.memories.policy import Policy
+from memorist.models.port import Embedder, Llm, Reranker
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Weights
 from memorist.settings import Settings
 from memorist.store.drivers import Driver
 from memorist.store.sql_store import SqlStore
-from memorist.times import SystemClock
+from memorist.times import Clock, SystemClock
+from memorist.turns.limits import Toolbox, TurnLimits
 
 
 def open_core(settings: Settings, *, clock: Clock | None = None) -> Core:
@@ -117,7 +121,7 @@ def open_judge(settings: Settings) -> Judge | None:
     """The configured judge of facts; None where there is none."""
     if not settings.judge_model:
         return None
-    from memorist.core.judges import LlmJudge, LocalJudge
+    from memorist.facts.judges import LlmJudge, LocalJudge
 
     if settings.judge_model == "local":
         return LocalJudge()
@@ -277,7 +281,7 @@ def local_principal(
     Whoever can open the database could be anybody in it; an agent's program is an ordinary user all the same.
     Raises Unauthenticated, Forbidden or InvalidField.
     """
-    from memorist.core import access, validation
+    from memorist.platform import access, validation
 
     for name, value in (("user", user), ("agent", agent), ("session", session)):
         if value is not None:

@@ -37,3 +37,7 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...

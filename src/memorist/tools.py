@@ -14,13 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, Strict, Valid
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError
 
-from memorist.core import access, validation
-from memorist.core.core import Core
-from memorist.core.facts import FactScope
-from memorist.core.ingestion import output_key
+from memorist.core import Core
 from memorist.errors import InvalidField, InvalidId, NotFound
+from memorist.facts.service import FactScope
 from memorist.ids import to_uuid
-from memorist.model import Hit, Kind, LlmTool, Memory, Order, Owner, Principal, Question, Recalled, Scope, Trust
+from memorist.ingestion.service import output_key
+from memorist.memories.values import Kind, Memory, Order, Trust
+from memorist.models.values import LlmTool
+from memorist.platform import access, validation
+from memorist.platform.values import Owner, Principal
+from memorist.recall.values import Hit, Question, Recalled, Scope
 from memorist.times import from_iso, to_iso
 
 Format = Literal["openai", "anthropic", "mcp"]

@@ -7,7 +7,7 @@ import pytest
 
 from memorist.adapters.memories import Memories
 from memorist.client import Client
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.surfaces.library import Handle, Memorist
 from tests.http.conftest import Served, by_keyword, tenant
 

@@ -11,8 +11,8 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 from memorist.adapters.memories import Memories
 from memorist.adapters.openai_agents import MemoristSession
-from memorist.core.ingestion import Message
 from memorist.errors import InvalidField
+from memorist.ingestion.service import Message
 
 set_tracing_disabled(True)
 

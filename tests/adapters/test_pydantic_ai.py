@@ -13,7 +13,7 @@ from memorist.adapters.memories import Memories
 from memorist.adapters.pydantic_ai import MemoristToolset
 from memorist.client import Client
 from memorist.errors import NotFound
-from memorist.model import Role
+from memorist.platform.values import Role
 from tests.http.conftest import Served
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from memorist.benchmarks.dashboard import measure_dashboard
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.model import Kind, OwnerFilter, Principal, Role, Status
+from memorist.core import Core
+from memorist.memories.values import Kind, Status
+from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.rendering import menu
 
@@ -56,7 +57,7 @@ def test_memories_are_of_every_kind_and_state_and_nobody_stays_signed_in(
 ) -> None:
     measure_dashboard(core, place, tenant, "run", memories=300, rounds=1, report=lambda *_: None)
 
-    stored = core.store.read(tenant, lambda tx: tx.scan_memories(EVERYTHING, "", 1000))
+    stored = core.store.read(tenant, lambda tx: tx.memories.scan(EVERYTHING, "", 1000))
     assert len(stored) == 300
     assert {memory.status for memory in stored} >= {Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED}
     assert {memory.kind for memory in stored} >= {Kind.FACT, Kind.CHAT_MESSAGE, Kind.TOOL_OUTPUT}

@@ -6,9 +6,9 @@ import pytest
 
 from memorist.benchmarks.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, read_benchmark
 from memorist.benchmarks.quality import measure_recall
-from memorist.core import validation
-from memorist.core.core import Core
-from memorist.ranking import ABLATIONS
+from memorist.core import Core
+from memorist.platform import validation
+from memorist.recall.ranking import ABLATIONS
 
 KEYS = {
     "name", "recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr",

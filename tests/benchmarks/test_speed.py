@@ -4,8 +4,9 @@ import pytest
 
 from memorist.benchmarks import speed
 from memorist.benchmarks.speed import measure_speed
-from memorist.core.core import Core
-from memorist.model import OwnerFilter, Principal, Question, Role
+from memorist.core import Core
+from memorist.platform.values import OwnerFilter, Principal, Role
+from memorist.recall.values import Question
 from memorist.settings import Settings
 
 FIGURES = {
@@ -34,7 +35,7 @@ def test_every_figure_without_models(
     for name in ("floor_ms", "recall_ms_p50", "ingest_per_s", "rss_mb", "cold_recall_s"):
         assert result[name] > 0, name
     everything = OwnerFilter(any_user=True, any_agent=True)
-    stored = core.store.read(tenant, lambda tx: tx.scan_memories(everything, "", 1000))
+    stored = core.store.read(tenant, lambda tx: tx.memories.scan(everything, "", 1000))
     assert len(stored) == 530
     assert len({memory.user for memory in stored}) == 7
     assert core.store.check()[f"tenant {tenant}"] == "ok"

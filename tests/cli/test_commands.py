@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist import bootstrap
-from memorist.model import Memory
+from memorist.memories.values import Memory
 from memorist.settings import Settings
 from tests.cli.conftest import Cli
 

@@ -12,7 +12,7 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.errors import Unauthenticated
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.running_servers import noted, running
 from memorist.settings import Settings
 from tests.cli.conftest import Cli

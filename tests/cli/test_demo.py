@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.core import story
+from memorist.views import story
 from tests.cli.conftest import EXECUTABLE, Cli, execute
 from tests.cli.test_terminal import assert_harmless
 

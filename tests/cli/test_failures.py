@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from memorist import errors
-from memorist.core import validation
+from memorist.platform import validation
 from memorist.surfaces.cli.failures import exit_code_of
 from tests.cli.conftest import EXECUTABLE, Cli, execute
 
@@ -133,7 +133,7 @@ def test_an_unexpected_error_has_no_traceback(cli: Cli, monkeypatch: pytest.Monk
     def explode(*_: object, **__: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("memorist.core.memories.Memories.list", explode)
+    monkeypatch.setattr("memorist.memories.service.Memories.list", explode)
     result = cli("list")
     assert (result.code, result.out) == (1, "")
     assert "boom" in result.err

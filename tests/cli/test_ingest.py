@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memorist.core import validation
+from memorist.platform import validation
 from memorist.surfaces.cli import files as cli_files
 from memorist.surfaces.cli import ingest as cli_ingest
 from memorist.surfaces.cli.files import Found, in_batches, read_conversations

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from memorist import Memorist, tools
-from memorist.core.ingestion import Message
 from memorist.ids import to_uuid
-from memorist.model import Principal, Role
+from memorist.ingestion.service import Message
+from memorist.platform.values import Principal, Role
 from tests.cli.conftest import Cli, execute
 
 ITEM = {"id", "source_kind", "source_ref", "content", "event_time", "score"}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from memorist import Memorist
-from memorist.model import Draft, Kind, Retention
+from memorist.memories.values import Draft, Kind, Retention
 from tests.cli.conftest import Cli
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from memorist.client import Client
-from memorist.model import Role
+from memorist.platform.values import Role
 from tests.http.conftest import Served, by_keyword, tenant
 
 __all__ = ["by_keyword", "tenant"]

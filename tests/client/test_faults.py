@@ -12,7 +12,7 @@ import pytest
 from memorist import errors
 from memorist.client import AsyncClient, Client, Retries
 from memorist.client.exchange import Call, Wait, exchange
-from memorist.core.ingestion import Message
+from memorist.ingestion.service import Message
 from tests.client.faulty import Faulty, answer, cut, events, faulty_server, hang_up, problem, silence
 
 TOOLS = answer({"tools": []})

@@ -11,8 +11,11 @@ import pytest
 
 from memorist import errors
 from memorist.client import AsyncClient, Client, RemoteMemory
-from memorist.core.ingestion import Message
-from memorist.model import Change, DoubtStatus, Kind, Memory, Order, Retention, Role, Scope, Status
+from memorist.facts.values import DoubtStatus
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind, Memory, Order, Retention, Status
+from memorist.platform.values import Change, Role
+from memorist.recall.values import Scope
 from memorist.surfaces.library import Handle, Memorist
 from tests.http.conftest import Served
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.model import Draft, Memory, Principal, Role
+from memorist.core import Core
+from memorist.memories.values import Draft, Memory
+from memorist.platform.values import Principal, Role
 
 
 @pytest.fixture

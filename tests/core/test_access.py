@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from memorist.core import access
-from memorist.core.access import Action
 from memorist.errors import Forbidden, NotFound
-from memorist.model import Owner, OwnerFilter, Principal, Role
+from memorist.platform import access
+from memorist.platform.access import Action
+from memorist.platform.values import Owner, OwnerFilter, Principal, Role
 from memorist.testing import make_memory
 
 OWNERS = {

@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.accesses import AccessLog
-from memorist.core.core import Core
-from memorist.model import Memory, Principal
+from memorist.core import Core
+from memorist.memories.accesses import AccessLog
+from memorist.memories.values import Memory
+from memorist.platform.values import Principal
 from memorist.testing import StepClock
 from tests.support.jobs import read_memory
 from tests.support.processes import in_process
@@ -26,7 +27,7 @@ def _only_written_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_database(core: Core, memory: Memory) -> int:
-    found = core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id))
+    found = core.store.read(memory.tenant, lambda tx: tx.memories.get(memory.id))
     assert found is not None
     return found.access_count
 
@@ -111,7 +112,7 @@ def test_count_of_an_erased_memory_is_forgotten(core: Core, ada: Principal, reme
     core.memories.get(ada, memory.id)
     core.memories.reset(ada)
     core.accesses.flush()
-    assert core.store.read(ada.tenant, lambda tx: tx.get_memory(memory.id)) is None
+    assert core.store.read(ada.tenant, lambda tx: tx.memories.get(memory.id)) is None
 
 
 def test_count_that_cannot_be_written_never_fails_the_close(
@@ -131,7 +132,7 @@ def test_background_thread_writes_counts_by_itself(
     database_url: str, core: Core, ada: Principal, remember: Remember, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr("memorist.core.accesses._FLUSH_SECONDS", 0.001)
+    monkeypatch.setattr("memorist.memories.accesses._FLUSH_SECONDS", 0.001)
     written = threading.Event()
     memory = remember(ada)
     other = open_core(bare(database_url))

@@ -12,16 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.bootstrap import open_store
-from memorist.core import access, browsing, facet_counts
-from memorist.core.browsing import LASTING, Browsing
-from memorist.core.bulk import MOST, Bulk, BulkAction
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidCursor, InvalidField, NotFound
-from memorist.model import Browse, BrowseOrder, Draft, Kind, Memory, Owner, Principal, Role, Status, Trust
+from memorist.memories.bulk import MOST, Bulk, BulkAction
+from memorist.memories.values import Draft, Kind, Memory, Status, Trust
+from memorist.platform import access
+from memorist.platform.values import Owner, Principal, Role
 from memorist.store.drivers import Connection
 from memorist.store.statements import Statement, load_statements
 from memorist.testing import new_tenant
 from memorist.testing.clocks import START
+from memorist.views import browsing, facet_counts
+from memorist.views.browsing import LASTING, Browsing
+from memorist.views.values import Browse, BrowseOrder
 from tests.support.stores import bare
 
 Remember = Callable[..., Memory]
@@ -269,7 +272,7 @@ def test_expired_and_erased_memories_are_not_shown(core: Core, ada: Principal, r
     remember(ada, "short-lived", ttl=timedelta(microseconds=1))
     kept = remember(ada, "kept")
     gone = remember(ada, "erased")
-    core.store.write(ada.tenant, lambda tx: tx.erase_memories([gone.id]))
+    core.store.write(ada.tenant, lambda tx: tx.memories.erase([gone.id]))
     assert found(core, ada, statuses=LASTING) == ["kept"]
     assert core.browsing.facets(ada, Browse(statuses=LASTING)).counts["kind"] == {Kind.FACT: 1}
     assert found(core, ada, statuses=(Status.PURGED,)) == []
@@ -368,7 +371,7 @@ def test_undo_leaves_out_what_a_state_does_not_bring_back(core: Core, ada: Princ
     memory = remember(ada, "one")
     newer = remember(ada, "two")
     retired = replace(memory, status=Status.ARCHIVED, superseded_by=newer.id, updated_at=newer.updated_at)
-    core.store.write(ada.tenant, lambda tx: tx.replace_memory(retired, memory.updated_at))
+    core.store.write(ada.tenant, lambda tx: tx.memories.replace(retired, memory.updated_at))
     (changed,) = core.bulk.apply(ada, BulkAction.DELETE, [memory.id]).changed
     assert changed.undo_to is None
 

@@ -11,12 +11,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memorist.bootstrap import open_store
-from memorist.core import folding
-from memorist.core.chunks import CATEGORIES
-from memorist.core.context import CHUNK_HEADINGS, fenced_chunks, format_chunks
-from memorist.core.core import Core
+from memorist.context.chunks import CATEGORIES
+from memorist.context.section import CHUNK_HEADINGS, fenced_chunks, format_chunks
+from memorist.core import Core
 from memorist.errors import InvalidField
-from memorist.model import Draft, Kind, Memory, Owner, Principal, Remembered, Role, Status
+from memorist.memories.values import Draft, Kind, Memory, Remembered, Status
+from memorist.platform import folding
+from memorist.platform.values import Owner, Principal, Role
 from memorist.store.drivers import Connection
 from memorist.store.statements import Statement, load_statements
 from memorist.testing import make_memory, new_tenant
@@ -145,7 +146,7 @@ def test_only_current_memories_of_its_categories_are_found(
     }
     for content, fields in rows.items():
         memory = make_memory(ada.tenant, content=content, created_at=now, **fields)
-        core.store.write(ada.tenant, lambda tx, memory=memory: tx.insert_memory(memory))
+        core.store.write(ada.tenant, lambda tx, memory=memory: tx.memories.insert(memory))
     for category in CATEGORIES:
         remember(ada, f"a message, {category}", category=category, kind=Kind.CHAT_MESSAGE)
     assert set(found(core, ada, limit=100)) == {"about to expire", *(f"a message, {one}" for one in CATEGORIES)}
@@ -179,7 +180,7 @@ def test_finding_counts_as_reading(core: Core, ada: Principal, keep: Callable) -
         (memory,) = core.chunks.search(ada, "count")
         assert (memory.access_count, memory.last_accessed_at is not None) == (count, True)
     core.accesses.flush()
-    stored = core.store.read(ada.tenant, lambda tx: tx.get_memory(memory.id))
+    stored = core.store.read(ada.tenant, lambda tx: tx.memories.get(memory.id))
     assert stored is not None
     assert stored.access_count == 3
     assert core.chunks.recent(ada)[0].access_count == 3

@@ -6,12 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.core.dossiers import LATEST_EVENTS, Act
-from memorist.core.ingestion import Message
+from memorist.core import Core
 from memorist.errors import Conflict, Forbidden, NotFound
-from memorist.model import Kind, Memory, Owner, Principal, Retention, Role, Status
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind, Memory, Retention, Status
+from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import StepClock
+from memorist.views.dossiers import LATEST_EVENTS, Act
 
 Remember = Callable[..., Memory]
 

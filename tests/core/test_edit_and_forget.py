@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import DuplicateContent, InvalidField, NameTaken, NotFound, StaleVersion
-from memorist.model import Draft, Memory, Principal, Status
+from memorist.memories.values import Draft, Memory, Status
+from memorist.platform.values import Principal
 from memorist.testing import StepClock
 
 Remember = Callable[..., Memory]
@@ -39,7 +40,7 @@ def test_edited_field_changes_and_the_rest_stays(
     before = remember(ada, category="old", meta={"old": True})
     after = core.memories.edit(ada, before.id, {field: value})
     assert getattr(after, field) == value
-    assert core.store.read(ada.tenant, lambda tx: tx.get_memory(before.id)) == after
+    assert core.store.read(ada.tenant, lambda tx: tx.memories.get(before.id)) == after
     derived = {"updated_at": before.updated_at, "content_hash": before.content_hash, "dedup_key": before.dedup_key}
     assert replace(after, **{field: getattr(before, field)}, **derived) == before
     assert after.updated_at > before.updated_at
@@ -86,7 +87,7 @@ def test_bad_change_is_refused_and_nothing_changes(
     memory = remember(ada)
     with pytest.raises(InvalidField):
         core.memories.edit(ada, memory.id, changes, idempotency_key=key)
-    assert core.store.read(ada.tenant, lambda tx: tx.get_memory(memory.id)) == memory
+    assert core.store.read(ada.tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
 
 def test_named_memory_keeps_a_name(core: Core, ada: Principal, remember: Remember) -> None:
@@ -111,7 +112,7 @@ def test_edit_may_take_the_name_or_text_of_an_expired_memory(
     named, plain = remember(ada, "one", name="deploy"), remember(ada, "the same")
     for memory in (named, plain):
         expired = replace(memory, expires_at=clock.now())
-        core.store.write(ada.tenant, lambda tx, e=expired, m=memory: tx.replace_memory(e, m.updated_at))
+        core.store.write(ada.tenant, lambda tx, e=expired, m=memory: tx.memories.replace(e, m.updated_at))
     first, second = remember(ada, "first"), remember(ada, "second")
     assert core.memories.edit(ada, first.id, {"name": "deploy"}).name == "deploy"
     assert core.memories.edit(ada, second.id, {"content": "the same"}).content == "the same"
@@ -232,7 +233,7 @@ def test_memory_is_forgotten_once_by_many(core: Core, ada: Principal, remember: 
 def test_archived_memory_can_still_be_read(core: Core, ada: Principal, remember: Remember) -> None:
     memory = remember(ada)
     archived = replace(memory, status=Status.ARCHIVED)
-    core.store.write(ada.tenant, lambda tx: tx.replace_memory(archived, memory.updated_at))
+    core.store.write(ada.tenant, lambda tx: tx.memories.replace(archived, memory.updated_at))
     assert core.memories.get(ada, memory.id).status is Status.ARCHIVED
     assert core.memories.list(ada).items == ()
     assert core.memories.remember(ada, [Draft(memory.content)])[0].was_new

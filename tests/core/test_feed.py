@@ -11,12 +11,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memorist.bootstrap import open_core, open_store
-from memorist.core import feed as feed_module
-from memorist.core.core import Core
-from memorist.core.feed import START, Follower, changes
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidCursor, Unauthenticated
 from memorist.ids import to_uuid
-from memorist.model import Change, Draft, Memory, Owner, Principal, Role
+from memorist.memories.values import Draft, Memory
+from memorist.platform import feed as feed_module
+from memorist.platform.feed import START, Follower, changes
+from memorist.platform.values import Change, Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.store.drivers import Connection
 from memorist.store.statements import Statement
@@ -52,7 +53,7 @@ def test_every_change_is_told_in_its_order(core: Core, ada: Principal, remember:
 
 
 def _trail(core: Core, principal: Principal, *ids: str) -> list:
-    return core.store.read(principal.tenant, lambda tx: tx.list_events(ids))
+    return core.store.read(principal.tenant, lambda tx: tx.events.of(ids))
 
 
 def test_what_leaves_a_memory_as_it_was_is_no_change(core: Core, ada: Principal, remember: Callable) -> None:
@@ -183,15 +184,15 @@ def test_late_commit_is_not_skipped(postgres_url: str) -> None:
     written, may_commit = threading.Event(), threading.Event()
 
     def dawdle(tx: Writer) -> None:
-        tx.insert_memory(early)
-        tx.append_events([make_event(early, "created")])
+        tx.memories.insert(early)
+        tx.events.append([make_event(early, "created")])
         written.set()
         assert may_commit.wait(30)
 
     with core.feed.follow(lambda: ada) as follower, ThreadPoolExecutor(1) as thread:
         slow = thread.submit(core.store.write, tenant, dawdle)
         assert written.wait(30)
-        core.store.write(tenant, lambda tx: (tx.insert_memory(late), tx.append_events([make_event(late, "created")])))
+        core.store.write(tenant, lambda tx: (tx.memories.insert(late), tx.events.append([make_event(late, "created")])))
         assert follower.read(fresh=True) == []
         assert seen_by(core, ada) == []
         may_commit.set()
@@ -213,7 +214,7 @@ def test_what_cannot_be_told_yet_is_not_read_over_and_over(postgres_url: str, mo
     written, may_commit = threading.Event(), threading.Event()
 
     def dawdle(tx: Writer) -> None:
-        tx.append_events([make_event(make_memory(tenant), "created")])
+        tx.events.append([make_event(make_memory(tenant), "created")])
         written.set()
         assert may_commit.wait(30)
 
@@ -291,7 +292,7 @@ def test_erasure_leaves_neither_id_nor_name(tmp_path: Path) -> None:
 
 def test_event_without_its_memory_is_told_to_nobody(core: Core, ada: Principal, admin: Principal) -> None:
     stray = make_memory(ada.tenant)
-    core.store.write(ada.tenant, lambda tx: tx.append_events([make_event(stray, "created")]))
+    core.store.write(ada.tenant, lambda tx: tx.events.append([make_event(stray, "created")]))
     assert seen_by(core, ada) == seen_by(core, admin) == []
 
 
@@ -382,7 +383,7 @@ def test_events_from_before_the_feed_are_in_it(new_database_url: str) -> None:
     store.close()
     core = open_core(bare(new_database_url))
     core.identity.create_tenant(tenant)
-    core.store.write(tenant, lambda tx: tx.insert_memory(memory))
+    core.store.write(tenant, lambda tx: tx.memories.insert(memory))
     ada = Principal(tenant, Role.USER, "ada")
     later = core.memories.remember(ada, [Draft("later")])[0].memory
     assert [change.memory_id for change in seen_by(core, ada)] == [memory.id, later.id]

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.core.idempotency import REMEMBERED_FOR
+from memorist.core import Core
 from memorist.errors import IdempotencyInFlight, IdempotencyMismatch, InvalidField, NotFound, StaleVersion
 from memorist.ids import new_id
-from memorist.model import Draft, Kind, Memory, Principal, Role
+from memorist.memories.values import Draft, Kind, Memory
+from memorist.platform.idempotency import REMEMBERED_FOR
+from memorist.platform.values import Principal, Role
 from memorist.testing import StepClock
 from tests.support.jobs import remember_under_key
 from tests.support.processes import in_processes

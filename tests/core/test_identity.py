@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.core.identity import KEY_PREFIX, new_secret
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound, Unauthenticated
 from memorist.ids import new_id
-from memorist.model import Memory, Principal, Role
+from memorist.memories.values import Memory
+from memorist.platform.identity import KEY_PREFIX, new_secret
+from memorist.platform.values import Principal, Role
 from memorist.testing import StepClock, new_tenant
 from tests.support.jobs import authenticate_around
 from tests.support.processes import CONTEXT

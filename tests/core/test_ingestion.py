@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.core.facts import FactScope
-from memorist.core.ingestion import Message, preview_of
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound
-from memorist.model import Kind, Owner, Principal, Role, Trust
+from memorist.facts.service import FactScope
+from memorist.ingestion.service import Message, preview_of
+from memorist.memories.values import Kind, Trust
+from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import new_tenant
 
 
@@ -155,11 +156,11 @@ def test_document_uploaded_again_replaces_its_chunks_or_changes_nothing(core: Co
     assert (first.was_new, first.changed) == (True, True)
     same = core.ingestion.add_document(ada, title="Diary", content=text)
     assert (same.was_new, same.changed, same.document.id) == (False, False, first.document.id)
-    before = core.store.read(ada.tenant, lambda tx: tx.chunks_of(first.document))
+    before = core.store.read(ada.tenant, lambda tx: tx.documents.chunks_of(first.document))
     assert len(before) == first.document.chunks > 1
     second = core.ingestion.add_document(ada, title="Diary", content="Short now.")
     assert (second.was_new, second.changed, second.document.id) == (False, True, first.document.id)
-    after = core.store.read(ada.tenant, lambda tx: tx.chunks_of(second.document))
+    after = core.store.read(ada.tenant, lambda tx: tx.documents.chunks_of(second.document))
     assert [chunk.content for chunk in after] == ["Short now."]
     events = core.memories.events(ada, before[0].id)
     assert [event.event_type for event in events] == ["created", "replaced"]

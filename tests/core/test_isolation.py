@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core import access
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import Conflict, Forbidden, IdempotencyMismatch, NotFound
-from memorist.model import Draft, Kind, Owner, Principal, Role, Status
+from memorist.memories.values import Draft, Kind, Status
+from memorist.platform import access
+from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import new_tenant
 
 USERS = ("ada", "bob", "eve")

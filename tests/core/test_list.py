@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidCursor, InvalidField
-from memorist.model import Draft, Kind, Memory, Order, Owner, Principal, Role, Status
+from memorist.memories.values import Draft, Kind, Memory, Order, Status
+from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import new_tenant
 
 Remember = Callable[..., Memory]

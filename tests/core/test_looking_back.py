@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.core import redaction_log
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
+from memorist.core import Core
 from memorist.errors import InvalidCursor, NotFound
 from memorist.ids import new_id
-from memorist.model import JobStatus, Kind, Memory, Owner, Principal, Retention, Role, Turn, TurnEvent, TurnStatus
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind, Memory, Retention
+from memorist.platform.values import JobStatus, Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.store.drivers import Connection
 from memorist.store.statements import Statement, load_statements
 from memorist.testing import StepClock
 from memorist.testing.clocks import START
+from memorist.turns.values import Turn, TurnEvent, TurnStatus
+from memorist.views import redaction_log
 from tests.support.stores import bare
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
@@ -129,14 +131,14 @@ def finished_turn(core: Core, owner: Owner, tenant: str, session: str | None, id
 
 
 def _write(tx: Writer, turn: Turn, events: list[TurnEvent]) -> None:
-    tx.insert_turn(turn)
+    tx.turns.insert(turn)
     for event in events:
-        tx.append_turn_event(turn.id, event)
+        tx.turns.append_event(turn.id, event)
 
 
 def end(core: Core, tenant: str, turn: Turn, at: datetime) -> None:
     ended = replace(turn, status=TurnStatus.COMPLETED, answer="Noted.", completed_at=at)
-    assert core.store.write(tenant, lambda tx: tx.finish_turn(ended))
+    assert core.store.write(tenant, lambda tx: tx.turns.finish(ended))
 
 
 def test_story_has_what_was_said_told_and_learned(
@@ -162,7 +164,7 @@ def test_story_of_many_events_is_whole(core: Core, ada: Principal) -> None:
     turn = finished_turn(core, Owner("ada"), ada.tenant, None, [])
     now = core.clock.now()
     pieces = [TurnEvent(seq, "answer.delta", {"text": f"{seq} "}, now) for seq in range(3, 1203)]
-    core.store.write(ada.tenant, lambda tx: [tx.append_turn_event(turn.id, piece) for piece in pieces])
+    core.store.write(ada.tenant, lambda tx: [tx.turns.append_event(turn.id, piece) for piece in pieces])
     assert [event.seq for event in core.turn_stories.tell(ada, turn.id).events] == list(range(1, 1203))
 
 

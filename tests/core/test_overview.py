@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.bootstrap import open_store
-from memorist.core.core import Core
-from memorist.core.overview import DAYS, Overview
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, NotFound
-from memorist.model import Draft, JobStatus, Kind, Memory, Mode, Owner, OwnerFilter, Principal, Role, Status
+from memorist.memories.policy import Mode
+from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.platform.values import JobStatus, Owner, OwnerFilter, Principal, Role
 from memorist.store.statements import Statement
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
+from memorist.views.overview import DAYS, Overview
 from tests.support.stores import bare
 
 EVERYBODY = OwnerFilter(any_user=True, any_agent=True)
@@ -90,8 +92,8 @@ def _set_created(core: Core, memory: Memory, at: object) -> None:
     """Put a memory where it would be had it been written then."""
 
     def work(tx: object) -> None:
-        tx.erase_memories([memory.id])  # type: ignore[attr-defined]
-        assert tx.insert_memory(replace(memory, created_at=at))  # type: ignore[attr-defined]
+        tx.memories.erase([memory.id])  # type: ignore[attr-defined]
+        assert tx.memories.insert(replace(memory, created_at=at))  # type: ignore[attr-defined]
 
     core.store.write(memory.tenant, work)
 
@@ -203,7 +205,7 @@ def test_sessions_are_told_to_admins_until_they_end(core: Core, admin: Principal
 
 def test_long_queues_are_counted_up_to_a_bound(core: Core, admin: Principal) -> None:
     core.memories.remember(replace(admin, user="ada"), [Draft(f"text {number}") for number in range(5)])
-    counted = core.store.read(admin.tenant, lambda tx: tx.count_waiting(EVERYBODY, 3))
+    counted = core.store.read(admin.tenant, lambda tx: tx.overview.count_waiting(EVERYBODY, 3))
     assert counted == 3
 
 

@@ -7,10 +7,12 @@ from datetime import timedelta
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.accesses import LONGEST_QUERY, AccessLog
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import NotFound
-from memorist.model import Memory, Owner, PastRecall, Principal, Question, Role, Status
+from memorist.memories.accesses import LONGEST_QUERY, AccessLog
+from memorist.memories.values import Memory, Status
+from memorist.platform.values import Owner, Principal, Role
+from memorist.recall.values import PastRecall, Question
 from memorist.testing import StepClock
 from tests.support.stores import bare
 
@@ -35,7 +37,7 @@ def ask(core: Core, who: Principal, query: str) -> None:
 
 
 def written(core: Core, memory: Memory) -> list[PastRecall]:
-    return core.store.read(memory.tenant, lambda tx: tx.list_recalls(memory.id, 1000))
+    return core.store.read(memory.tenant, lambda tx: tx.recalls.of(memory.id, 1000))
 
 
 def test_recall_is_noted_with_its_question_and_place(
@@ -92,13 +94,13 @@ def test_with_none_to_keep_nothing_is_noted(
     assert without.recall_history.of(ada, memory.id) == []
     without.close()
     assert written(core, memory) == []
-    found = core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id))
+    found = core.store.read(memory.tenant, lambda tx: tx.memories.get(memory.id))
     assert found is not None
     assert found.access_count == 1
 
 
 def test_queue_is_bounded(core: Core, ada: Principal, remember: Remember, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memorist.core.accesses._MOST_RECALLS", 4)
+    monkeypatch.setattr("memorist.memories.accesses._MOST_RECALLS", 4)
     memory = remember(ada, "the kettle is blue")
     for number in range(7):
         ask(core, ada, f"kettle {number}")
@@ -225,6 +227,6 @@ def test_tenants_do_not_see_each_other(core: Core, ada: Principal, remember: Rem
     ask(core, ada, "kettle")
     core.accesses.flush()
     neighbour = core.identity.create_tenant(f"{ada.tenant}-next")[0].id
-    assert core.store.read(neighbour, lambda tx: tx.list_recalls(memory.id, 9)) == []
-    core.store.write(neighbour, lambda tx: tx.insert_recalls(written(core, memory)))
-    assert core.store.read(neighbour, lambda tx: tx.list_recalls(memory.id, 9)) == []
+    assert core.store.read(neighbour, lambda tx: tx.recalls.of(memory.id, 9)) == []
+    core.store.write(neighbour, lambda tx: tx.recalls.insert(written(core, memory)))
+    assert core.store.read(neighbour, lambda tx: tx.recalls.of(memory.id, 9)) == []

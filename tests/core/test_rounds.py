@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.core.rounds import Rounds
 from memorist.errors import StoreUnavailable
-from memorist.model import Tenant
+from memorist.platform.rounds import Rounds
+from memorist.platform.values import Tenant
 from memorist.store.sql_store import SqlStore
 from memorist.testing.clocks import START
 from tests.support.stores import bare

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.core.sign_ins import LINK_LIFETIME, csrf_token
+from memorist.core import Core
 from memorist.errors import Forbidden, Unauthenticated
-from memorist.model import ApiKey, Principal, Role, SignInKind
+from memorist.platform.sign_ins import LINK_LIFETIME, csrf_token
+from memorist.platform.values import ApiKey, Principal, Role, SignInKind
 from memorist.testing import StepClock
 
 SESSION = timedelta(hours=168)
@@ -132,17 +132,17 @@ def test_what_is_over_is_dropped_by_the_next_sign_in_of_the_tenant(
     clock.advance(LINK_LIFETIME)
     # The link is over, the session is not, and nothing is left for a second call.
     core.sign_ins.sign_in(secret)
-    assert core.store.write(admin.tenant, lambda tx: tx.drop_expired_sign_ins(clock.now())) == 0
+    assert core.store.write(admin.tenant, lambda tx: tx.sign_ins.drop_expired(clock.now())) == 0
     clock.advance(SESSION)
-    assert core.store.write(admin.tenant, lambda tx: tx.drop_expired_sign_ins(clock.now())) == 2
+    assert core.store.write(admin.tenant, lambda tx: tx.sign_ins.drop_expired(clock.now())) == 2
 
 
 def test_another_tenant_ends_nobodys_session(core: Core, admin: Principal, clock: StepClock) -> None:
     _, secret = core.identity.create_key(admin, Role.USER, user="ada")
     token = core.sign_ins.sign_in(secret)
     clock.advance(SESSION)
-    assert core.store.write(f"{admin.tenant[:40]}-other", lambda tx: tx.drop_expired_sign_ins(clock.now())) == 0
-    assert core.store.write(admin.tenant, lambda tx: tx.drop_expired_sign_ins(clock.now())) == 1
+    assert core.store.write(f"{admin.tenant[:40]}-other", lambda tx: tx.sign_ins.drop_expired(clock.now())) == 0
+    assert core.store.write(admin.tenant, lambda tx: tx.sign_ins.drop_expired(clock.now())) == 1
     core.sign_ins.end(token)
 
 

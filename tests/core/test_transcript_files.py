@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from memorist.core import transcript_files
-from memorist.core.transcript_files import MAX_BYTES, TranscriptFiles
 from memorist.errors import Forbidden, InvalidField
-from memorist.model import Principal, Role
+from memorist.learning import transcript_files
+from memorist.learning.transcript_files import MAX_BYTES, TranscriptFiles
+from memorist.platform.values import Principal, Role
 
 ADA = Principal("local", Role.USER, "ada")
 SECRET = "TOP-SECRET-OUTSIDE"

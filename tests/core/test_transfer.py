@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.core.hashes import content_hash, dedup_key
-from memorist.core.records import memory_from_record, memory_to_record
-from memorist.core.transfer import ImportReport
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidJson
-from memorist.model import Draft, Kind, Memory, Owner, Principal, Role, Status
+from memorist.memories.hashes import content_hash, dedup_key
+from memorist.memories.records import memory_from_record, memory_to_record
+from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import full_memory, make_event, new_tenant
+from memorist.transfer.service import ImportReport
 from tests.core.test_remember import nested
 
 Remember = Callable[..., Memory]
@@ -46,7 +47,7 @@ def test_export_into_an_empty_tenant_and_out_again_is_the_same(
     core: Core, ada: Principal, bob: Principal, admin: Principal, elsewhere: Principal, remember: Remember
 ) -> None:
     full = honest_memory(ada.tenant)
-    core.store.write(ada.tenant, lambda tx: (tx.insert_memory(full), tx.append_events([make_event(full)])))
+    core.store.write(ada.tenant, lambda tx: (tx.memories.insert(full), tx.events.append([make_event(full)])))
     remember(ada, "text with \u2028 and \x85 and 🧠", meta={"a": [None]}, name="named")
     edited = remember(bob, "before", kind=Kind.CHAT_MESSAGE)
     core.memories.edit(bob, edited.id, {"content": "after"})
@@ -220,7 +221,7 @@ def test_bad_line_is_refused_with_its_number(
     core.memories.reset(ada)
     with pytest.raises(InvalidField, match="Line 2: "):
         import_all(core, ada, lines)
-    assert core.store.read(ada.tenant, lambda tx: tx.get_memory(memory.id)) is None
+    assert core.store.read(ada.tenant, lambda tx: tx.memories.get(memory.id)) is None
 
 
 @pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"memory": {}, "events": {}}', "[" * 100_000, "1", '"x'])
@@ -277,9 +278,9 @@ def test_reset_erases_everything_of_the_caller_and_nothing_of_others(
     core.memories.forget(ada, mine[2].id)
     kept = [remember(bob, "bob's"), remember(admin, "shared"), remember(admin, "agent's", owner=Owner(None, "coder"))]
     assert core.memories.reset(ada) == 3
-    left = core.store.read(ada.tenant, lambda tx: tx.get_memories([memory.id for memory in [*mine, *kept]]))
+    left = core.store.read(ada.tenant, lambda tx: tx.memories.get_many([memory.id for memory in [*mine, *kept]]))
     assert {memory.id for memory in left} == {memory.id for memory in kept}
-    assert core.store.read(ada.tenant, lambda tx: tx.list_events([memory.id for memory in mine])) == []
+    assert core.store.read(ada.tenant, lambda tx: tx.events.of([memory.id for memory in mine])) == []
     assert core.memories.list(ada, status=Status.SOFT_DELETED).items == ()
     assert core.memories.reset(ada) == 0
 

@@ -9,8 +9,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from memorist.core.core import Core
-from memorist.model import Draft, Memory, Principal, Role
+from memorist.core import Core
+from memorist.memories.values import Draft, Memory
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.http.conftest import Served, serving

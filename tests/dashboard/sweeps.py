@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Page
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from tests.dashboard.conftest import People, Person
 from tests.support.browser import DESKTOP, PHONE
 

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from memorist.errors import Unauthenticated
-from memorist.model import Draft, Role
+from memorist.memories.values import Draft
+from memorist.platform.values import Role
 from memorist.testing import new_tenant
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Locator, Page, expect
 
-from memorist.core.sign_ins import csrf_token
-from memorist.model import Doubt, DoubtStatus, Memory, Role, Status
+from memorist.facts.values import Doubt, DoubtStatus
+from memorist.memories.values import Memory, Status
+from memorist.platform.sign_ins import csrf_token
+from memorist.platform.values import Role
 from memorist.surfaces.dashboard.word_diff import side_by_side
 from memorist.testing import new_tenant
 from memorist.testing.facts_conformance import make_doubt
@@ -31,12 +33,12 @@ def doubted(person: Person, old: str = OLD, new: str = NEW) -> tuple[Memory, Mem
     """Two facts that somebody was unsure of."""
     [older, newer] = person.remember(old, new)
     doubt = make_doubt(newer, older, reason="A part of it may have changed.", judge="local")
-    person.core.store.write(person.principal.tenant, lambda tx: tx.insert_doubt(doubt))
+    person.core.store.write(person.principal.tenant, lambda tx: tx.facts.insert_doubt(doubt))
     return older, newer, doubt
 
 
 def status(person: Person, memory: Memory) -> Status:
-    found = person.core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id))
+    found = person.core.store.read(memory.tenant, lambda tx: tx.memories.get(memory.id))
     assert found is not None
     return found.status
 

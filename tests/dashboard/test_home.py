@@ -6,11 +6,12 @@ from datetime import timedelta
 import httpx2
 from playwright.sync_api import expect
 
-from memorist.core.overview import DAYS
-from memorist.model import Draft, Owner, Role
+from memorist.memories.values import Draft
+from memorist.platform.values import Owner, Role
 from memorist.surfaces.dashboard.pages.growth import HEIGHT, draw
 from memorist.testing import new_tenant
 from memorist.testing.clocks import START
+from memorist.views.overview import DAYS
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
 

@@ -6,9 +6,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from memorist.model import Browse, Draft, Kind, Owner, Principal, Role, Status, Trust
+from memorist.memories.values import Draft, Kind, Status, Trust
+from memorist.platform.values import Owner, Principal, Role
 from memorist.surfaces.dashboard.pages.memory_views import View
 from memorist.testing import new_tenant
+from memorist.views.values import Browse
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
 from tests.support.browser import PHONE
@@ -41,7 +43,7 @@ def tick(page: Page, *contents: str) -> None:
 
 
 def statuses(person: Person, *ids: str) -> list[Status]:
-    found = person.core.store.read(person.principal.tenant, lambda tx: tx.get_memories(ids))
+    found = person.core.store.read(person.principal.tenant, lambda tx: tx.memories.get_many(ids))
     by_id = {memory.id: memory.status for memory in found}
     return [by_id[one] for one in ids]
 
@@ -133,8 +135,8 @@ def test_long_list_goes_on_by_itself_without_a_gap(ada: Person) -> None:
 
 def test_search_that_takes_long_goes_on_by_itself(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     ada.remember("needle", *[f"hay {number}" for number in range(20)])
-    monkeypatch.setattr("memorist.core.browsing._SPAN", 5)
-    monkeypatch.setattr("memorist.core.browsing._LONGEST_SPAN", 5)
+    monkeypatch.setattr("memorist.views.browsing._SPAN", 5)
+    monkeypatch.setattr("memorist.views.browsing._LONGEST_SPAN", 5)
     monkeypatch.setattr(ada.core.browsing, "_budget_s", 0)
     page = ada.goto("/memories")
     page.get_by_label("Search").fill("needle")

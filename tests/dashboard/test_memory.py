@@ -3,8 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from memorist.core.ingestion import Message
-from memorist.model import Draft, Kind, Memory, Owner, Question, Role, Status
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.platform.values import Owner, Role
+from memorist.recall.values import Question
 from memorist.surfaces.dashboard.pages.memory_story import line_of
 from memorist.surfaces.dashboard.word_diff import overlaid
 from memorist.testing import make_memory, new_tenant
@@ -30,7 +32,7 @@ def learned(ada: Person) -> Memory:
     fact = core.memories.remember(who, [draft])[0].memory
     details = {"reason": "One lives in one city.", "judge": "rules", "confidence": 0.9}
     core.store.write(
-        who.tenant, lambda tx: core.facts._retire(tx, who, tx.get_memory(older.id), tx.get_memory(fact.id), details)
+        who.tenant, lambda tx: core.facts._retire(tx, who, tx.memories.get(older.id), tx.memories.get(fact.id), details)
     )
     core.memories.edit(who, fact.id, {"content": "Ada lives in sunny Lisbon."})
     core.recall.recall(who, Question("Where in Lisbon?", min_score=0.0))
@@ -38,7 +40,7 @@ def learned(ada: Person) -> Memory:
 
 
 def state_of(person: Person, memory: Memory) -> Status | None:
-    found = person.core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id))
+    found = person.core.store.read(memory.tenant, lambda tx: tx.memories.get(memory.id))
     return None if found is None else found.status
 
 

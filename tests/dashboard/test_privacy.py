@@ -6,19 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from memorist.model import (
-    Derived,
-    Draft,
-    ErasureKind,
-    Kind,
-    Mode,
-    Policy,
-    Principal,
-    Retention,
-    Role,
-    Verification,
-    Windows,
-)
+from memorist.erasure.values import ErasureKind, Verification
+from memorist.memories.policy import Derived, Mode, Policy, Windows
+from memorist.memories.values import Draft, Kind, Retention
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.pages.privacy_words import differences, findings_of, policy_sentences
 from memorist.testing import new_tenant

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from playwright.sync_api import Locator, Page, expect
 from starlette.datastructures import QueryParams
 
-from memorist.core.ingestion import Message
-from memorist.core.tokens import count_tokens
-from memorist.model import Draft, Kind, Owner, Role, Trust
+from memorist.context.tokens import count_tokens
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind, Trust
+from memorist.platform.values import Owner, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.pages.recall_answer import marked
 from memorist.surfaces.dashboard.pages.recall_question import Asked

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 import memorist.surfaces.dashboard
-from memorist.core.sign_ins import csrf_token
-from memorist.model import Principal, Role
+from memorist.platform.sign_ins import csrf_token
+from memorist.platform.values import Principal, Role
 from memorist.surfaces.dashboard.rendering import SECURITY_POLICY, STATIC, static
 from memorist.testing import new_tenant
 from tests.http.conftest import Served

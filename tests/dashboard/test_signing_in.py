@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from memorist.testing.clocks import FrozenClock

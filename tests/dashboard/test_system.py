@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from memorist import __version__
-from memorist.model import JobStatus
+from memorist.platform.values import JobStatus
 from memorist.settings import Settings, shown_settings
 from memorist.surfaces.dashboard.pages import system
 from memorist.surfaces.dashboard.visits import Site

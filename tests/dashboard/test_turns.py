@@ -6,12 +6,14 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from memorist.core.ingestion import Message
 from memorist.errors import LlmNotConfigured
 from memorist.ids import new_id
-from memorist.model import Draft, Job, JobStatus, Owner, Principal, Role, Turn, TurnStatus
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft
+from memorist.platform.values import Job, JobStatus, Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.testing import new_tenant
+from memorist.turns.values import Turn, TurnStatus
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
 from tests.http.conftest import Served, serving
@@ -160,8 +162,8 @@ def test_list_goes_back_by_pages(asker: Person) -> None:
         for _ in range(21):
             id_ = new_id("turn")
             turn = Turn(id_, Owner("ada"), id_, TurnStatus.RUNNING, now, lease_until=now, attended_until=now)
-            tx.insert_turn(turn)
-            tx.finish_turn(replace(turn, status=TurnStatus.COMPLETED, answer="An answer.", completed_at=now))
+            tx.turns.insert(turn)
+            tx.turns.finish(replace(turn, status=TurnStatus.COMPLETED, answer="An answer.", completed_at=now))
 
     asker.core.store.write(asker.principal.tenant, write)
     page = asker.goto("/turns")

@@ -13,7 +13,8 @@ import memorist
 from memorist import client as client_package
 from memorist.client import Client
 from memorist.errors import all_errors
-from memorist.model import Kind, Memory, Role, Status, Trust
+from memorist.memories.values import Kind, Memory, Status, Trust
+from memorist.platform.values import Role
 from memorist.settings import ENVIRONMENT_PREFIX, Settings
 from memorist.surfaces.cli.failures import EXIT_CODES
 from memorist.surfaces.cli.runner import full_app

@@ -7,8 +7,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from memorist.core.core import Core
-from memorist.model import Draft, Memory, Principal, Role
+from memorist.core import Core
+from memorist.memories.values import Draft, Memory
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 
 

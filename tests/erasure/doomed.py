@@ -5,7 +5,7 @@ import signal
 from typing import Any
 
 from memorist.bootstrap import open_core
-from memorist.model import Principal, Role
+from memorist.platform.values import Principal, Role
 from tests.support.stores import bare
 
 

@@ -6,29 +6,16 @@ import string
 from dataclasses import replace
 from datetime import timedelta
 
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
+from memorist.core import Core
+from memorist.facts.values import Doubt
 from memorist.ids import new_id
-from memorist.model import (
-    Doubt,
-    Draft,
-    Event,
-    IdempotencyRecord,
-    Job,
-    JobStatus,
-    Kind,
-    Memory,
-    Owner,
-    PastRecall,
-    Principal,
-    Role,
-    Status,
-    Turn,
-    TurnEvent,
-    TurnStatus,
-)
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.platform.values import Event, IdempotencyRecord, Job, JobStatus, Owner, Principal, Role
+from memorist.recall.values import PastRecall
 from memorist.testing import make_memory
 from memorist.testing.clocks import START
+from memorist.turns.values import Turn, TurnEvent, TurnStatus
 
 
 class Planter:
@@ -114,24 +101,24 @@ class Planter:
         )
 
         def work(tx) -> None:
-            tx.insert_turn(turn)
-            tx.append_turn_event(turn.id, TurnEvent(1, "delta", {"text": self.word()}, START))
+            tx.turns.insert(turn)
+            tx.turns.append_event(turn.id, TurnEvent(1, "delta", {"text": self.word()}, START))
             for row in rows:
-                assert tx.insert_memory(row)
-                tx.append_events(
+                assert tx.memories.insert(row)
+                tx.events.append(
                     [
                         Event(row.id, "created", "test", START, user.user),
                         Event(row.id, "updated", "test", START, user.user, {"before": {"content": self.word()}}),
                     ]
                 )
-            tx.insert_tool_output(rows[0].id, self.words(3))
-            tx.insert_recalls(
+            tx.tool_outputs.insert(rows[0].id, self.words(3))
+            tx.recalls.insert(
                 PastRecall(row.id, START, new_id("rec"), user.user, self.word(), self.word(), self.words(3), 1, 0.5)
                 for row in rows[:3]
             )
-            tx.insert_job(job)
-            assert tx.insert_doubt(doubt)
-            assert tx.insert_idempotency(answer)
+            tx.jobs.insert(job)
+            assert tx.facts.insert_doubt(doubt)
+            assert tx.idempotency.insert(answer)
 
         before = len(self.markers)
         core.store.write(user.tenant, work)

@@ -8,28 +8,17 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
+from memorist.core import Core
+from memorist.erasure.values import ErasureKind, ErasureStatus
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound, Unauthenticated
 from memorist.ids import new_id
-from memorist.model import (
-    Derived,
-    Draft,
-    ErasureKind,
-    ErasureStatus,
-    Event,
-    Memory,
-    Owner,
-    Policy,
-    Principal,
-    Role,
-    Status,
-    Turn,
-    TurnEvent,
-    TurnStatus,
-)
+from memorist.memories.policy import Derived, Policy
+from memorist.memories.values import Draft, Memory, Status
+from memorist.platform.values import Event, Owner, Principal, Role
 from memorist.testing import StepClock, make_memory, new_tenant
 from memorist.testing.clocks import START
 from memorist.testing.erasure_conformance import make_receipt
+from memorist.turns.values import Turn, TurnEvent, TurnStatus
 from tests.support.stores import bare
 
 Held = Callable[[Iterable[str]], set[str]]
@@ -37,7 +26,7 @@ Remember = Callable[..., Memory]
 
 
 def exists(core: Core, memory: Memory) -> bool:
-    return core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id)) is not None
+    return core.store.read(memory.tenant, lambda tx: tx.memories.get(memory.id)) is not None
 
 
 # Single memories
@@ -110,8 +99,8 @@ def derived_from(core: Core, ada: Principal, source: Memory) -> dict[str, Memory
 
     def work(tx: Any) -> None:
         for fact in facts.values():
-            tx.insert_memory(fact)
-            tx.append_events([Event(fact.id, "created", "test", START, "ada", {"source": source.id, "n": 1})])
+            tx.memories.insert(fact)
+            tx.events.append([Event(fact.id, "created", "test", START, "ada", {"source": source.id, "n": 1})])
 
     core.store.write(ada.tenant, work)
     return facts
@@ -121,7 +110,9 @@ def test_derived_facts_lose_their_source(core: Core, ada: Principal, remember: R
     source = remember(ada, "the source of it all")
     facts = derived_from(core, ada, source)
     receipt = core.erasure.erase(ada, [source.id])
-    found = core.store.read(ada.tenant, lambda tx: {m.id: m for m in tx.get_memories([f.id for f in facts.values()])})
+    found = core.store.read(
+        ada.tenant, lambda tx: {m.id: m for m in tx.memories.get_many([f.id for f in facts.values()])}
+    )
     assert len(found) == 4
     assert found[facts["by reference"].id].source_ref is None
     assert found[facts["by meta"].id].meta == {"from": ["x"], "kept": 1}
@@ -145,9 +136,9 @@ def test_derived_facts_go_too_where_the_policy_says_so(
     source = remember(ada, "the source of it all")
     facts = derived_from(core, ada, source)
     further = make_memory(ada.tenant, content="learned from what was learned", source_ref=facts["by meta"].id)
-    core.store.write(ada.tenant, lambda tx: tx.insert_memory(further))
+    core.store.write(ada.tenant, lambda tx: tx.memories.insert(further))
     receipt = core.erasure.erase(ada, [source.id])
-    left = core.store.read(ada.tenant, lambda tx: tx.get_memories([f.id for f in (*facts.values(), further)]))
+    left = core.store.read(ada.tenant, lambda tx: tx.memories.get_many([f.id for f in (*facts.values(), further)]))
     assert {memory.content for memory in left} == {"was true before", "another matter"}
     assert receipt.counts["memories"] == 4
 
@@ -157,7 +148,7 @@ def test_fact_goes_and_what_it_was_learned_from_stays(core: Core, ada: Principal
     fact = make_memory(
         ada.tenant, content="what was concluded from it", source_ref=source.id, meta={"from": [source.id]}
     )
-    core.store.write(ada.tenant, lambda tx: tx.insert_memory(fact))
+    core.store.write(ada.tenant, lambda tx: tx.memories.insert(fact))
     receipt = core.erasure.erase(ada, [fact.id])
     assert receipt.verification is not None
     assert receipt.verification.ok
@@ -174,13 +165,13 @@ def test_turns_that_quote_an_erased_memory_quote_it_no_more(
     quoting = {"injected": [{"id": memory.id, "content": memory.content}]}
 
     def work(tx: Any) -> None:
-        tx.insert_turn(turn)
-        tx.append_turn_event(turn.id, TurnEvent(1, "started", {"n": 1}, START))
-        tx.append_turn_event(turn.id, TurnEvent(2, "memory", quoting, START))
+        tx.turns.insert(turn)
+        tx.turns.append_event(turn.id, TurnEvent(1, "started", {"n": 1}, START))
+        tx.turns.append_event(turn.id, TurnEvent(2, "memory", quoting, START))
 
     core.store.write(ada.tenant, work)
     receipt = core.erasure.erase(ada, [memory.id])
-    events = core.store.read(ada.tenant, lambda tx: tx.list_turn_events(turn.id, 0, 10))
+    events = core.store.read(ada.tenant, lambda tx: tx.turns.events(turn.id, 0, 10))
     assert [(event.seq, dict(event.data)) for event in events] == [(1, {"n": 1}), (2, {})]
     assert held_by([memory.content, memory.id.removeprefix("mem_")]) == set()
     assert receipt.verification is not None
@@ -193,7 +184,7 @@ def test_erasure_that_cannot_be_finished_keeps_no_other_from_it(new_database_url
         tenants = sorted(core.identity.create_tenant(new_tenant())[0].id for _ in range(2))
         for tenant, request in zip(tenants, [{}, {"user": "ada"}], strict=True):
             receipt = make_receipt(tenant, request=request)
-            core.store.write(tenant, lambda tx, receipt=receipt: tx.insert_receipt(receipt))
+            core.store.write(tenant, lambda tx, receipt=receipt: tx.receipts.insert(receipt))
         with pytest.raises(KeyError):
             core.erasure.resume()
         statuses = [core.erasure.receipts(Principal(tenant, Role.ADMIN))[0].status for tenant in tenants]
@@ -220,7 +211,7 @@ def test_tenant_goes_at_once_and_takes_nobody_along(core: Core, remember: Rememb
     assert receipt.verification.ok
     with pytest.raises(Unauthenticated):
         core.identity.authenticate(secret)
-    assert core.store.read(tenant, lambda tx: (tx.list_users(), tx.list_keys())) == ([], [])
+    assert core.store.read(tenant, lambda tx: (tx.erasure.list_users(), tx.keys.all())) == ([], [])
     assert len(core.memories.list(Principal(other, Role.USER, "ada")).items) == 1
     assert core.erasure.get(admin, receipt.id) == receipt
 
@@ -257,7 +248,7 @@ def test_rows_past_retention_share_a_receipt_that_is_finished_a_day_later(
     ]
     fact = make_memory(ada.tenant, content="learned of it", source_ref=rows[0].id)
     core.policies.change(admin, {"derived_facts": Derived.ERASE})
-    core.store.write(ada.tenant, lambda tx: [tx.insert_memory(row) for row in (*rows, fact)])
+    core.store.write(ada.tenant, lambda tx: [tx.memories.insert(row) for row in (*rows, fact)])
     core.store.write(ada.tenant, lambda tx: core.erasure.purge_rows(tx, [rows[0].id, rows[1].id]))
     core.store.write(ada.tenant, lambda tx: core.erasure.purge_rows(tx, [rows[2].id, new_id("mem")]))
     assert not any(exists(core, row) for row in rows)
@@ -273,7 +264,7 @@ def test_rows_past_retention_share_a_receipt_that_is_finished_a_day_later(
     assert done.verification is not None
     assert done.verification.ok
     # What was learned outlives the message, whatever becomes of it when somebody asks for an erasure.
-    kept = core.store.read(ada.tenant, lambda tx: tx.get_memory(fact.id))
+    kept = core.store.read(ada.tenant, lambda tx: tx.memories.get(fact.id))
     assert kept is not None
     assert replace(kept, updated_at=START) == replace(fact, source_ref=None)
 

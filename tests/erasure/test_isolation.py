@@ -6,9 +6,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.model import Draft, Memory, Owner, OwnerFilter, Principal, Role
+from memorist.core import Core
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Memory
+from memorist.platform.values import Owner, OwnerFilter, Principal, Role
 from memorist.testing import new_tenant
 
 USERS = ("ada", "bob", "eve")
@@ -44,8 +45,8 @@ def do(core: Core, tenant: str, step: tuple[str, str, bool, int], number: int) -
 def rows_of(core: Core, tenant: str) -> dict[str | None, list[Any]]:
     """Everything that the export format knows, by whose it is."""
     admin = Principal(tenant, Role.ADMIN)
-    memories = core.store.read(tenant, lambda tx: tx.scan_memories(_all(), "", 1000))
-    events = core.store.read(tenant, lambda tx: tx.list_events([memory.id for memory in memories]))
+    memories = core.store.read(tenant, lambda tx: tx.memories.scan(_all(), "", 1000))
+    events = core.store.read(tenant, lambda tx: tx.events.of([memory.id for memory in memories]))
     found: dict[str | None, list[Any]] = {user: [] for user in (*USERS, None)}
     owners = {memory.id: memory.owner.user for memory in memories}
     for memory in memories:
@@ -56,7 +57,7 @@ def rows_of(core: Core, tenant: str) -> dict[str | None, list[Any]]:
     for document in core.ingestion.list_documents(admin, limit=100).items:
         found[document.owner.user].append(document)
     for user in USERS:
-        counts = core.store.read(tenant, lambda tx, user=user: tx.count_of_user(user, core.clock.now()))
+        counts = core.store.read(tenant, lambda tx, user=user: tx.erasure.count_of_user(user, core.clock.now()))
         found[user].append({place: counts[place] for place in ("idempotency_keys", "jobs", "doubts", "tool_outputs")})
     return found
 

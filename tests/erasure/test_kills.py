@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
+from memorist.core import Core
+from memorist.erasure.values import ErasureStatus
 from memorist.errors import StoreBusy
-from memorist.model import Draft, ErasureStatus, Memory, Principal, Role
+from memorist.memories.values import Draft, Memory
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.erasure.doomed import purge_and_die
@@ -53,7 +55,7 @@ def test_killed_at_every_step_and_finished_by_the_next_start(
         if not killed_after(settings.database_url(), ada.tenant, steps):
             break
         kills += 1
-        unfinished = core.store.read(ada.tenant, lambda tx: tx.list_unfinished(core.clock.now()))
+        unfinished = core.store.read(ada.tenant, lambda tx: tx.receipts.unfinished(core.clock.now()))
         done = [one for one in core.erasure.receipts(ada) if one.status is ErasureStatus.DONE]
         # Each kill leaves one intention; a receipt appears with the last step, after which nothing is left to do.
         assert len(done) == kills - len(unfinished), steps
@@ -87,7 +89,7 @@ def test_reader_that_keeps_the_log_from_being_emptied_delays_the_receipt(sqlite_
     memory: Memory = core.memories.remember(ada, [Draft("a text that a slow reader looks at")])[0].memory
 
     def slowly(tx) -> None:
-        assert tx.get_memory(memory.id) is not None
+        assert tx.memories.get(memory.id) is not None
         with pytest.raises(StoreBusy):
             core.erasure.erase(ada, [memory.id])
 

@@ -10,11 +10,13 @@ import apsw
 import pytest
 
 from memorist.bootstrap import create_backup, open_core, restore_backup
-from memorist.core.core import Core
-from memorist.core.ledger import ledger_lines
+from memorist.core import Core
+from memorist.erasure.ledger import ledger_lines
+from memorist.erasure.values import ErasureStatus
 from memorist.errors import Conflict, InvalidField, StoreBusy, StoreCorrupt, StoreUnavailable
 from memorist.ids import new_id
-from memorist.model import Draft, ErasureStatus, Kind, Memory, Principal, Role
+from memorist.memories.values import Draft, Kind, Memory
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.erasure.plant import Planter, plant_key

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.model import ErasureKind, ErasureStatus
+from memorist.erasure.values import ErasureKind, ErasureStatus
 from memorist.surfaces.library import AsyncMemorist, Memorist
 from tests.support.stores import bare
 

@@ -9,7 +9,8 @@ import pytest
 
 from memorist import Memorist
 from memorist.bootstrap import open_core
-from memorist.model import Draft, Principal, Role
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 
 ADA = Principal("local", Role.USER, "ada")

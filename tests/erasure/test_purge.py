@@ -8,26 +8,17 @@ from datetime import timedelta
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.core.samples import strings_in, texts_of
+from memorist.core import Core
+from memorist.erasure.samples import strings_in, texts_of
+from memorist.erasure.values import ErasureKind, ErasureStatus
 from memorist.errors import Forbidden, InvalidField, NotFound
 from memorist.ids import new_id
-from memorist.model import (
-    Draft,
-    ErasureKind,
-    ErasureStatus,
-    Event,
-    Memory,
-    Owner,
-    Principal,
-    Role,
-    Turn,
-    TurnEvent,
-    TurnStatus,
-)
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Memory
+from memorist.platform.values import Event, Owner, Principal, Role
 from memorist.testing import StepClock, make_memory
 from memorist.testing.clocks import START
+from memorist.turns.values import Turn, TurnEvent, TurnStatus
 from tests.erasure.plant import Planter, plant_key
 from tests.support.stores import bare
 
@@ -168,8 +159,8 @@ def test_words_of_our_own_are_no_alarm(core: Core, ada: Principal, bob: Principa
     core.ingestion.add_messages(bob, "s1", [Message("user", "a message of somebody else")])
     held = {"lease_until": START, "attended_until": START}
     turn = Turn(new_id("turn"), Owner("bob"), "s1", TurnStatus.RUNNING, START, **held)
-    core.store.write(ada.tenant, lambda tx: tx.insert_turn(turn))
-    core.store.write(ada.tenant, lambda tx: tx.append_turn_event(turn.id, TurnEvent(1, "agent.completed", {}, START)))
+    core.store.write(ada.tenant, lambda tx: tx.turns.insert(turn))
+    core.store.write(ada.tenant, lambda tx: tx.turns.append_event(turn.id, TurnEvent(1, "agent.completed", {}, START)))
     asking = replace(ada, source="tests.erasure.source")
     core.erasure.erase(asking, [core.memories.remember(ada, [Draft("something else before")])[0].memory.id])
 
@@ -208,7 +199,7 @@ def test_names_in_what_was_extracted_are_no_alarm(core: Core, ada: Principal, re
     memory = remember(ada, "I want to run a marathon")
     told = {"extractor": "a model", "input_tokens": 100, "output_tokens": 10, "cost_usd": 0.1, "memories": []}
     core.store.write(
-        ada.tenant, lambda tx: tx.append_events([Event(memory.id, "extracted", "test", START, "ada", told)])
+        ada.tenant, lambda tx: tx.events.append([Event(memory.id, "extracted", "test", START, "ada", told)])
     )
     verification = core.erasure.purge_user(ada).verification
     assert verification is not None

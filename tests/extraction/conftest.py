@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.model import Principal, Role
+from memorist.core import Core
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import StepClock, new_tenant
 from tests.support.scripted_http import Script, ScriptedServer, scripted_server

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField
-from memorist.extraction.kinds import Vocabulary
-from memorist.model import Kind, Memory, Owner, Principal, Role, Status, Trust
+from memorist.ingestion.service import Message
+from memorist.learning.extractors.kinds import Vocabulary
+from memorist.memories.values import Kind, Memory, Status, Trust
+from memorist.platform.values import Owner, Principal, Role
 from tests.extraction.conftest import OpenCore
 
 

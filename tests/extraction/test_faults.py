@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.core.jobs import ATTEMPTS
-from memorist.model import Draft, Event, JobStatus, Kind, Principal, Trust, Usage
+from memorist.core import Core
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind, Trust
+from memorist.models.values import Usage
+from memorist.platform.jobs import ATTEMPTS
+from memorist.platform.values import Event, JobStatus, Principal
 from memorist.testing import StepClock
 from tests.extraction.conftest import OpenCore, finds, memory, says, status
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer

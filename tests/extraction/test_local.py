@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.context import format_section
-from memorist.extraction.kinds import Found, Vocabulary, category_of
-from memorist.extraction.local import extract_locally
-from memorist.extraction.transcripts import Utterance
-from memorist.model import Memory, Owner, Trust
+from memorist.context.section import format_section
+from memorist.learning.extractors.kinds import Found, Vocabulary, category_of
+from memorist.learning.extractors.local import extract_locally
+from memorist.learning.extractors.transcripts import Utterance
+from memorist.memories.values import Memory, Trust
+from memorist.platform.values import Owner
 
 
 def found(*messages: str | Utterance, vocabulary: Vocabulary = Vocabulary.CODING) -> list[tuple[str, str]]:

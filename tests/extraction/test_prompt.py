@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import LlmMalformed
-from memorist.extraction.kinds import Found
-from memorist.extraction.prompt import read_answer, repair_request, request_for
-from memorist.extraction.transcripts import Utterance
-from memorist.model import Trust
+from memorist.learning.extractors.kinds import Found
+from memorist.learning.extractors.prompt import read_answer, repair_request, request_for
+from memorist.learning.extractors.transcripts import Utterance
+from memorist.memories.values import Trust
 from tests.extraction.conftest import finds, memory
 
 SAID = [

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.extraction.transcripts import parse_transcript
-from memorist.model import Trust
+from memorist.learning.extractors.transcripts import parse_transcript
+from memorist.memories.values import Trust
 
 
 def lines(*values: Any) -> str:

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.core.core import Core, Options
-from memorist.model import Principal, Role
-from memorist.ports import Clock, Embedder
+from memorist.core import Core, Options
+from memorist.models.port import Embedder
+from memorist.platform.values import Principal, Role
 from memorist.testing import StepClock
 from memorist.testing.clocks import START
+from memorist.times import Clock
 from tests.support.models import WordEmbedder
 from tests.support.stores import bare
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from memorist.model import Memory, Ruling, Verdict
+from memorist.facts.values import Ruling, Verdict
+from memorist.memories.values import Memory
 
 
 class ScriptedJudge:

@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from memorist import Memorist
-from memorist.model import JobStatus, Principal, Role, Ruling
+from memorist.facts.values import Ruling
+from memorist.platform.values import JobStatus, Principal, Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.cli.conftest import Cli, clean_environment, cli, data  # noqa: F401

@@ -9,24 +9,15 @@ from typing import Any
 
 import pytest
 
-from memorist import lifecycle
-from memorist.core.core import Core
-from memorist.core.facts import FactScope
-from memorist.core.judges import LocalJudge
+from memorist.core import Core
 from memorist.errors import Conflict, DuplicateContent, Forbidden, InvalidCursor, LlmUnavailable, NotFound
-from memorist.model import (
-    DoubtStatus,
-    Draft,
-    InDoubt,
-    JobStatus,
-    Memory,
-    Owner,
-    Principal,
-    Question,
-    Role,
-    Ruling,
-    Status,
-)
+from memorist.facts.judges import LocalJudge
+from memorist.facts.service import FactScope
+from memorist.facts.values import DoubtStatus, InDoubt, Ruling
+from memorist.memories import lifecycle
+from memorist.memories.values import Draft, Memory, Status
+from memorist.platform.values import JobStatus, Owner, Principal, Role
+from memorist.recall.values import Question
 from memorist.testing import StepClock
 from memorist.testing.clocks import START, FrozenClock
 from memorist.times import SystemClock
@@ -48,13 +39,13 @@ def tell(core: Core, who: Principal, content: str, **options: Any) -> Memory:
 
 def now(core: Core, memory: Memory) -> Memory:
     """The row as it is."""
-    found = core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id))
+    found = core.store.read(memory.tenant, lambda tx: tx.memories.get(memory.id))
     assert found is not None
     return found
 
 
 def events(core: Core, memory: Memory) -> list[str]:
-    return [event.event_type for event in core.store.read(memory.tenant, lambda tx: tx.list_events([memory.id]))]
+    return [event.event_type for event in core.store.read(memory.tenant, lambda tx: tx.events.of([memory.id]))]
 
 
 def recalled(core: Core, who: Principal, query: str, **fields: Any) -> list[str]:
@@ -313,9 +304,9 @@ def assert_one_chain(core: Core, who: Principal, facts: int) -> None:
 
 
 def _all_facts(core: Core, who: Principal) -> list[Memory]:
-    from memorist.model import OwnerFilter
+    from memorist.platform.values import OwnerFilter
 
-    return core.store.read(who.tenant, lambda tx: tx.scan_memories(OwnerFilter(who.user), "", 1000))
+    return core.store.read(who.tenant, lambda tx: tx.memories.scan(OwnerFilter(who.user), "", 1000))
 
 
 def test_twenty_contradicting_facts_from_threads_leave_one(open_with: OpenCore, ada: Principal) -> None:
@@ -383,7 +374,7 @@ def test_history_of_an_anonymized_fact_shows_nobody_elses(core: Core, ada: Princ
     old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
     before = now(core, old)
     gone = lifecycle.anonymize(before, core.clock.now())
-    assert core.store.write(ada.tenant, lambda tx: tx.replace_memory(gone, before.updated_at))
+    assert core.store.write(ada.tenant, lambda tx: tx.memories.replace(gone, before.updated_at))
     assert [version.memory.id for version in core.facts.history(ada, new.id)] == [old.id, new.id]
     shown = core.facts.history(bob, old.id)
     assert [version.memory.content for version in shown] == [lifecycle.REDACTED]
@@ -566,4 +557,4 @@ def test_reset_erases_doubts(unsure: Core, ada: Principal) -> None:
     tell(unsure, ada, LISBON)
     [pair] = unsure.facts.in_doubt(ada).items
     unsure.memories.reset(ada)
-    assert unsure.store.read(ada.tenant, lambda tx: tx.get_doubt(pair.doubt.id)) is None
+    assert unsure.store.read(ada.tenant, lambda tx: tx.facts.get_doubt(pair.doubt.id)) is None

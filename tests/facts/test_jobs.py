@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from memorist.core import jobs as jobs_module
-from memorist.core.core import Core
-from memorist.core.jobs import ATTEMPTS, CLAIMED_FOR, Handler, Jobs, wait_before
+from memorist.core import Core
 from memorist.errors import Conflict, Forbidden, InvalidCursor, InvalidField, LlmUnavailable, NotFound
-from memorist.model import Job, JobStatus, OwnerFilter, Principal, Role
+from memorist.platform import jobs as jobs_module
+from memorist.platform.jobs import ATTEMPTS, CLAIMED_FOR, Handler, Jobs, wait_before
+from memorist.platform.values import Job, JobStatus, OwnerFilter, Principal, Role
 from memorist.ports import Writer
 from memorist.testing import FrozenClock
 from tests.support.processes import in_processes
@@ -136,7 +136,7 @@ def test_job_of_a_process_that_died_is_done_by_the_next(core: Core, ada: Princip
     jobs = jobs_of(core, lambda _: {"done": True}, clock)
     job = add(core, jobs, ada)
     now = clock.now()
-    assert len(core.store.write(ada.tenant, lambda tx: tx.claim_jobs(now, now + CLAIMED_FOR, 5))) == 1
+    assert len(core.store.write(ada.tenant, lambda tx: tx.jobs.claim(now, now + CLAIMED_FOR, 5))) == 1
     assert jobs.run_due(ada.tenant) == 0
     clock.advance(CLAIMED_FOR)
     assert jobs.run_due(ada.tenant) == 1
@@ -149,7 +149,7 @@ def test_job_that_kills_every_process_is_dead_at_last(core: Core, ada: Principal
     job = add(core, jobs, ada)
     for _ in range(ATTEMPTS):
         now = clock.now()
-        assert core.store.write(ada.tenant, lambda tx, now=now: tx.claim_jobs(now, now + CLAIMED_FOR, 1))
+        assert core.store.write(ada.tenant, lambda tx, now=now: tx.jobs.claim(now, now + CLAIMED_FOR, 1))
         clock.advance(CLAIMED_FOR)
     jobs.run_due(ada.tenant)
     assert jobs.get(ada, job.id).status is JobStatus.DEAD
@@ -166,7 +166,7 @@ def test_attempt_that_took_too_long_has_no_effect(core: Core, ada: Principal) ->
         assert fast.run_due(ada.tenant) == 1
 
         def late(tx: Writer) -> dict[str, Any]:
-            tx.insert_tool_output("mem_00000000000000000000000000", "effect")
+            tx.tool_outputs.insert("mem_00000000000000000000000000", "effect")
             effects.append("tried")
             return {"by": "the slow one"}
 
@@ -177,7 +177,7 @@ def test_attempt_that_took_too_long_has_no_effect(core: Core, ada: Principal) ->
     jobs.run_due(ada.tenant)
     assert effects == ["tried"]
     assert jobs.get(ada, job.id).result == {"by": "the fast one"}
-    kept = core.store.read(ada.tenant, lambda tx: tx.get_tool_output("mem_00000000000000000000000000"))
+    kept = core.store.read(ada.tenant, lambda tx: tx.tool_outputs.get("mem_00000000000000000000000000"))
     assert kept is None
 
 
@@ -362,7 +362,7 @@ def test_reset_erases_jobs(core: Core, ada: Principal, bob: Principal) -> None:
     kept = add(core, jobs, bob)
     core.memories.reset(ada)
     everything = OwnerFilter(any_user=True, any_agent=True)
-    left = core.store.read(ada.tenant, lambda tx: tx.list_jobs(everything, None, 10, status=None, kind=None))
+    left = core.store.read(ada.tenant, lambda tx: tx.jobs.page(everything, None, 10, status=None, kind=None))
     assert [job.id for job in left] == [kept.id]
 
 

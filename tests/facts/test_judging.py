@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.benchmarks.judge import labelled_pairs, measure_judge
-from memorist.judging import judge, likeness
-from memorist.model import Ruling
+from memorist.facts.judging import judge, likeness
+from memorist.facts.values import Ruling
 
 PAIRS = labelled_pairs()
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_judge
-from memorist.core.core import Core
-from memorist.core.jobs import ATTEMPTS
-from memorist.core.judges import LlmJudge, LocalJudge
-from memorist.model import JobStatus, Principal, Status
+from memorist.core import Core
+from memorist.facts.judges import LlmJudge, LocalJudge
+from memorist.memories.values import Status
+from memorist.platform.jobs import ATTEMPTS
+from memorist.platform.values import JobStatus, Principal
 from memorist.settings import Settings
 from memorist.testing import FrozenClock
 from tests.facts.conftest import OpenCore

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.core.core import Core
-from memorist.core.judges import LocalJudge
+from memorist.core import Core
 from memorist.errors import Conflict, DuplicateContent, Forbidden, InvalidCursor, NotFound
-from memorist.model import DoubtStatus, Draft, InDoubt, Owner, Principal, Role, Ruling, Status
+from memorist.facts.judges import LocalJudge
+from memorist.facts.values import DoubtStatus, InDoubt, Ruling
+from memorist.memories.values import Draft, Status
+from memorist.platform.values import Owner, Principal, Role
 from memorist.store.statements import Statement, load_statements
 from memorist.testing import new_tenant
 from memorist.testing.clocks import START

@@ -11,13 +11,13 @@ import pytest
 import uvicorn
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.model import Principal, Role
-from memorist.ports import Clock
+from memorist.core import Core
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
 from memorist.surfaces.http.server import Server, _listen
 from memorist.testing import new_tenant
+from memorist.times import Clock
 
 
 @dataclass

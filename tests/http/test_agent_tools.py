@@ -8,9 +8,9 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from memorist.core import validation
 from memorist.ids import parse_id
-from memorist.model import Role
+from memorist.platform import validation
+from memorist.platform.values import Role
 from memorist.times import from_iso
 from tests.http.conftest import Served
 from tests.http.test_refusals import assert_problem

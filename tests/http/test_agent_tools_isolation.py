@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from memorist.model import Role, Scope
+from memorist.platform.values import Role
+from memorist.recall.values import Scope
 from tests.http.conftest import Served
 from tests.http.test_isolation import World
 from tests.support.isolation import AGENTS, Owned, Who, assert_nothing_leaked, mark, who

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from memorist.ids import parse_id
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.http.conftest import Served, serving

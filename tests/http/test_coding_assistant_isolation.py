@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from memorist.core import access
-from memorist.core.feed import START, changes
 from memorist.errors import Forbidden
 from memorist.ids import to_uuid
+from memorist.platform import access
+from memorist.platform.feed import START, changes
 from tests.http.conftest import Served
 from tests.http.test_isolation import World
 from tests.support.isolation import Who, assert_nothing_leaked, mark, who

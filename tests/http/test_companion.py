@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import httpx2
 import pytest
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.testing import new_tenant
 from tests.http.conftest import Served
 
@@ -157,7 +157,7 @@ def test_a_deleted_entry_is_gone_for_good(served: Served, ada: httpx2.Client, te
     assert ada.delete(f"/v1/memory/{made['id']}").status_code == 204
     assert ada.delete(f"/v1/memory/{made['id']}").status_code == 404
     assert texts(ada) == []
-    assert served.core.store.read(tenant, lambda tx: tx.get_memory(made["id"])) is None
+    assert served.core.store.read(tenant, lambda tx: tx.memories.get(made["id"])) is None
     assert served.core.store.search_files([b"zebracorn preference"]) in (None, frozenset())
 
 

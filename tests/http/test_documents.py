@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from tests.http.conftest import Served
 from tests.http.test_agent_tools import contents, recall
 from tests.http.test_refusals import assert_problem

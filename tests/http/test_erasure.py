@@ -1,6 +1,6 @@
 """Erasure and receipts over HTTP."""
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.testing import new_tenant
 from tests.http.conftest import Served
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from memorist.model import Principal, Role
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.http import events
 from memorist.testing import new_tenant

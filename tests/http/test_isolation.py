@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.testing import new_tenant
 from tests.http.conftest import Served
 from tests.support.isolation import AGENTS, Owned, Who, assert_nothing_leaked, mark, who

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.times import from_iso
 from tests.http.conftest import Served
 

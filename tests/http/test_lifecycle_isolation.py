@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from tests.http.conftest import Served
 from tests.http.test_isolation import World
 from tests.support.isolation import Who, assert_nothing_leaked, mark, who

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from memorist.ids import to_uuid
-from memorist.model import OwnerFilter, Role
+from memorist.platform.values import OwnerFilter, Role
 from tests.http.conftest import Served, new_memory
 
 ROW_FIELDS = [
@@ -236,7 +236,7 @@ def test_deleted_memory_is_gone_for_its_user_but_recoverable(served: Served, ten
     assert ada.patch(path, json={"body": "x"}).status_code == 404
     assert names(ada.get("/v1/memories")) == []
     (kept,) = served.core.store.read(
-        tenant, lambda tx: tx.scan_memories(OwnerFilter(user="ada", any_agent=True), "", 10)
+        tenant, lambda tx: tx.memories.scan(OwnerFilter(user="ada", any_agent=True), "", 10)
     )
     assert (kept.status, kept.content) == ("soft_deleted", row["body"])
 
@@ -292,7 +292,7 @@ def test_a_thousand_concurrent_duplicates_have_one_effect(served: Served, tenant
     (row,) = ada.get("/v1/memories").json()["data"]
     assert answers <= {(201, row["id"]), (409, "idempotency_in_flight")}
     assert (201, row["id"]) in answers
-    events = served.core.store.read(tenant, lambda tx: tx.list_events([row["id"]]))
+    events = served.core.store.read(tenant, lambda tx: tx.events.of([row["id"]]))
     assert [event.event_type for event in events] == ["created"]
 
 
@@ -328,7 +328,7 @@ def test_user_key_acts_for_nobody_else(served: Served, tenant: str) -> None:
 
 
 def test_revoked_key_stops_with_the_next_request(served: Served, tenant: str, admin: httpx2.Client) -> None:
-    from memorist.model import Principal
+    from memorist.platform.values import Principal
 
     operator = Principal(tenant, Role.ADMIN)
     key, secret = served.core.identity.create_key(operator, Role.USER, user="ada")

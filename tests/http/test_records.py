@@ -5,7 +5,8 @@ from typing import get_args
 import httpx2
 import pytest
 
-from memorist.model import Kind, Order, Role, Status
+from memorist.memories.values import Kind, Order, Status
+from memorist.platform.values import Role
 from memorist.surfaces.http.records import KindName, OrderName, StatusName
 from tests.http.conftest import Served
 from tests.http.test_refusals import assert_problem

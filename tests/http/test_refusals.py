@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from memorist.core import validation
+from memorist.platform import validation
 from memorist.settings import Settings
 from tests.http.conftest import Served, new_memory, serving
 

@@ -13,11 +13,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from memorist.core import validation
 from memorist.errors import Invalid
 from memorist.importers import PARSERS, Source, chatgpt, claude, mcp_memory, mem0
 from memorist.importers.items import Skipped, Taken, category_of, json_items
-from memorist.model import Draft, Kind, Trust
+from memorist.memories.values import Draft, Kind, Trust
+from memorist.platform import validation
 from tests.importers import exports
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.importers import PARSERS, Source
 from memorist.importers.items import Skipped, Taken
 from memorist.importers.storing import Report, check, preview, store
-from memorist.model import Draft, Kind, Principal, Role
+from memorist.memories.values import Draft, Kind
+from memorist.platform.values import Principal, Role
 from tests.importers import exports
 
 EXPORTS: dict[Source, tuple[Callable[[Path], Path], int, int]] = {

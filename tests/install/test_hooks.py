@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from memorist import tools
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.core.tokens import count_tokens
-from memorist.model import Kind, Principal, Role
+from memorist.context.tokens import count_tokens
+from memorist.core import Core
+from memorist.memories.values import Kind
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.claude_code import EVENTS, Worker, log_fault, session_name, slices
 from tests.http.conftest import serving
@@ -376,7 +377,7 @@ def test_context_of_a_session_needs_no_more_of_the_core_than_lists(tmp_path: Pat
     core = open_core(Settings(data=tmp_path))
     core.identity.create_tenant("local")
     core.close()
-    heavy = ["memorist.documents", "memorist.core.turns", "memorist.core.extraction", "memorist.core.erasure"]
+    heavy = ["memorist.documents", "memorist.turns.service", "memorist.learning.service", "memorist.erasure.service"]
     heavy += ["fastapi", "httpx2", "mcp", "numpy", "pydantic", "re2"]
     script = (
         "import sys; from pathlib import Path; from memorist.bootstrap import local_principal, open_core;"

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.core.sweeper import Sweep, Sweeper
-from memorist.model import Draft, Memory, Principal, Retention, Role
+from memorist.core import Core
+from memorist.memories.sweeper import Sweep, Sweeper
+from memorist.memories.values import Draft, Memory, Retention
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import FrozenClock
 

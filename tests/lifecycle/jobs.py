@@ -5,9 +5,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from memorist.bootstrap import open_core
-from memorist.core.sweeper import Sweeper
 from memorist.errors import MemoristError
-from memorist.model import Draft, Principal, Retention, Role
+from memorist.memories.sweeper import Sweeper
+from memorist.memories.values import Draft, Retention
+from memorist.platform.values import Principal, Role
 from memorist.testing import FrozenClock
 from tests.support.stores import bare
 

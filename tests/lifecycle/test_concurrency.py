@@ -8,12 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from memorist import lifecycle
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.core.sweeper import Sweeper
+from memorist.core import Core
 from memorist.errors import MemoristError
-from memorist.model import Draft, Event, Kind, OwnerFilter, Principal, Retention, Role, Status
+from memorist.memories import lifecycle
+from memorist.memories.sweeper import Sweeper
+from memorist.memories.values import Draft, Kind, Retention, Status
+from memorist.platform.values import Event, OwnerFilter, Principal, Role
 from memorist.testing import FrozenClock, new_tenant
 from memorist.testing.clocks import START
 from tests.lifecycle.jobs import sweep_until_done, write_meanwhile
@@ -52,14 +53,14 @@ def filled(core: Core, tenant: str, count: int) -> list[str]:
 
 def trails(core: Core, tenant: str, ids: list[str]) -> dict[str, list[Event]]:
     found: dict[str, list[Event]] = {memory_id: [] for memory_id in ids}
-    for event in core.store.read(tenant, lambda tx: tx.list_events(ids)):
+    for event in core.store.read(tenant, lambda tx: tx.events.of(ids)):
         found[event.memory_id].append(event)
     return found
 
 
 def check_trails(core: Core, tenant: str) -> None:
     """Every trail is a walk along the table, and ends where the memory is."""
-    rows = core.store.read(tenant, lambda tx: tx.scan_memories(EVERYTHING, "", 10_000))
+    rows = core.store.read(tenant, lambda tx: tx.memories.scan(EVERYTHING, "", 10_000))
     for memory_id, events in trails(core, tenant, [row.id for row in rows]).items():
         states = [AFTER[event.event_type] for event in events if event.event_type in AFTER]
         for before, after in itertools.pairwise(states):
@@ -136,16 +137,16 @@ def test_memory_is_purged_once_though_two_sweep(database_url: str) -> None:
     # Those with a TTL were not archived first, and went one sweep before.
     assert sum((Counter(share) for share in moved), Counter())["purged"] == 54
     core = open_core(bare(database_url), clock=FrozenClock(now))
-    events = core.store.read(tenant, lambda tx: tx.list_events([*ids, ""]))
+    events = core.store.read(tenant, lambda tx: tx.events.of([*ids, ""]))
     assert len({event.payload["memory"] for event in events if event.event_type == "purged"}) == 60
     assert sum(event.event_type == "purged" for event in events) == 60
-    assert core.store.read(tenant, lambda tx: tx.scan_memories(EVERYTHING, "", 10)) == []
+    assert core.store.read(tenant, lambda tx: tx.memories.scan(EVERYTHING, "", 10)) == []
     core.close()
 
 
 def test_recall_during_a_sweep_sees_only_what_is_active(database_url: str) -> None:
     """Whatever the sweeper has done so far, a recall never shows what is archived or deleted by then."""
-    from memorist.model import Question
+    from memorist.recall.values import Question
 
     clock, tenant = FrozenClock(), new_tenant()
     core = open_core(bare(database_url), clock=clock)
@@ -158,7 +159,7 @@ def test_recall_during_a_sweep_sees_only_what_is_active(database_url: str) -> No
     def ask() -> int:
         asked = 0
         while not stop.is_set() or asked == 0:
-            before = core.store.read(tenant, lambda tx: tx.scan_memories(EVERYTHING, "", 1000))
+            before = core.store.read(tenant, lambda tx: tx.memories.scan(EVERYTHING, "", 1000))
             gone = {row.id for row in before if row.status is not Status.ACTIVE}
             try:
                 hits = core.recall.recall(ada, Question(f"text {asked % 100}", top_k=20, min_score=0)).hits

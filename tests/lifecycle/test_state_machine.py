@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.testing import FrozenClock
 from tests.lifecycle.world import STEPS, Step, World
 from tests.support.stores import bare

@@ -7,26 +7,16 @@ from typing import Any
 
 import pytest
 
-from memorist import lifecycle
-from memorist.core.core import Core
-from memorist.core.sweeper import Sweep, Sweeper
+from memorist.core import Core
 from memorist.errors import Forbidden, IllegalTransition, NotFound
 from memorist.ids import to_uuid
-from memorist.model import (
-    Draft,
-    Event,
-    Kind,
-    Memory,
-    Mode,
-    OwnerFilter,
-    Policy,
-    Principal,
-    Question,
-    Retention,
-    Role,
-    Status,
-)
+from memorist.memories import lifecycle
+from memorist.memories.policy import Mode, Policy
+from memorist.memories.sweeper import Sweep, Sweeper
+from memorist.memories.values import Draft, Kind, Memory, Retention, Status
+from memorist.platform.values import Event, OwnerFilter, Principal, Role
 from memorist.ports import Reader, Writer
+from memorist.recall.values import Question
 from memorist.testing import FrozenClock, make_event, make_memory
 from memorist.testing.clocks import START
 
@@ -37,11 +27,11 @@ Remember = Callable[..., Memory]
 
 
 def stored(core: Core, memory: Memory) -> Memory | None:
-    return core.store.read(memory.tenant, lambda tx: tx.get_memory(memory.id))
+    return core.store.read(memory.tenant, lambda tx: tx.memories.get(memory.id))
 
 
 def types(core: Core, memory: Memory) -> list[str]:
-    return [event.event_type for event in core.store.read(memory.tenant, lambda tx: tx.list_events([memory.id]))]
+    return [event.event_type for event in core.store.read(memory.tenant, lambda tx: tx.events.of([memory.id]))]
 
 
 def test_policy_carries_a_memory_through_all_five_states(
@@ -64,7 +54,7 @@ def test_policy_carries_a_memory_through_all_five_states(
     assert sweep().done == {"purged": {"fact": 1}}
     assert stored(core, memory) is None
     assert types(core, memory) == []
-    told = core.store.read(memory.tenant, lambda tx: tx.list_events([""]))
+    told = core.store.read(memory.tenant, lambda tx: tx.events.of([""]))
     assert [event.payload for event in told if event.event_type == "purged"] == [{"memory": to_uuid(memory.id).hex}]
     assert core.store.check()[f"tenant {memory.tenant}"] == "ok"
 
@@ -77,7 +67,7 @@ def test_each_step_is_one_event_of_the_sweeper(
     for _ in range(3):
         clock.advance(200 * DAY)
         sweep()
-    events = core.store.read(memory.tenant, lambda tx: tx.list_events([memory.id]))
+    events = core.store.read(memory.tenant, lambda tx: tx.events.of([memory.id]))
     assert [(event.event_type, event.source) for event in events] == [
         ("created", "library"),
         ("archived", "sweeper"),
@@ -203,15 +193,15 @@ def test_replaced_fact_is_restored_by_the_same_call(core: Core, ada: Principal, 
 
 
 def retire(core: Core, ada: Principal, clock: FrozenClock, **fields: Any) -> tuple[Memory, Memory]:
-    """A fact that another took the place of, as `core.facts` leaves it."""
+    """A fact that another took the place of, as `facts.service` leaves it."""
     drafts = [Draft("Ada lives in Lyon.", **fields), Draft("Ada lives in Oslo.")]
     older, newer = (one.memory for one in core.memories.remember(ada, drafts))
 
     def work(tx: Writer) -> None:
         archived = lifecycle.archive(older, Policy(), clock.now())
-        assert tx.replace_memory(replace(archived, superseded_by=newer.id, valid_to=clock.now()), older.updated_at)
+        assert tx.memories.replace(replace(archived, superseded_by=newer.id, valid_to=clock.now()), older.updated_at)
         details = {"reason": "Lyon is not Oslo"}
-        tx.append_events(
+        tx.events.append(
             [
                 Event(older.id, "superseded", "test", clock.now(), "ada", {"by": newer.id, **details}),
                 Event(newer.id, "supersedes", "test", clock.now(), "ada", {"id": older.id, **details}),
@@ -236,7 +226,7 @@ def test_retired_fact_is_anonymized_after_its_time(
     assert row is not None
     assert (row.content, row.owner.user, row.meta, row.session) == ("[REDACTED]", None, None, None)
     assert (row.status, row.superseded_by, row.anonymized_at) == (Status.ARCHIVED, newer.id, clock.now())
-    events = core.store.read(ada.tenant, lambda tx: tx.list_events([older.id, newer.id]))
+    events = core.store.read(ada.tenant, lambda tx: tx.events.of([older.id, newer.id]))
     assert "Lyon" not in str(events)
     assert [event.event_type for event in events if event.memory_id == older.id] == [
         "created",
@@ -278,9 +268,9 @@ def test_anonymized_fact_is_never_recalled_and_has_no_words_left(
     sweep()
     for asked in (question, replace(question, known_at=None), replace(question, known_at=None, as_of=before)):
         assert older.id not in {hit.memory.id for hit in core.recall.recall(ada, asked).hits}
-    shared = core.store.read(ada.tenant, lambda tx: tx.load_index(None, "", 10))
+    shared = core.store.read(ada.tenant, lambda tx: tx.index.load(None, "", 10))
     assert [(row.memory_id, row.terms, row.vectors) for row in shared] == [(older.id, b"", None)]
-    assert newer.id in {row.memory_id for row in core.store.read(ada.tenant, lambda tx: tx.load_index("ada", "", 10))}
+    assert newer.id in {row.memory_id for row in core.store.read(ada.tenant, lambda tx: tx.index.load("ada", "", 10))}
     with pytest.raises((Forbidden, IllegalTransition)):
         core.retention.restore(ada, older.id)
 
@@ -337,15 +327,15 @@ def test_change_of_the_policy_is_resumed_where_it_was_interrupted(
     core: Core, tenant: str, admin: Principal, remember: Remember, sweep: Sweeping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memories = [remember(f"text {number}") for number in range(5)]
-    monkeypatch.setattr("memorist.core.policies._BATCH", 2)
+    monkeypatch.setattr("memorist.memories.policies._BATCH", 2)
     monkeypatch.setattr(core.policies, "recompute", lambda *_, **__: False)
     change = core.policies.change(admin, {"active_days": 1})
     assert (change.touched, change.pending) == ({"fact": 5}, True)
     monkeypatch.undo()
-    monkeypatch.setattr("memorist.core.policies._BATCH", 2)
+    monkeypatch.setattr("memorist.memories.policies._BATCH", 2)
 
     def done() -> int:
-        rows = core.store.read(tenant, lambda tx: tx.get_memories([memory.id for memory in memories]))
+        rows = core.store.read(tenant, lambda tx: tx.memories.get_many([memory.id for memory in memories]))
         return sum(row.archive_at == START + DAY for row in rows)
 
     assert done() == 0
@@ -362,8 +352,8 @@ def test_rows_from_before_there_were_deadlines_get_theirs(
     old = make_memory(tenant, retention=Retention.POLICY, created_at=START - 100 * DAY)
 
     def work(tx: Writer) -> None:
-        tx.insert_memory(old)
-        tx.append_events([make_event(old)])
+        tx.memories.insert(old)
+        tx.events.append([make_event(old)])
 
     core.store.write(tenant, work)
     enforce()
@@ -381,7 +371,7 @@ def test_imported_rows_get_the_deadlines_of_the_policy_here(
     lines = list(core.transfer.export(admin))
     enforce(active_days=3)
     sweep()
-    core.store.write(tenant, lambda tx: tx.erase_memories([memory.id]))
+    core.store.write(tenant, lambda tx: tx.memories.erase([memory.id]))
     for _ in core.transfer.import_(admin, lines):
         pass
     assert core.store.read(tenant, core.policies.is_settled) is False
@@ -397,7 +387,7 @@ def test_two_who_change_the_policy_at_once_do_not_overwrite_each_other(core: Cor
     current = core.policies.get(admin)
     other = replace(current, revision=1, policy=Policy(anonymize_after_days=5), created_at=START)
     original = core.policies.in_force
-    core.store.write(admin.tenant, lambda tx: tx.insert_policy(other))
+    core.store.write(admin.tenant, lambda tx: tx.policies.insert(other))
 
     def stale(tx: Reader) -> Any:
         return replace(original(tx), revision=0)
@@ -423,7 +413,7 @@ def test_edit_that_began_before_a_policy_change_does_not_bring_old_deadlines_bac
     memory = remember()
     core.policies.change(admin, {"active_days": 1})
     stale = replace(memory, importance=7, updated_at=memory.updated_at + DAY)
-    assert not core.store.write(ada.tenant, lambda tx: tx.replace_memory(stale, memory.updated_at))
+    assert not core.store.write(ada.tenant, lambda tx: tx.memories.replace(stale, memory.updated_at))
 
 
 def test_old_answers_and_done_jobs_go_with_a_sweep(
@@ -432,7 +422,7 @@ def test_old_answers_and_done_jobs_go_with_a_sweep(
     core.memories.remember(ada, [Draft("x")], idempotency_key="k")
     clock.advance(DAY + STEP)
     sweep()
-    left = core.store.write(ada.tenant, lambda tx: tx.drop_expired_idempotency(clock.now()))
+    left = core.store.write(ada.tenant, lambda tx: tx.idempotency.drop_expired(clock.now()))
     assert left == 0
 
 
@@ -459,5 +449,5 @@ def test_sweeper_of_the_server_sweeps_every_tenant_and_stops(
     row = stored(core, memory)
     assert row is not None
     assert row.status is Status.SOFT_DELETED
-    assert core.store.read(memory.tenant, lambda tx: tx.scan_memories(OwnerFilter(any_user=True), "", 5)) == [row]
+    assert core.store.read(memory.tenant, lambda tx: tx.memories.scan(OwnerFilter(any_user=True), "", 5)) == [row]
     del enforce

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from memorist import lifecycle
-from memorist.core.core import Core
-from memorist.core.sweeper import Sweeper
+from memorist.core import Core
 from memorist.errors import DuplicateContent, IllegalTransition, MemoristError, NotFound
 from memorist.ids import to_uuid
-from memorist.model import Draft, Event, Kind, Memory, OwnerFilter, Principal, Question, Retention, Role, Status
+from memorist.memories import lifecycle
+from memorist.memories.sweeper import Sweeper
+from memorist.memories.values import Draft, Kind, Memory, Retention, Status
+from memorist.platform.values import Event, OwnerFilter, Principal, Role
 from memorist.ports import Writer
+from memorist.recall.values import Question
 from memorist.testing import FrozenClock, new_tenant
 from memorist.testing.clocks import START
 from tests.lifecycle.model import ACTIVE, ARCHIVED, STEP, Row, Rules
@@ -139,19 +141,19 @@ class World:
             row.restore(self.rules, self.now)
 
     def supersede(self, row: Row, number: int) -> None:
-        """As `core.facts` retires a fact."""
+        """As `facts.service` retires a fact."""
         current = [one for one in self.rows.values() if one.is_fact and one.is_recalled(self.now) and one is not row]
         if not row.is_fact or not row.is_recalled(self.now) or not current:
             return
         newer = current[number % len(current)]
 
         def work(tx: Writer) -> None:
-            before = tx.get_memory(row.id)
+            before = tx.memories.get(row.id)
             assert before is not None
             archived = lifecycle.archive(before, self.core.policies.of(tx), self.now)
-            assert tx.replace_memory(replace(archived, superseded_by=newer.id, valid_to=self.now), before.updated_at)
+            assert tx.memories.replace(replace(archived, superseded_by=newer.id, valid_to=self.now), before.updated_at)
             details = {"by": newer.id, "reason": row.text}
-            tx.append_events([Event(row.id, "superseded", "test", self.now, "ada", details)])
+            tx.events.append([Event(row.id, "superseded", "test", self.now, "ada", details)])
 
         self.core.store.write(self.tenant, work)
         row.archive(self.rules, self.now, "superseded")
@@ -229,7 +231,7 @@ class World:
     # Comparing
 
     def compare(self) -> None:
-        stored = self.core.store.read(self.tenant, lambda tx: tx.scan_memories(EVERYTHING, "", 100))
+        stored = self.core.store.read(self.tenant, lambda tx: tx.memories.scan(EVERYTHING, "", 100))
         assert {memory.id for memory in stored} == set(self.rows)
         for memory in stored:
             row = self.rows[memory.id]
@@ -256,7 +258,7 @@ class World:
 
     def compare_events(self) -> None:
         """Every step left exactly one event, and a purged memory none but that."""
-        events = self.core.store.read(self.tenant, lambda tx: tx.list_events([*self.rows, *self.purged, ""]))
+        events = self.core.store.read(self.tenant, lambda tx: tx.events.of([*self.rows, *self.purged, ""]))
         told: dict[str, list[str]] = {memory_id: [] for memory_id in self.rows}
         purged = []
         for event in events:

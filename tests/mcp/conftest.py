@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from memorist.model import Role
+from memorist.platform.values import Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.http.conftest import Served, serving

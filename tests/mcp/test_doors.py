@@ -6,8 +6,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from memorist import tools
-from memorist.core.ingestion import Message
-from memorist.model import Kind, Principal, Role
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind
+from memorist.platform.values import Principal, Role
 from memorist.surfaces.mcp import PROTOCOL, SECTION_NAME, SECTION_URI
 from tests.mcp.conftest import PREVIOUS, Door, call, refused, run
 

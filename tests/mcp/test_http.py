@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from memorist import tools
-from memorist.model import Principal, Role
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.http.conftest import Served, serving

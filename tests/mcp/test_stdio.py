@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.model import Principal, Role
+from memorist.platform.values import Principal, Role
 from tests.mcp.conftest import call, over_stdio, refused, run, stdio
 from tests.mcp.test_http import initialize, tool_call
 from tests.support.stores import bare

@@ -8,7 +8,8 @@ import anyio
 from mcp import Client
 
 from memorist import tools
-from memorist.model import Kind, Principal, Role
+from memorist.memories.values import Kind
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from tests.http.conftest import serving
 from tests.mcp.conftest import call, over_http, over_stdio, run, stdio

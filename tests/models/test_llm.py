@@ -11,9 +11,9 @@ import pytest
 
 from memorist.bootstrap import open_llm
 from memorist.errors import LlmError, LlmMalformed, LlmUnavailable
-from memorist.model import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Stop, ToolCall, Usage
 from memorist.models.llm import HttpLlm
 from memorist.models.prices import Price, price_of
+from memorist.models.values import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Stop, ToolCall, Usage
 from memorist.settings import Settings
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer, scripted_server
 

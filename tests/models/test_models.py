@@ -11,8 +11,8 @@ import pytest
 
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.passages import embedding_passage
+from memorist.models.port import Embedder, Reranker
 from memorist.models.reranker import LocalReranker
-from memorist.ports import Embedder, Reranker
 
 MEMORIES = [
     embedding_passage(text, speaker=speaker, date="8 May 2023")

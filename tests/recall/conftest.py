@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import _local_embedder, _local_reranker, open_store
-from memorist.core.core import Core, Options
-from memorist.core.ingestion import Message
-from memorist.model import Draft, Memory, Principal, Question, Recalled, Role
-from memorist.ports import Clock, Embedder, Reranker
+from memorist.core import Core, Options
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Memory
+from memorist.models.port import Embedder, Reranker
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question, Recalled
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
+from memorist.times import Clock
 from tests.support.models import WordEmbedder, WordReranker
 from tests.support.stores import bare
 

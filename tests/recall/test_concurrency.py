@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.model import Draft, OwnerFilter, Principal, Role
+from memorist.core import Core
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft
+from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.times import SystemClock
 from tests.recall.conftest import OpenCore, ask, found, make_tenant
 from tests.support.models import WordEmbedder, WordReranker
@@ -60,7 +61,7 @@ def test_threads_that_ingest_and_recall_lose_nothing(open_with: OpenCore, rng: r
     with ThreadPoolExecutor(THREADS) as threads:
         written = [memory_id for ids in threads.map(work, range(THREADS)) for memory_id in ids]
     everybody = OwnerFilter(any_user=True, any_agent=True)
-    stored = core.store.read(tenant, lambda tx: tx.scan_memories(everybody, "", 10_000))
+    stored = core.store.read(tenant, lambda tx: tx.memories.scan(everybody, "", 10_000))
     assert sorted(memory.id for memory in stored) == sorted(written)
     list(core.indexer.finish(tenant))
     assert core.store.check(thorough=False)[f"tenant {tenant}"] == "ok"

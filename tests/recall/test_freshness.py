@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.model import Draft, Memory, Owner, Principal, Role, Status
+from memorist.core import Core
+from memorist.memories.values import Draft, Memory, Status
+from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.testing import make_event, make_memory
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say, texts
@@ -30,7 +31,7 @@ def ada(cores: tuple[Core, Core]) -> Principal:
 def change(core: Core, memory: Memory, **fields: object) -> Memory:
     """Change a row as the store does it, whatever the core would say."""
     after = replace(memory, updated_at=memory.updated_at + timedelta(seconds=1), **fields)
-    assert core.store.write(memory.tenant, lambda tx: tx.replace_memory(after, memory.updated_at))
+    assert core.store.write(memory.tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
     return after
 
 
@@ -83,7 +84,7 @@ def test_erased_rows_make_room_for_those_that_come_after(cores: tuple[Core, Core
     gone = [result.memory.id for result in one.memories.remember(ada, [Draft(f"teapot {n}") for n in range(erased)])]
     assert found(two, ada, "teapot", top_k=20)
     assert found(one, ada, "teapot", top_k=20)
-    one.store.write(ada.tenant, lambda tx: tx.erase_memories(gone))
+    one.store.write(ada.tenant, lambda tx: tx.memories.erase(gone))
     new = [remember(one, ada, f"another teapot {number}").id for number in range(max(1, erased - 1))]
     for core in (two, one):
         assert set(found(core, ada, "teapot", top_k=20, min_score=0)) <= {kept.id, *new}
@@ -144,8 +145,8 @@ def hold_open(core: Core, memory: Memory, release: threading.Event, written: thr
     """Insert in a transaction that stays open until it is released."""
 
     def work(tx: Writer) -> None:
-        tx.insert_memory(memory)
-        tx.append_events([make_event(memory)])
+        tx.memories.insert(memory)
+        tx.events.append([make_event(memory)])
         written.set()
         assert release.wait(30)
 

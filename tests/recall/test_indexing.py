@@ -10,11 +10,12 @@ import psycopg
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.core import indexing
-from memorist.core.core import Core, Options
-from memorist.core.indexing import Progress
+from memorist.core import Core, Options
 from memorist.errors import ModelError, StoreReadOnly
-from memorist.model import Draft, Kind, Memory, Principal, Role, Status
+from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.platform.values import Principal, Role
+from memorist.recall.index import indexing
+from memorist.recall.index.indexing import Progress
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import MEMORY_PARAMETERS, memory_to_values
 from memorist.store.statements import load_statements
@@ -237,7 +238,7 @@ def test_finishing_with_a_broken_embedder_says_so(open_with: OpenCore) -> None:
     embedder = BrokenEmbedder(is_local=False)
     core = open_with(embedder)
     ada = user_of(core)
-    core.store.write(ada.tenant, lambda tx: tx.insert_memory(make_memory(ada.tenant)))
+    core.store.write(ada.tenant, lambda tx: tx.memories.insert(make_memory(ada.tenant)))
     with pytest.raises(ModelError, match="broken"):
         list(core.indexer.finish(ada.tenant))
 
@@ -417,7 +418,7 @@ def test_several_indexers_share_the_work_and_embed_nothing_twice(open_with: Open
         thread.join(60)
     texts = [text for embedder in embedders for text in embedder.embedded]
     assert len(texts) == len(set(texts)) == 400
-    assert writer.store.read(ada.tenant, lambda tx: tx.count_index("words-1")).waiting == 0
+    assert writer.store.read(ada.tenant, lambda tx: tx.index.count("words-1")).waiting == 0
     assert sum(bool(embedder.embedded) for embedder in embedders) > 1
 
 
@@ -479,7 +480,7 @@ def test_closing_ends_the_background_and_what_waits_stays_waiting(open_with: Ope
     core.close()
     assert not thread.is_alive()
     witness = open_with(None)
-    counts = witness.store.read(ada.tenant, lambda tx: tx.count_index("words-1"))
+    counts = witness.store.read(ada.tenant, lambda tx: tx.index.count("words-1"))
     assert counts.total == 200
     assert counts.waiting > 0
 

@@ -13,23 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core import access
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
+from memorist.core import Core
 from memorist.errors import Conflict
-from memorist.model import (
-    Draft,
-    Kind,
-    Memory,
-    Owner,
-    OwnerFilter,
-    Principal,
-    Question,
-    Role,
-    Scope,
-    Status,
-    Weights,
-)
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.platform import access
+from memorist.platform.values import Owner, OwnerFilter, Principal, Role
+from memorist.recall.values import Question, Scope, Weights
 from memorist.testing.clocks import START
 from tests.recall.conftest import OpenCore, make_tenant
 from tests.support.isolation import AGENTS, USERS, Who
@@ -130,7 +120,7 @@ class World:
         return f"kw{self.words}x"
 
     def rows(self, tenant: str) -> list[Memory]:
-        return self.cores[0].store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 1000))
+        return self.cores[0].store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 1000))
 
     # What happens
 
@@ -202,7 +192,7 @@ class World:
             "anonymize": {"status": Status.ARCHIVED, "anonymized_at": now},
         }
         after = replace(memory, updated_at=later, **fields[step])
-        core.store.write(tenant, lambda tx: tx.replace_memory(after, memory.updated_at))
+        core.store.write(tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
 
     # What is seen
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
+from memorist.core import Core
 from memorist.errors import InvalidField
-from memorist.model import Draft, Principal, Role
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say, texts
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist import ranking
+from memorist.recall import ranking
 
 scores = st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=40).map(lambda v: np.array(v, dtype=np.float32))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from memorist.core.core import Core
-from memorist.model import Principal, Role
-from memorist.ports import Embedder, Reranker
+from memorist.core import Core
+from memorist.models.port import Embedder, Reranker
+from memorist.platform.values import Principal, Role
 from tests.recall.conftest import OpenCore, ask, make_tenant, remember, say, texts
 
 FACTS = [

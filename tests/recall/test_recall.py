@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from memorist.core import access
-from memorist.core.core import Core
-from memorist.core.facts import FactScope
-from memorist.core.ingestion import Message
-from memorist.core.tokens import count_tokens
+from memorist.context.tokens import count_tokens
+from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound
+from memorist.facts.service import FactScope
 from memorist.ids import new_id
-from memorist.model import Draft, Kind, Memory, Owner, Principal, Role, Status, Weights
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.platform import access
+from memorist.platform.values import Owner, Principal, Role
+from memorist.recall.values import Weights
 from memorist.testing.clocks import START
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say, texts
 from tests.support.models import BrokenEmbedder, WordEmbedder, WordReranker
@@ -21,7 +23,7 @@ from tests.support.models import BrokenEmbedder, WordEmbedder, WordReranker
 
 def change(core: Core, memory: Memory, **fields: Any) -> Memory:
     after = replace(memory, updated_at=core.clock.now(), **fields)
-    assert core.store.write(memory.tenant, lambda tx: tx.replace_memory(after, memory.updated_at))
+    assert core.store.write(memory.tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
     return after
 
 
@@ -140,7 +142,7 @@ def everywhere(core: Core, tenant: str) -> dict[str, str]:
         "tenant": remember(core, admin, "teapot of the tenant", owner=Owner()).id,
         "document": core.store.read(
             tenant,
-            lambda tx: tx.chunks_of(
+            lambda tx: tx.documents.chunks_of(
                 core.ingestion.add_document(admin, title="Teapots", content="teapot of a document").document
             ),
         )[0].id,

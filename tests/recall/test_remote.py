@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memorist.core import indexing
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import ModelUnavailable
-from memorist.model import Principal, Role
 from memorist.models import remote
 from memorist.models.remote import RemoteEmbedder, RemoteReranker
+from memorist.platform.values import Principal, Role
+from memorist.recall.index import indexing
 from tests.recall.conftest import OpenCore, ask, make_tenant, remember
 from tests.support.models import word_vector
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer, scripted_server

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist import words
-from memorist.core import shelves, vectors
-from memorist.core.shelves import _WORTH_A_THREAD, Shelf, Shelves, View, _Matrix, wording
 from memorist.errors import StoreUnavailable
-from memorist.model import IndexPage, IndexPlace, IndexRow
-from memorist.ranking import rarity
-from memorist.searchable import Standing
+from memorist.recall.index import shelves, vectors
+from memorist.recall.index.shelves import _WORTH_A_THREAD, Shelf, Shelves, View, _Matrix, wording
+from memorist.recall.ranking import rarity
+from memorist.recall.searchable import Standing
+from memorist.recall.values import IndexPage, IndexPlace, IndexRow
 from tests.support.models import word_vector
 
 VOCABULARY = ["tea", "train", "tax", "river", "owl", "oak", "piano", "salt"]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from memorist.core import vectors
-from memorist.core.tokens import count_tokens
+from memorist.context.tokens import count_tokens
+from memorist.recall.index import vectors
 
 windows = arrays.arrays(
     np.float32,

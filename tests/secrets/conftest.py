@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from memorist.core.core import Core
-from memorist.model import Principal, Role
+from memorist.core import Core
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 
 

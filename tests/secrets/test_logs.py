@@ -64,9 +64,9 @@ def test_own_loggers_hold_no_secrets_wherever_they_write(token: str) -> None:
 
 
 def test_every_logger_of_memorist_redacts() -> None:
-    import memorist.core.accesses
-    import memorist.core.indexing
-    import memorist.core.recall
+    import memorist.memories.accesses
+    import memorist.recall.index.indexing
+    import memorist.recall.service
     import memorist.surfaces.http.boundary  # noqa: F401
 
     loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core, Options
-from memorist.core.hashes import content_hash
-from memorist.core.ingestion import Message
+from memorist.core import Core, Options
 from memorist.errors import IdempotencyMismatch, InvalidField
-from memorist.model import Document, Draft, Event, Memory, Owner, Principal, Question, Remembered, Role
+from memorist.ingestion.service import Message
+from memorist.ingestion.values import Document
+from memorist.memories.hashes import content_hash
+from memorist.memories.values import Draft, Memory, Remembered
+from memorist.platform.values import Event, Owner, Principal, Role
+from memorist.recall.values import Question
 from memorist.settings import Settings
 from memorist.testing import StepClock, new_tenant
 from tests.secrets.conftest import Stored, new_token

@@ -10,16 +10,10 @@ from pathlib import Path
 import pytest
 
 from memorist.bootstrap import open_core, open_store
-from memorist.core.core import Core
-from memorist.errors import (
-    Conflict,
-    MemoristError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreFull,
-    StoreUnavailable,
-)
-from memorist.model import Draft, Principal, Role
+from memorist.core import Core
+from memorist.errors import Conflict, MemoristError, StoreBusy, StoreCorrupt, StoreFull, StoreUnavailable
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role
 from memorist.testing import new_tenant
 from tests.support.jobs import become, use_read_only
 from tests.support.postgres import PASSWORD_DATABASE, Postgres
@@ -35,7 +29,7 @@ def remember(core: Core, text: str) -> str:
 
 
 def stored(core: Core, ids: list[str]) -> set[str]:
-    return {memory.id for memory in core.store.read("t", lambda tx: tx.get_memories(ids))}
+    return {memory.id for memory in core.store.read("t", lambda tx: tx.memories.get_many(ids))}
 
 
 # SQLite: permissions

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from memorist.bootstrap import open_core, open_store
-from memorist.model import Memory, Status
+from memorist.memories.values import Memory, Status
 from memorist.store.sql_store import SqlStore
 from memorist.testing import new_tenant
 from tests.support.jobs import write_until_killed
@@ -78,7 +78,7 @@ def _write(url: str, tenant: str, seed: int, sender: object) -> None:
 
 
 def check_tenant(store: SqlStore, tenant: str, acknowledged: Acknowledged) -> None:
-    found = store.read(tenant, lambda tx: tx.get_memories(list(acknowledged.versions)))
+    found = store.read(tenant, lambda tx: tx.memories.get_many(list(acknowledged.versions)))
     acknowledged.verify({memory.id: memory for memory in found})
     said = store.driver.read(tenant, lambda connection: store._check_tenant(tenant, connection))
     assert said == "ok", f"{tenant}: {said}"

@@ -9,9 +9,10 @@ import psycopg
 import pytest
 
 from memorist.bootstrap import open_core, open_store
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import StoreError, StoreUnavailable
-from memorist.model import Draft, Principal, Role, Tenant
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role, Tenant
 from memorist.store.migrations import load_migrations
 from memorist.store.postgres import PARTITIONS, PostgresDriver
 from memorist.store.sql_store import SqlStore
@@ -43,9 +44,9 @@ def written(store: SqlStore) -> str:
     memory = make_memory(tenant)
 
     def work(tx) -> None:
-        tx.insert_memory(memory)
-        tx.append_events([make_event(memory)])
-        tx.insert_idempotency(make_record())
+        tx.memories.insert(memory)
+        tx.events.append([make_event(memory)])
+        tx.idempotency.insert(make_record())
 
     store.write(tenant, work)
     return tenant
@@ -68,7 +69,7 @@ def test_tenant_table_is_hash_partitioned(raw: psycopg.Connection, table: str) -
 def test_tenants_spread_over_partitions(store: SqlStore, raw: psycopg.Connection) -> None:
     for _ in range(40):
         tenant = new_tenant()
-        store.write(tenant, lambda tx, tenant=tenant: tx.insert_memory(make_memory(tenant)))
+        store.write(tenant, lambda tx, tenant=tenant: tx.memories.insert(make_memory(tenant)))
     used = raw.execute("SELECT pg_relation_size(inhrelid) > 0 FROM pg_inherits WHERE inhparent = 'memories'::regclass")
     assert sum(row[0] for row in used) > 8
 
@@ -135,7 +136,7 @@ def test_tenant_setting_does_not_outlive_its_transaction(store: SqlStore, writte
     driver = store.driver
     assert isinstance(driver, PostgresDriver)
     with ThreadPoolExecutor(10) as threads:
-        list(threads.map(lambda _: store.read(written, lambda tx: tx.list_keys()), range(50)))
+        list(threads.map(lambda _: store.read(written, lambda tx: tx.keys.all()), range(50)))
     with driver._pool.connection() as connection:
         left = connection.execute("SELECT current_setting('memorist.tenant', true)").fetchone()
         assert left[0] in (None, "")
@@ -144,8 +145,8 @@ def test_tenant_setting_does_not_outlive_its_transaction(store: SqlStore, writte
 
 def test_hostile_tenant_name_is_only_a_name(store: SqlStore) -> None:
     tenant = "'; DROP TABLE memories; SET memorist.tenant = 'x"
-    assert store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant))) is True
-    assert len(store.read(tenant, lambda tx: tx.list_events([]))) == 0
+    assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant))) is True
+    assert len(store.read(tenant, lambda tx: tx.events.of([]))) == 0
 
 
 # Citus, as text: the server is not needed to see what would be sent to it
@@ -247,13 +248,13 @@ def test_transaction_cut_off_in_the_middle_fails_and_writes_nothing(
     memory = make_memory("t")
 
     def work(tx) -> None:
-        tx.insert_memory(memory)
+        tx.memories.insert(memory)
         postgres.terminate_connections(new_postgres)
-        tx.append_events([make_event(memory)])
+        tx.events.append([make_event(memory)])
 
     with pytest.raises(StoreUnavailable):
         own_core.store.write("t", work)
-    assert own_core.store.read("t", lambda tx: tx.get_memory(memory.id)) is None
+    assert own_core.store.read("t", lambda tx: tx.memories.get(memory.id)) is None
 
 
 def test_pool_gives_up_when_all_connections_stay_taken(new_postgres_url: str) -> None:
@@ -268,24 +269,24 @@ def test_pool_gives_up_when_all_connections_stay_taken(new_postgres_url: str) ->
 
 def test_deadlocked_transactions_are_run_again(own_core: Core) -> None:
     one, two = make_memory("t"), make_memory("t")
-    own_core.store.write("t", lambda tx: (tx.insert_memory(one), tx.insert_memory(two)))
+    own_core.store.write("t", lambda tx: (tx.memories.insert(one), tx.memories.insert(two)))
     both_hold_one = threading.Barrier(2)
     attempts = []
 
     def add(order: tuple[str, str]) -> None:
         def work(tx) -> None:
             attempts.append(order)
-            tx.add_accesses({order[0]: (1, START)})
+            tx.memories.add_accesses({order[0]: (1, START)})
             if len(attempts) <= 2:
                 both_hold_one.wait(10)
-            tx.add_accesses({order[1]: (1, START)})
+            tx.memories.add_accesses({order[1]: (1, START)})
 
         own_core.store.write("t", work)
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(add, [(one.id, two.id), (two.id, one.id)]))
     assert len(attempts) >= 3
-    found = own_core.store.read("t", lambda tx: tx.get_memories([one.id, two.id]))
+    found = own_core.store.read("t", lambda tx: tx.memories.get_many([one.id, two.id]))
     assert [memory.access_count for memory in found] == [2, 2]
 
 

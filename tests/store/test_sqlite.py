@@ -12,9 +12,10 @@ import pytest
 
 from memorist import words
 from memorist.bootstrap import open_core, open_store
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import StoreBusy, StoreUnavailable
-from memorist.model import Draft, Principal, Role, Tenant
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role, Tenant
 from memorist.store import sqlite
 from memorist.store.sql_store import SqlStore
 from memorist.testing import make_memory
@@ -114,7 +115,7 @@ def test_path_and_url_open_the_same_file(sqlite_url: str, shape: str) -> None:
 def test_four_processes_write_one_file_at_once_and_lose_nothing(core: Core, sqlite_url: str) -> None:
     acknowledged = [memory_id for ids in in_processes(4, remember_many, sqlite_url, "t", 100) for memory_id in ids]
     assert len(set(acknowledged)) == 400
-    assert len(core.store.read("t", lambda tx: tx.get_memories(acknowledged))) == 400
+    assert len(core.store.read("t", lambda tx: tx.memories.get_many(acknowledged))) == 400
     assert set(core.store.check().values()) == {"ok"}
 
 
@@ -135,7 +136,7 @@ def test_upkeep_waits_for_an_open_transaction(core: Core) -> None:
         upkeep.start()
         started.wait()
         for _ in range(100):
-            tx.insert_memory(make_memory("t"))
+            tx.memories.insert(make_memory("t"))
         return upkeep
 
     core.store.write("t", work).join()
@@ -159,14 +160,14 @@ def test_closing_waits_for_an_open_transaction(core: Core, sqlite_url: str) -> N
         closing.start()
         started.wait()
         for _ in range(100):
-            tx.insert_memory(make_memory("t"))
-        tx.insert_memory(memory)
+            tx.memories.insert(make_memory("t"))
+        tx.memories.insert(memory)
         return closing
 
     core.store.write("t", work).join()
     assert errors == []
     again = open_store(bare(sqlite_url))
-    assert again.read("t", lambda tx: tx.get_memory(memory.id)) == memory
+    assert again.read("t", lambda tx: tx.memories.get(memory.id)) == memory
     again.close()
 
 
@@ -174,7 +175,7 @@ def test_reading_goes_on_while_a_transaction_is_open(core: Core) -> None:
     core.memories.remember(ADA, [Draft("first")])
 
     def work(tx) -> list[str]:
-        tx.insert_memory(make_memory("t"))
+        tx.memories.insert(make_memory("t"))
         seen: list[str] = []
         reader = threading.Thread(target=lambda: seen.extend(m.content for m in core.memories.list(ADA).items))
         reader.start()
@@ -220,7 +221,7 @@ def test_index_rows_follow_memories_through_their_life(core: Core, raw: apsw.Con
 
 def test_failed_write_leaves_no_index_row(core: Core, raw: apsw.Connection) -> None:
     def work(tx) -> None:
-        tx.insert_memory(make_memory("t", content="phantom"))
+        tx.memories.insert(make_memory("t", content="phantom"))
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -294,7 +295,7 @@ def test_text_erased_by_the_store_is_in_no_file_after_a_checkpoint(core: Core, s
     core.memories.remember(BOB, [Draft("xylem quetzal")])
     erased = ["xylophone", "quetzalcoatl"]
     assert sum(words_in_files(folder, erased).values()) > 0
-    core.store.write("t", lambda tx: tx.erase_memories([memory.id]))
+    core.store.write("t", lambda tx: tx.memories.erase([memory.id]))
     core.store.checkpoint()
     assert set(words_in_files(folder, erased).values()) == {0}
 

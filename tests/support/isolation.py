@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from memorist.model import Role
+from memorist.platform.values import Role
 
 USERS = ["ada", "bob", "eve"]
 AGENTS = ["coder", "finance"]

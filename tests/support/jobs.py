@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memorist.bootstrap import open_core, open_store
-from memorist.core.core import Core, Options
+from memorist.core import Core, Options
 from memorist.errors import MemoristError, Unauthenticated
 from memorist.ids import new_id
-from memorist.model import Draft, Principal, Role
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role
 from memorist.store import postgres, sql_store, sqlite  # noqa: F401  Imported before the fork, to make it quick.
 from memorist.times import SystemClock
 from tests.support.stores import bare
@@ -63,7 +64,7 @@ def read_memory(url: str, principal: Principal, memory_id: str) -> tuple[int, da
     """How often a memory was read, as the database has it."""
     core = open_core(bare(url))
     try:
-        memory = core.store.read(principal.tenant, lambda tx: tx.get_memory(memory_id))
+        memory = core.store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
         assert memory is not None
         return memory.access_count, memory.last_accessed_at
     finally:
@@ -137,7 +138,7 @@ def use_read_only(path: str, uid: int) -> dict[str, str]:
     except MemoristError as error:
         return said | {"store": type(error).__name__}
     said["read"] = _outcome(store.list_tenants)
-    said["write"] = _outcome(lambda: store.write("t", lambda tx: tx.erase_memories([])))
+    said["write"] = _outcome(lambda: store.write("t", lambda tx: tx.memories.erase([])))
     said["check"] = str(store.check())
     store.close()
     return said

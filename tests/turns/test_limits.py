@@ -12,12 +12,14 @@ import pytest
 
 from memorist import Memorist
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
+from memorist.core import Core
 from memorist.errors import BudgetSpent, Forbidden, LlmNotConfigured
-from memorist.model import Principal, Role, TurnStatus, Usage
+from memorist.ingestion.service import Message
+from memorist.models.values import Usage
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import FrozenClock, new_tenant
+from memorist.turns.values import TurnStatus
 from tests.http.test_server import MEMORIST
 from tests.support.scripted_http import Body, Reply, ScriptedServer
 from tests.support.talking import says
@@ -195,7 +197,7 @@ def test_a_turn_ends_that_nobody_hears_or_that_takes_too_long(
     turn = core.turns.start(ADA, HELLO)
     if code == "turn_too_long":
         # Somebody listens all the time.
-        core.store.write("local", lambda tx: tx.attend_turn(turn.id, clock.now() + timedelta(days=1)))
+        core.store.write("local", lambda tx: tx.turns.attend(turn.id, clock.now() + timedelta(days=1)))
     clock.advance(timedelta(seconds=seconds))
     core.turns._hold_all()
     events = list(core.turns.follow(ADA, turn.id))

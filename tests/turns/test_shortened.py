@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.model import Kind, Principal, Role, TurnEvent
+from memorist.core import Core
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind
+from memorist.platform.values import Principal, Role
 from memorist.tools import MemoryTools
+from memorist.turns.values import TurnEvent
 from tests.support.scripted_http import ScriptedServer
 from tests.support.talking import says
 from tests.turns.conftest import turn_settings

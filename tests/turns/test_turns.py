@@ -9,7 +9,8 @@ import httpx2
 import pytest
 
 from memorist.errors import NotFound
-from memorist.model import Kind, Role
+from memorist.memories.values import Kind
+from memorist.platform.values import Role
 from tests.http.conftest import Served
 from tests.support.scripted_http import ScriptedServer
 from tests.support.talking import fails, says
@@ -113,7 +114,7 @@ def test_what_was_said_is_stored_verbatim_once(
 
 
 def _ada(tenant: str) -> Any:
-    from memorist.model import Principal
+    from memorist.platform.values import Principal
 
     return Principal(tenant, Role.USER, "ada")
 

@@ -34,10 +34,11 @@ from langgraph.store.base import (
 
 from memorist.adapters.memories import Memories
 from memorist.client.values import RemoteDocument, RemoteStoredDocument
-from memorist.core import validation
-from memorist.core.ingestion import StoredDocument
 from memorist.errors import InvalidJson, NotFound
-from memorist.model import Document, Kind
+from memorist.ingestion.service import StoredDocument
+from memorist.ingestion.values import Document
+from memorist.memories.values import Kind
+from memorist.platform import validation
 
 Namespace = tuple[str, ...]
 

@@ -13,8 +13,8 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.memory import BaseMemoryBlock
 
 from memorist.adapters.memories import Memories
-from memorist.core.context import fenced_lines
-from memorist.core.ingestion import Message
+from memorist.context.section import fenced_lines
+from memorist.ingestion.service import Message
 
 _SESSION = "session_id"
 

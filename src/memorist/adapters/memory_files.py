@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from memorist.adapters.memories import Memories
-from memorist.core import validation
 from memorist.errors import NameTaken, NotFound, StaleVersion
+from memorist.platform import validation
 
 ROOT = "/memories"
 

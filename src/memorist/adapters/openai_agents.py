@@ -17,10 +17,10 @@ from agents.memory.session_settings import resolve_session_limit
 
 from memorist.adapters.memories import Memories
 from memorist.client.values import RemoteMemory
-from memorist.core import validation
-from memorist.core.ingestion import Message
 from memorist.errors import NotFound
-from memorist.model import Kind, Memory
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind, Memory
+from memorist.platform import validation
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem

@@ -14,7 +14,8 @@ _MEGABYTE = 1024 * 1024
 def main() -> None:
     asked = json.loads(sys.stdin.read())
     from memorist.bootstrap import open_core
-    from memorist.model import Principal, Question, Role
+    from memorist.platform.values import Principal, Role
+    from memorist.recall.values import Question
     from memorist.settings import load_settings
 
     core = open_core(load_settings({"database": asked["database"]}).settings)

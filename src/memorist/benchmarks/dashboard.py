@@ -18,9 +18,9 @@ from urllib.parse import quote, urlsplit
 from memorist.benchmarks.dashboard_filling import Filled, fill
 from memorist.benchmarks.metrics import milliseconds
 from memorist.benchmarks.quality import Report
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import MemoristError
-from memorist.model import Principal, Role
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 
 _PAGES = {

@@ -9,32 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from memorist import lifecycle
 from memorist.benchmarks.quality import Report
 from memorist.benchmarks.speed import synthetic_vectors
 from memorist.benchmarks.texts import conversation, questions
-from memorist.core.core import Core
+from memorist.core import Core
+from memorist.facts.values import Doubt
 from memorist.ids import new_id
-from memorist.model import (
-    Doubt,
-    Draft,
-    Embedded,
-    Kind,
-    Memory,
-    Owner,
-    Policy,
-    Principal,
-    Retention,
-    Role,
-    Status,
-    Trust,
-    Turn,
-    TurnEvent,
-    TurnStatus,
-    Usage,
-)
+from memorist.memories import lifecycle
+from memorist.memories.policy import Policy
+from memorist.memories.values import Draft, Kind, Memory, Retention, Status, Trust
+from memorist.models.values import Usage
+from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Writer
-from memorist.ranking import Scores
+from memorist.recall.ranking import Scores
+from memorist.recall.values import Embedded
+from memorist.turns.values import Turn, TurnEvent, TurnStatus
 
 _USERS = 10
 _AGENTS = (None, "coder", "planner")
@@ -94,7 +83,7 @@ def fill(core: Core, tenant: str, prefix: str, memories: int, report: Report) ->
         def write(tx: Writer, batch: Sequence[Memory] = batch, embedded: Sequence[Embedded] = embedded) -> None:
             for principal, own in _by_owner(tenant, batch):
                 core.memories.insert_all(tx, principal, own)
-            tx.save_vectors(embedded)
+            tx.index.save_vectors(embedded)
             _doubt(tx, batch, random, now)
 
         core.store.write(tenant, write)
@@ -179,7 +168,9 @@ def _doubt(tx: Writer, batch: Sequence[Memory], random: Random, now: datetime) -
     for owner, own in list(facts.items())[:_DOUBTS_IN_A_BATCH]:
         if len(own) > 1:
             older, newer = random.sample(own, 2)
-            tx.insert_doubt(Doubt(new_id("dbt"), owner, newer.id, older.id, "They may differ.", "rules", now, now))
+            tx.facts.insert_doubt(
+                Doubt(new_id("dbt"), owner, newer.id, older.id, "They may differ.", "rules", now, now)
+            )
 
 
 def _add_turns(core: Core, tenant: str, prefix: str, count: int, shown: Sequence[Memory], now: datetime) -> list[str]:
@@ -188,9 +179,9 @@ def _add_turns(core: Core, tenant: str, prefix: str, count: int, shown: Sequence
 
     def write(tx: Writer, some: Sequence[Turn]) -> None:
         for turn in some:
-            tx.insert_turn(turn)
+            tx.turns.insert(turn)
             for seq, (event, data) in enumerate(_events(turn), start=1):
-                tx.append_turn_event(turn.id, TurnEvent(seq, event, data, turn.created_at))
+                tx.turns.append_event(turn.id, TurnEvent(seq, event, data, turn.created_at))
 
     for start in range(0, count, _AT_ONCE):
         core.store.write(tenant, partial(write, some=made[start : start + _AT_ONCE]))

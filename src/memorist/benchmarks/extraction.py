@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from memorist.extraction.kinds import Candidate, Vocabulary, category_of
-from memorist.extraction.local import extract_locally
-from memorist.extraction.transcripts import parse_transcript
+from memorist.learning.extractors.kinds import Candidate, Vocabulary, category_of
+from memorist.learning.extractors.local import extract_locally
+from memorist.learning.extractors.transcripts import parse_transcript
 from memorist.words import question_terms, terms
 
 HALVES = ("tune", "held")

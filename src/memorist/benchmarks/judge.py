@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from memorist import judging
-from memorist.model import Ruling
+from memorist.facts import judging
+from memorist.facts.values import Ruling
 
 
 @dataclass(frozen=True, slots=True)

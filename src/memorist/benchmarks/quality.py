@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from memorist.benchmarks.datasets import Benchmark, BenchmarkMessage, Case
 from memorist.benchmarks.metrics import CUTS, Answered, milliseconds, quality, quality_by_category
-from memorist.core import validation
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.model import Principal, Question, Role
+from memorist.core import Core
+from memorist.ingestion.service import Message
+from memorist.platform import validation
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
 
 if TYPE_CHECKING:
-    from memorist.core.recall import Recall
+    from memorist.recall.service import Recall
 
 _BATCH = 200
 
@@ -38,7 +39,7 @@ def measure_recall(
 
     With `ablation`, ask again without each part of the first order, and without the reranker.
     """
-    from memorist.ranking import ABLATIONS  # Here, because it imports numpy.
+    from memorist.recall.ranking import ABLATIONS  # Here, because it imports numpy.
 
     users = {case.id: f"{prefix}-{place}" for place, case in enumerate(benchmark.cases)}
     total = sum(len(case.messages) for case in benchmark.cases)

@@ -9,13 +9,7 @@ from typing import Any, NamedTuple
 
 from memorist.benchmarks.datasets import Benchmark
 from memorist.benchmarks.ordinary_texts import ordinary_texts, own_source
-from memorist.benchmarks.secret_samples import (
-    MADE,
-    PROVIDER_FORMATS,
-    SHAPE_FORMATS,
-    UNLISTED_FORMATS,
-    filled,
-)
+from memorist.benchmarks.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS, UNLISTED_FORMATS, filled
 from memorist.secrets import redact
 from memorist.secrets.rules import PROVIDERS
 

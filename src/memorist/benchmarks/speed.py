@@ -17,16 +17,19 @@ from memorist import words
 from memorist.benchmarks.metrics import milliseconds
 from memorist.benchmarks.quality import Report
 from memorist.benchmarks.texts import Turn, conversation, questions
-from memorist.core import vectors
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.core.shelves import Shelves
+from memorist.core import Core
 from memorist.errors import MemoristError
-from memorist.model import Draft, Embedded, Kind, Memory, Principal, Question, Retention, Role
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind, Memory, Retention
 from memorist.models import passages
-from memorist.ports import Embedder, Writer
-from memorist.ranking import Scores
-from memorist.searchable import searchable
+from memorist.models.port import Embedder
+from memorist.platform.values import Principal, Role
+from memorist.ports import Writer
+from memorist.recall.index import vectors
+from memorist.recall.index.shelves import Shelves
+from memorist.recall.ranking import Scores
+from memorist.recall.searchable import searchable
+from memorist.recall.values import Embedded, Question
 from memorist.settings import Settings
 
 SAMPLE = 2_000
@@ -183,7 +186,7 @@ def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Scores
         def write(tx: Writer, prepared: Any = prepared, embedded: Any = embedded) -> None:
             for principal, memories in prepared:
                 core.memories.insert_all(tx, principal, memories)
-            tx.save_vectors(embedded)
+            tx.index.save_vectors(embedded)
 
         core.store.write(people.tenant, write)
         done += len(written)

@@ -31,20 +31,16 @@ from memorist.client.values import (
     RemoteTurn,
     RemoteTurnPage,
 )
-from memorist.core.context import Section
-from memorist.core.facts import FactScope
-from memorist.core.ingestion import Message
-from memorist.core.ledger import receipt_from_record
+from memorist.context.section import Section
+from memorist.erasure.ledger import receipt_from_record
+from memorist.erasure.values import Receipt
 from memorist.errors import InvalidField
-from memorist.model import (
-    DoubtStatus,
-    Event,
-    Kind,
-    Order,
-    Receipt,
-    Scope,
-    Status,
-)
+from memorist.facts.service import FactScope
+from memorist.facts.values import DoubtStatus
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind, Order, Status
+from memorist.platform.values import Event
+from memorist.recall.values import Scope
 from memorist.times import to_iso
 
 # Memories

@@ -17,11 +17,11 @@ from memorist.client import calls, decoding, doors
 from memorist.client.exchange import Call, Outcome, Retries, Send, Wait, exchange
 from memorist.client.streams import Following, FollowingTurn
 from memorist.client.values import RemoteDocument, RemoteMemory, RemoteTurnEvent
-from memorist.core import validation
-from memorist.core.ingestion import Message
-from memorist.core.turns import COMPLETED, FAILED, STARTED
 from memorist.errors import InvalidSetting, Unauthenticated
-from memorist.model import Change
+from memorist.ingestion.service import Message
+from memorist.platform import validation
+from memorist.platform.values import Change
+from memorist.turns.service import COMPLETED, FAILED, STARTED
 
 P = ParamSpec("P")
 T = TypeVar("T")

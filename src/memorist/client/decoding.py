@@ -19,10 +19,13 @@ from memorist.client.values import (
     RemoteTurn,
     RemoteTurnEvent,
 )
-from memorist.core.ingestion import Message
+from memorist.facts.values import DoubtStatus
 from memorist.ids import parse_id
-from memorist.model import Change, DoubtStatus, Event, Kind, Retention, Status, Trust, TurnStatus
+from memorist.ingestion.service import Message
+from memorist.memories.values import Kind, Retention, Status, Trust
+from memorist.platform.values import Change, Event
 from memorist.times import from_iso
+from memorist.turns.values import TurnStatus
 
 Row = Mapping[str, Any]
 

@@ -12,7 +12,8 @@ from memorist.client.exchange import Call
 from memorist.client.values import RemoteMemory, RemoteRemembered
 from memorist.errors import InvalidField
 from memorist.ids import parse_id
-from memorist.model import Kind, Owner, Retention, Trust
+from memorist.memories.values import Kind, Retention, Trust
+from memorist.platform.values import Owner
 
 
 @dataclass(frozen=True, slots=True)

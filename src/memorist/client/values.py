@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memorist.model import DoubtStatus, Event, Kind, Retention, Status, Trust, TurnStatus
+from memorist.facts.values import DoubtStatus
+from memorist.memories.values import Kind, Retention, Status, Trust
+from memorist.platform.values import Event
+from memorist.turns.values import TurnStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from memorist.core.ingestion import Message, message_draft
 from memorist.errors import Invalid, InvalidField
 from memorist.importers.files import opened_below
 from memorist.importers.items import UNCATEGORISED, Found, Skipped, Taken, first_sign, json_items, json_whole, time_of
-from memorist.model import Draft, Trust
+from memorist.ingestion.service import Message, message_draft
+from memorist.memories.values import Draft, Trust
 
 _CONVERSATIONS = "conversations*.json"
 _MEMORIES = "memor*.json"

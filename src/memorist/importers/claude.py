@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memorist.errors import Invalid
 from memorist.importers.items import UNCATEGORISED, Found, Skipped, Taken, read_text, slug_of
-from memorist.model import Draft, Trust
+from memorist.memories.values import Draft, Trust
 
 # The types of a profile's memories, which are Claude's own.
 _TYPES = frozenset({"user", "feedback", "project", "reference"})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from memorist.errors import Invalid, InvalidJson
-from memorist.model import Draft
+from memorist.memories.values import Draft
 from memorist.times import from_iso
 
 UNCATEGORISED = "history"

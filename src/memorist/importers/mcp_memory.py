@@ -7,7 +7,7 @@ from typing import Any
 from memorist.errors import Invalid
 from memorist.importers.files import opened
 from memorist.importers.items import Found, Skipped, Taken, category_of, json_lines, time_of
-from memorist.model import Draft, Trust
+from memorist.memories.values import Draft, Trust
 
 
 def parse(path: Path) -> Iterator[Found]:

@@ -22,7 +22,7 @@ from memorist.importers.items import (
     json_whole,
     time_of,
 )
-from memorist.model import Draft, Trust
+from memorist.memories.values import Draft, Trust
 
 _LISTS = ("results", "memories", "data")
 _RELATIONS = "relations"

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from memorist.core import validation
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import InvalidField, NotFound
 from memorist.importers.items import Found, Skipped, Taken
-from memorist.model import Draft, Kind, Principal, Remembered
+from memorist.memories.values import Draft, Kind, Remembered
+from memorist.platform import validation
+from memorist.platform.values import Principal
 from memorist.secrets import redact
 
 _Write = Callable[[Principal, list[Draft]], list[Remembered]]

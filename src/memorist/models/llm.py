@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import httpx2
 
 from memorist.errors import LlmError, LlmMalformed, LlmUnavailable
-from memorist.model import LlmAnswer, LlmRequest, Usage
 from memorist.models.context_windows import context_window
 from memorist.models.prices import Price, price_of
+from memorist.models.values import LlmAnswer, LlmRequest, Usage
 from memorist.models.wires import AnthropicWire, OpenAiWire, Reply, Wire
 from memorist.secrets.logs import redacting_logger
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from memorist.errors import LlmMalformed, LlmUnavailable
-from memorist.model import LlmMessage, LlmRequest, Stop, ToolCall
+from memorist.models.values import LlmMessage, LlmRequest, Stop, ToolCall
 
 
 @dataclass(slots=True)

@@ -3,18 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from memorist.model import (
-    BrowseCandidate,
-    BrowseOrder,
-    BrowsePlace,
-    FacetRow,
-    OwnerFilter,
-    Status,
-    Stretch,
-    Walk,
-)
+from memorist.memories.values import Status
+from memorist.platform.values import OwnerFilter
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
+from memorist.views.values import BrowseCandidate, BrowseOrder, BrowsePlace, FacetRow, Stretch, Walk
 
 # Before and after every row, in the order of their times.
 _EARLIEST = BrowsePlace(-(2**31), -(2**62), "")

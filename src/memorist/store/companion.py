@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from memorist.model import Memory, OwnerFilter, Position
+from memorist.memories.values import Memory, Position
+from memorist.platform.values import OwnerFilter
 from memorist.store.rows import memory_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros

@@ -2,7 +2,8 @@
 
 import json
 
-from memorist.model import Event, Memory
+from memorist.memories.values import Memory
+from memorist.platform.values import Event
 from memorist.store.rows import memory_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros

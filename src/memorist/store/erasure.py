@@ -6,15 +6,8 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from memorist.model import (
-    Erased,
-    ErasureKind,
-    ErasureStatus,
-    Naming,
-    OwnerFilter,
-    Receipt,
-    Verification,
-)
+from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Naming, Receipt, Verification
+from memorist.platform.values import OwnerFilter
 from memorist.store.feed import FeedStatements
 from memorist.store.places import PLACES
 from memorist.times import from_micros, to_micros

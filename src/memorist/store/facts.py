@@ -3,7 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from memorist.model import Doubt, DoubtStatus, Memory, Owner, OwnerFilter, Position
+from memorist.facts.values import Doubt, DoubtStatus
+from memorist.memories.values import Memory, Position
+from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.rows import memory_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from memorist.context.values import ChunkCandidate, ChunkQuery
 from memorist.ids import to_uuid
-from memorist.model import ChunkCandidate, ChunkQuery, Event, FeedPage, FeedPosition, FeedRow, HiddenOwner, Owner
+from memorist.platform.values import Event, FeedPage, FeedPosition, FeedRow, HiddenOwner, Owner
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 

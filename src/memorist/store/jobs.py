@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from memorist.model import Job, JobStatus, OwnerFilter, Principal, Role
+from memorist.platform.values import Job, JobStatus, OwnerFilter, Principal, Role
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 

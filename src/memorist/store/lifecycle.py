@@ -7,23 +7,11 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from memorist import lifecycle
-from memorist.model import (
-    Derived,
-    DueCount,
-    Event,
-    Kind,
-    Memory,
-    Mode,
-    Move,
-    Policy,
-    PolicyRevision,
-    Retention,
-    Status,
-    SweepState,
-    Windows,
-)
-from memorist.searchable import standing
+from memorist.memories import lifecycle
+from memorist.memories.policy import Derived, DueCount, Mode, Move, Policy, PolicyRevision, SweepState, Windows
+from memorist.memories.values import Kind, Memory, Retention, Status
+from memorist.platform.values import Event
+from memorist.recall.searchable import standing
 from memorist.store.rows import memory_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from memorist.model import JobStatus, Kind, KindCount, Owner, OwnerCount, OwnerFilter, SignIn, SignInKind, Status
+from memorist.memories.values import Kind, Status
+from memorist.platform.values import JobStatus, Owner, OwnerFilter, SignIn, SignInKind
 from memorist.store.rows import key_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
+from memorist.views.values import KindCount, OwnerCount
 
 # By whether a slice has any user, and any agent: each breadth has an index that it is counted in.
 _DAYS = {

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from memorist.model import OwnerFilter, PastRecall
+from memorist.platform.values import OwnerFilter
+from memorist.recall.values import PastRecall
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 

@@ -4,8 +4,10 @@ import json
 from datetime import datetime
 from typing import Any
 
-from memorist.model import ApiKey, Document, Kind, Memory, Owner, Retention, Role, Status, Trust
-from memorist.searchable import searchable, standing, thread_of
+from memorist.ingestion.values import Document
+from memorist.memories.values import Kind, Memory, Retention, Status, Trust
+from memorist.platform.values import ApiKey, Owner, Role
+from memorist.recall.searchable import searchable, standing, thread_of
 from memorist.times import from_micros, to_micros
 
 # Lookups in a dict are several times faster than calling the enum, and this runs for every row read.

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from memorist.model import SignIn
+from memorist.platform.values import SignIn
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
 

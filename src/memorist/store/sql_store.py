@@ -8,27 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memorist.model import (
-    ApiKey,
-    Document,
-    DocumentPosition,
-    Embedded,
-    Event,
-    IdempotencyRecord,
-    IndexCounts,
-    IndexPage,
-    IndexPlace,
-    IndexRow,
-    Memory,
-    Order,
-    Owner,
-    OwnerFilter,
-    Query,
-    SignIn,
-    SignInKind,
-    Tenant,
-)
+from memorist.ingestion.values import Document, DocumentPosition
+from memorist.memories.values import Memory, Order, Query
+from memorist.platform.values import ApiKey, Event, IdempotencyRecord, Owner, OwnerFilter, SignIn, SignInKind, Tenant
 from memorist.ports import Reader, Writer
+from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
 from memorist.store.browsing import BrowsingStatements
 from memorist.store.companion import CompanionStatements
 from memorist.store.dossiers import DossierStatements

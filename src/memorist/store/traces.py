@@ -4,7 +4,8 @@ import json
 from datetime import datetime
 from typing import Any
 
-from memorist.model import Memory, Owner, RedactionNote
+from memorist.memories.values import Memory
+from memorist.platform.values import Owner, RedactionNote
 from memorist.store.rows import memory_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros

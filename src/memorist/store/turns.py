@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memorist.model import Owner, OwnerFilter, Turn, TurnEvent, TurnStatus, Usage
+from memorist.models.values import Usage
+from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
+from memorist.turns.values import Turn, TurnEvent, TurnStatus
 
 # After every id in byte order.
 _NEWEST = "~"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from memorist.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from memorist.model import Principal
+    from memorist.platform.values import Principal
 
 HOST = "claude-code"
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
@@ -305,7 +305,7 @@ class _Sent:
         self._project = project
 
     def context(self, budget_tokens: int) -> str:
-        from memorist.core.tokens import count_tokens
+        from memorist.context.tokens import count_tokens
 
         profile = self._headers.get("X-Memorist-Agent", _DEFAULT_PROFILE)
         section = self._ask("GET", "/v1/memories/section", {"profile_id": profile})

@@ -14,51 +14,25 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memorist import tools
 from memorist.bootstrap import open_core
-from memorist.core import access, validation
-from memorist.core.context import Section
-from memorist.core.core import Core
-from memorist.core.extraction import Extracted
-from memorist.core.facts import FactScope
-from memorist.core.feed import changes as follow_changes
-from memorist.core.ingestion import Message, StoredDocument, ToolOutput
-from memorist.core.policies import PolicyChange
-from memorist.core.sweeper import Sweep
-from memorist.core.transfer import ImportReport
-from memorist.model import (
-    Change,
-    Document,
-    DocumentPage,
-    DoubtPage,
-    DoubtStatus,
-    Draft,
-    Event,
-    FactVersion,
-    InDoubt,
-    Job,
-    JobPage,
-    JobStatus,
-    Kind,
-    Memory,
-    Order,
-    Owner,
-    Page,
-    PolicyRevision,
-    Principal,
-    Question,
-    Recalled,
-    Receipt,
-    Remembered,
-    Retention,
-    Role,
-    Scope,
-    Status,
-    Trust,
-    Turn,
-    TurnEvent,
-    TurnPage,
-    Verification,
-)
+from memorist.context.section import Section
+from memorist.core import Core
+from memorist.erasure.values import Receipt, Verification
+from memorist.facts.service import FactScope
+from memorist.facts.values import DoubtPage, DoubtStatus, FactVersion, InDoubt
+from memorist.ingestion.service import Message, StoredDocument, ToolOutput
+from memorist.ingestion.values import Document, DocumentPage
+from memorist.learning.service import Extracted
+from memorist.memories.policies import PolicyChange
+from memorist.memories.policy import PolicyRevision
+from memorist.memories.sweeper import Sweep
+from memorist.memories.values import Draft, Kind, Memory, Order, Page, Remembered, Retention, Status, Trust
+from memorist.platform import access, validation
+from memorist.platform.feed import changes as follow_changes
+from memorist.platform.values import Change, Event, Job, JobPage, JobStatus, Owner, Principal, Role
+from memorist.recall.values import Question, Recalled, Scope
 from memorist.settings import Settings, load_settings
+from memorist.transfer.service import ImportReport
+from memorist.turns.values import Turn, TurnEvent, TurnPage
 
 P = ParamSpec("P")
 T = TypeVar("T")

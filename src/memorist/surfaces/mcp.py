@@ -21,10 +21,10 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from memorist import __version__, tools
-from memorist.core import access
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
-from memorist.model import Principal
+from memorist.platform import access
+from memorist.platform.values import Principal
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
 

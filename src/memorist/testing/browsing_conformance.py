@@ -5,11 +5,13 @@ from functools import partial
 
 import pytest
 
-from memorist.model import BrowseOrder, BrowsePlace, FacetRow, Memory, Owner, OwnerFilter, Status, Stretch, Walk
+from memorist.memories.values import Memory, Status
+from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Reader, Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.makers import make_memory
 from memorist.times import to_micros
+from memorist.views.values import BrowseOrder, BrowsePlace, FacetRow, Stretch, Walk
 
 _EVERYBODY = OwnerFilter(any_user=True, any_agent=True)
 _ADA = OwnerFilter("ada", any_agent=True)
@@ -56,7 +58,7 @@ class BrowsingConformance:
         )
         shown = [len(_walked(store, tenant, Walk(_ADA, status), 10, 10)) for status in list(Status)[:3]]
         assert shown == [0, 0, 1]
-        counted = store.read(tenant, lambda tx: tx.count_facets("ada", None, START, 10, any_user=False))
+        counted = store.read(tenant, lambda tx: tx.browsing.count_facets("ada", None, START, 10, any_user=False))
         assert counted == [FacetRow("ada", "soft_deleted", "fact", "", "user", "", 1)]
 
     def test_combinations_are_counted_from_one_on(self, store: Store, tenant: str, neighbour: str) -> None:
@@ -93,7 +95,7 @@ def _walked(store: Store, tenant: str, walk: Walk, span: int, limit: int) -> lis
 
 
 def _count_one(after: FacetRow | None, any_user: bool, tx: Reader) -> list[FacetRow]:
-    return tx.count_facets("ada", after, START, 1, any_user=any_user)
+    return tx.browsing.count_facets("ada", after, START, 1, any_user=any_user)
 
 
 def _projects(store: Store, tenant: str, *, any_user: bool) -> list[tuple[str, str]]:
@@ -108,11 +110,11 @@ def _projects(store: Store, tenant: str, *, any_user: bool) -> list[tuple[str, s
 
 
 def _stretch(walk: Walk, after: BrowsePlace | None, span: int, limit: int, tx: Reader) -> Stretch:
-    return tx.browse(walk, after, START, span=span, limit=limit, texts=True)
+    return tx.browsing.walk(walk, after, START, span=span, limit=limit, texts=True)
 
 
 def _next_project(after: tuple[str, str], any_user: bool, tx: Reader) -> tuple[str, str] | None:
-    return tx.next_project("ada", after, any_user=any_user)
+    return tx.browsing.next_project("ada", after, any_user=any_user)
 
 
 def _place(memory: Memory, order: BrowseOrder) -> tuple[int, int, str]:
@@ -126,4 +128,4 @@ def _insert(store: Store, *memories: Memory) -> None:
 
 
 def _insert_one(memory: Memory, tx: Writer) -> bool:
-    return tx.insert_memory(memory)
+    return tx.memories.insert(memory)

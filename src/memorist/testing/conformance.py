@@ -8,38 +8,19 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from operator import methodcaller
 from typing import Any
 
 import pytest
 
+from memorist.context.values import ChunkQuery
 from memorist.errors import Conflict, StoreError
 from memorist.ids import to_uuid
-from memorist.model import (
-    ApiKey,
-    ChunkQuery,
-    Document,
-    Embedded,
-    Event,
-    HiddenOwner,
-    IdempotencyRecord,
-    IndexCounts,
-    IndexPage,
-    IndexPlace,
-    IndexRow,
-    Kind,
-    Memory,
-    Order,
-    Owner,
-    OwnerFilter,
-    Position,
-    Query,
-    Role,
-    Status,
-    Tenant,
-)
+from memorist.ingestion.values import Document
+from memorist.memories.values import Kind, Memory, Order, Position, Query, Status
+from memorist.platform.values import ApiKey, Event, HiddenOwner, IdempotencyRecord, Owner, OwnerFilter, Role, Tenant
 from memorist.ports import Reader, Store, Writer
-from memorist.searchable import Standing
+from memorist.recall.searchable import Standing
+from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
 from memorist.testing.browsing_conformance import BrowsingConformance
 from memorist.testing.clocks import START
 from memorist.testing.erasure_conformance import ErasureConformance
@@ -109,14 +90,14 @@ class StoreConformance(
 
     def test_written_memory_is_there_for_the_next_reader(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_work_sees_its_own_writes(self, store: Store, tenant: str) -> None:
         memory = make_memory(tenant)
 
         def work(tx: Writer) -> Memory | None:
-            tx.insert_memory(memory)
-            return tx.get_memory(memory.id)
+            tx.memories.insert(memory)
+            return tx.memories.get(memory.id)
 
         assert store.write(tenant, work) == memory
 
@@ -127,17 +108,17 @@ class StoreConformance(
         memory = make_memory(tenant)
 
         def work(tx: Writer) -> None:
-            tx.insert_memory(memory)
-            tx.append_events([make_event(memory)])
-            tx.insert_key(make_key(tenant))
+            tx.memories.insert(memory)
+            tx.events.append([make_event(memory)])
+            tx.keys.insert(make_key(tenant))
             raise error
 
         with pytest.raises(type(error), match="stop") as caught:
             store.write(tenant, work)
         assert caught.value is error
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) is None
-        assert store.read(tenant, lambda tx: tx.list_events([memory.id])) == []
-        assert store.read(tenant, lambda tx: tx.list_keys()) == []
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) is None
+        assert store.read(tenant, lambda tx: tx.events.of([memory.id])) == []
+        assert store.read(tenant, lambda tx: tx.keys.all()) == []
 
     def test_store_works_on_after_failed_work(self, store: Store, tenant: str) -> None:
         for _ in range(30):  # More often than any pool has connections.
@@ -151,18 +132,18 @@ class StoreConformance(
         memory = make_memory(tenant)
 
         def work(tx: Reader) -> tuple[Memory | None, Memory | None]:
-            before = tx.get_memory(memory.id)
+            before = tx.memories.get(memory.id)
             _in_thread(lambda: _insert(store, memory))
-            return before, tx.get_memory(memory.id)
+            return before, tx.memories.get(memory.id)
 
         assert store.read(tenant, work) == (None, None)
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_many_threads_lose_nothing(self, store: Store, tenant: str) -> None:
         memories = [make_memory(tenant) for _ in range(64)]
         with ThreadPoolExecutor(16) as threads:
             list(threads.map(lambda memory: _insert(store, memory), memories))
-        found = store.read(tenant, lambda tx: tx.get_memories([memory.id for memory in memories]))
+        found = store.read(tenant, lambda tx: tx.memories.get_many([memory.id for memory in memories]))
         assert sorted(found, key=_by_id) == sorted(memories, key=_by_id)
 
     # One memory
@@ -170,7 +151,7 @@ class StoreConformance(
     def test_every_field_comes_back_as_written(self, store: Store, tenant: str) -> None:
         memory = full_memory(tenant)
         _insert(store, memory)
-        found = store.read(tenant, lambda tx: tx.get_memory(memory.id))
+        found = store.read(tenant, lambda tx: tx.memories.get(memory.id))
         assert found == memory
         assert isinstance(found.kind, Kind)
         assert isinstance(found.status, Status)
@@ -179,7 +160,7 @@ class StoreConformance(
     def test_absent_fields_come_back_absent(self, store: Store, tenant: str) -> None:
         memory = make_memory(tenant, owner=Owner())
         _insert(store, memory)
-        found = store.read(tenant, lambda tx: tx.get_memory(memory.id))
+        found = store.read(tenant, lambda tx: tx.memories.get(memory.id))
         assert found == memory
 
     @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
@@ -195,11 +176,11 @@ class StoreConformance(
         )
         event = make_event(memory, payload={"text": text}, actor=text)
         _insert(store, memory, event)
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
-        (found,) = store.read(tenant, lambda tx: tx.list_events([memory.id]))
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
+        (found,) = store.read(tenant, lambda tx: tx.events.of([memory.id]))
         assert (found.payload, found.actor) == (event.payload, event.actor)
         query = Query((OwnerFilter(text[:100], text[:100]),), project=text[:500])
-        assert store.read(tenant, lambda tx: tx.list_memories(query, START)) == [memory]
+        assert store.read(tenant, lambda tx: tx.memories.page(query, START)) == [memory]
 
     @pytest.mark.parametrize(
         "moment",
@@ -212,58 +193,58 @@ class StoreConformance(
     def test_any_time_comes_back_to_the_microsecond(self, store: Store, tenant: str, moment: datetime) -> None:
         memory = make_memory(tenant, event_time=moment, created_at=moment)
         _insert(store, memory)
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_unknown_id_is_none(self, store: Store, tenant: str) -> None:
-        assert store.read(tenant, lambda tx: tx.get_memory(make_memory(tenant).id)) is None
+        assert store.read(tenant, lambda tx: tx.memories.get(make_memory(tenant).id)) is None
 
     def test_get_memories_gives_those_that_exist(self, store: Store, tenant: str) -> None:
         here = [_insert(store, make_memory(tenant)) for _ in range(3)]
         wanted = [here[2].id, make_memory(tenant).id, here[0].id, here[0].id]
-        found = store.read(tenant, lambda tx: tx.get_memories(wanted))
+        found = store.read(tenant, lambda tx: tx.memories.get_many(wanted))
         assert sorted(found, key=_by_id) == sorted([here[0], here[2]], key=_by_id)
 
     def test_get_memories_of_nothing_is_nothing(self, store: Store, tenant: str) -> None:
         _insert(store, make_memory(tenant))
-        assert store.read(tenant, lambda tx: tx.get_memories([])) == []
+        assert store.read(tenant, lambda tx: tx.memories.get_many([])) == []
 
     def test_get_memories_takes_a_thousand_ids(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
         ids = [make_memory(tenant).id for _ in range(1000)] + [memory.id]
-        assert store.read(tenant, lambda tx: tx.get_memories(ids)) == [memory]
+        assert store.read(tenant, lambda tx: tx.memories.get_many(ids)) == [memory]
 
     # Inserting
 
     def test_second_insert_of_an_id_writes_nothing(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
         twin = make_memory(tenant, id=memory.id, content="other")
-        assert store.write(tenant, lambda tx: tx.insert_memory(twin)) is False
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+        assert store.write(tenant, lambda tx: tx.memories.insert(twin)) is False
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_active_text_exists_once_an_owner(self, store: Store, tenant: str) -> None:
         first = _insert(store, make_memory(tenant, dedup_key="same"))
-        assert store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant, dedup_key="same"))) is False
+        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, dedup_key="same"))) is False
         for owner in (Owner("bob"), Owner("ada", "coder"), Owner(None, "coder"), Owner()):
             _insert(store, make_memory(tenant, dedup_key="same", owner=owner))
-        assert store.read(tenant, lambda tx: tx.find_duplicate("ada", None, "same")) == first
+        assert store.read(tenant, lambda tx: tx.memories.find_duplicate("ada", None, "same")) == first
 
     def test_active_name_exists_once_an_owner(self, store: Store, tenant: str) -> None:
         first = _insert(store, make_memory(tenant, name="deploy"))
-        assert store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant, name="deploy"))) is False
+        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, name="deploy"))) is False
         for owner in (Owner("bob"), Owner("ada", "coder"), Owner(None, "coder"), Owner()):
             _insert(store, make_memory(tenant, name="deploy", owner=owner))
-        assert store.read(tenant, lambda tx: tx.find_named("ada", None, "deploy")) == first
+        assert store.read(tenant, lambda tx: tx.memories.find_named("ada", None, "deploy")) == first
 
     def test_memories_without_a_name_do_not_clash(self, store: Store, tenant: str) -> None:
         _insert(store, make_memory(tenant))
         _insert(store, make_memory(tenant))
-        assert store.read(tenant, lambda tx: tx.find_named("ada", None, "")) is None
+        assert store.read(tenant, lambda tx: tx.memories.find_named("ada", None, "")) is None
 
     @pytest.mark.parametrize("status", [status for status in Status if status is not Status.ACTIVE])
     def test_inactive_memory_blocks_neither_name_nor_text(self, store: Store, tenant: str, status: Status) -> None:
         _insert(store, make_memory(tenant, name="deploy", dedup_key="same", status=status))
-        assert store.read(tenant, lambda tx: tx.find_named("ada", None, "deploy")) is None
-        assert store.read(tenant, lambda tx: tx.find_duplicate("ada", None, "same")) is None
+        assert store.read(tenant, lambda tx: tx.memories.find_named("ada", None, "deploy")) is None
+        assert store.read(tenant, lambda tx: tx.memories.find_duplicate("ada", None, "same")) is None
         _insert(store, make_memory(tenant, name="deploy", dedup_key="same"))
 
     def test_find_named_wants_exactly_that_owner(self, store: Store, tenant: str) -> None:
@@ -284,18 +265,18 @@ class StoreConformance(
 
     def test_many_are_inserted_at_once_unless_one_exists(self, store: Store, tenant: str, neighbour: str) -> None:
         memories = [make_memory(tenant) for _ in range(3)]
-        assert store.write(tenant, lambda tx: tx.insert_memories(memories)) is True
+        assert store.write(tenant, lambda tx: tx.memories.insert_many(memories)) is True
         ids = [memory.id for memory in memories]
-        assert sorted(store.read(tenant, lambda tx: tx.get_memories(ids)), key=lambda one: one.id) == memories
+        assert sorted(store.read(tenant, lambda tx: tx.memories.get_many(ids)), key=lambda one: one.id) == memories
         assert [row.memory_id for row in _index(store, tenant, "ada")] == ids
-        assert store.read(neighbour, lambda tx: tx.get_memories(ids)) == []
-        assert store.write(tenant, lambda tx: tx.insert_memories([])) is True
-        assert store.write(tenant, lambda tx: tx.insert_memories([make_memory(tenant), memories[1]])) is False
+        assert store.read(neighbour, lambda tx: tx.memories.get_many(ids)) == []
+        assert store.write(tenant, lambda tx: tx.memories.insert_many([])) is True
+        assert store.write(tenant, lambda tx: tx.memories.insert_many([make_memory(tenant), memories[1]])) is False
 
     def test_one_of_many_concurrent_equal_inserts_wins(self, store: Store, tenant: str) -> None:
         def insert(_: int) -> bool:
             memory = make_memory(tenant, dedup_key="same")
-            return store.write(tenant, lambda tx: tx.insert_memory(memory))
+            return store.write(tenant, lambda tx: tx.memories.insert(memory))
 
         with ThreadPoolExecutor(16) as threads:
             assert sum(threads.map(insert, range(48))) == 1
@@ -307,22 +288,22 @@ class StoreConformance(
         after = replace(
             full_memory(tenant), id=before.id, created_at=before.created_at, access_count=99, last_accessed_at=None
         )
-        assert store.write(tenant, lambda tx: tx.replace_memory(after, before.updated_at)) is True
-        found = store.read(tenant, lambda tx: tx.get_memory(before.id))
+        assert store.write(tenant, lambda tx: tx.memories.replace(after, before.updated_at)) is True
+        found = store.read(tenant, lambda tx: tx.memories.get(before.id))
         assert found == replace(after, access_count=3, last_accessed_at=START)
 
     def test_replace_of_a_changed_memory_does_nothing(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
         newer = replace(memory, content="newer", updated_at=START + timedelta(microseconds=1))
-        assert store.write(tenant, lambda tx: tx.replace_memory(newer, memory.updated_at)) is True
+        assert store.write(tenant, lambda tx: tx.memories.replace(newer, memory.updated_at)) is True
         lost = replace(memory, content="lost", updated_at=START + timedelta(microseconds=2))
-        assert store.write(tenant, lambda tx: tx.replace_memory(lost, memory.updated_at)) is False
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == newer
+        assert store.write(tenant, lambda tx: tx.memories.replace(lost, memory.updated_at)) is False
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == newer
 
     def test_replace_of_a_missing_memory_does_nothing(self, store: Store, tenant: str) -> None:
         memory = make_memory(tenant)
-        assert store.write(tenant, lambda tx: tx.replace_memory(memory, memory.updated_at)) is False
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) is None
+        assert store.write(tenant, lambda tx: tx.memories.replace(memory, memory.updated_at)) is False
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) is None
 
     @pytest.mark.parametrize("clash", [{"name": "deploy"}, {"dedup_key": "same"}])
     def test_replace_with_another_memorys_name_or_text_conflicts(
@@ -331,15 +312,15 @@ class StoreConformance(
         _insert(store, make_memory(tenant, **clash))
         memory = _insert(store, make_memory(tenant))
         with pytest.raises(Conflict):
-            store.write(tenant, lambda tx: tx.replace_memory(replace(memory, **clash), memory.updated_at))
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+            store.write(tenant, lambda tx: tx.memories.replace(replace(memory, **clash), memory.updated_at))
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_one_of_many_concurrent_replacements_wins(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
 
         def change(number: int) -> bool:
             after = replace(memory, importance=number, updated_at=START + timedelta(seconds=number))
-            return store.write(tenant, lambda tx: tx.replace_memory(after, memory.updated_at))
+            return store.write(tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
 
         with ThreadPoolExecutor(16) as threads:
             assert sum(threads.map(change, range(1, 33))) == 1
@@ -349,9 +330,9 @@ class StoreConformance(
     def test_accesses_add_up(self, store: Store, tenant: str) -> None:
         one, two = _insert(store, make_memory(tenant)), _insert(store, make_memory(tenant))
         later = START + timedelta(seconds=1)
-        store.write(tenant, lambda tx: tx.add_accesses({one.id: (2, START), two.id: (1, START)}))
-        store.write(tenant, lambda tx: tx.add_accesses({one.id: (3, later)}))
-        found = store.read(tenant, lambda tx: [tx.get_memory(one.id), tx.get_memory(two.id)])
+        store.write(tenant, lambda tx: tx.memories.add_accesses({one.id: (2, START), two.id: (1, START)}))
+        store.write(tenant, lambda tx: tx.memories.add_accesses({one.id: (3, later)}))
+        found = store.read(tenant, lambda tx: [tx.memories.get(one.id), tx.memories.get(two.id)])
         assert found == [
             replace(one, access_count=5, last_accessed_at=later),
             replace(two, access_count=1, last_accessed_at=START),
@@ -360,15 +341,15 @@ class StoreConformance(
     def test_accesses_that_arrive_late_count_but_do_not_turn_time_back(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
         later = START + timedelta(seconds=1)
-        store.write(tenant, lambda tx: tx.add_accesses({memory.id: (1, later)}))
-        store.write(tenant, lambda tx: tx.add_accesses({memory.id: (4, START)}))
-        found = store.read(tenant, lambda tx: tx.get_memory(memory.id))
+        store.write(tenant, lambda tx: tx.memories.add_accesses({memory.id: (1, later)}))
+        store.write(tenant, lambda tx: tx.memories.add_accesses({memory.id: (4, START)}))
+        found = store.read(tenant, lambda tx: tx.memories.get(memory.id))
         assert found == replace(memory, access_count=5, last_accessed_at=later)
 
     def test_accesses_of_missing_memories_and_none_at_all_do_nothing(self, store: Store, tenant: str) -> None:
-        store.write(tenant, lambda tx: tx.add_accesses({}))
-        store.write(tenant, lambda tx: tx.add_accesses({make_memory(tenant).id: (1, START)}))
-        assert store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 10)) == []
+        store.write(tenant, lambda tx: tx.memories.add_accesses({}))
+        store.write(tenant, lambda tx: tx.memories.add_accesses({make_memory(tenant).id: (1, START)}))
+        assert store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 10)) == []
 
     # Listing
 
@@ -468,7 +449,7 @@ class StoreConformance(
         rows = {label: _insert(store, make_memory(tenant, owner=whose)) for label, whose in owners.items()}
         expected = {rows[label].id for label in seen}
         assert {memory.id for memory in _list(store, tenant, owners=(owner,))} == expected
-        scanned = store.read(tenant, lambda tx: tx.scan_memories(owner, "", 100))
+        scanned = store.read(tenant, lambda tx: tx.memories.scan(owner, "", 100))
         assert {memory.id for memory in scanned} == expected
 
     def test_scan_gives_every_status_in_id_order_in_pieces(self, store: Store, tenant: str) -> None:
@@ -491,49 +472,49 @@ class StoreConformance(
         _insert(store, two, make_event(two))
         # The order is the database's, not that of the clock.
         earlier = START - timedelta(days=1)
-        store.write(tenant, lambda tx: tx.append_events([make_event(one, "updated", created_at=earlier)]))
-        store.write(tenant, lambda tx: tx.append_events([make_event(two, "deleted"), make_event(one, "deleted")]))
-        events = store.read(tenant, lambda tx: tx.list_events([one.id]))
+        store.write(tenant, lambda tx: tx.events.append([make_event(one, "updated", created_at=earlier)]))
+        store.write(tenant, lambda tx: tx.events.append([make_event(two, "deleted"), make_event(one, "deleted")]))
+        events = store.read(tenant, lambda tx: tx.events.of([one.id]))
         assert [event.event_type for event in events] == ["created", "updated", "deleted"]
         assert replace(events[0], seq=0) == make_event(one, actor="ada", payload={"n": 1})
-        both = store.read(tenant, lambda tx: tx.list_events([two.id, one.id]))
+        both = store.read(tenant, lambda tx: tx.events.of([two.id, one.id]))
         assert [event.event_type for event in both] == ["created", "created", "updated", "deleted", "deleted"]
         assert [event.seq for event in both] == sorted({event.seq for event in both})
 
     def test_events_of_nothing_are_none(self, store: Store, tenant: str) -> None:
-        store.write(tenant, lambda tx: tx.append_events([]))
-        assert store.read(tenant, lambda tx: tx.list_events([])) == []
-        assert store.read(tenant, lambda tx: tx.list_events([make_memory(tenant).id])) == []
+        store.write(tenant, lambda tx: tx.events.append([]))
+        assert store.read(tenant, lambda tx: tx.events.of([])) == []
+        assert store.read(tenant, lambda tx: tx.events.of([make_memory(tenant).id])) == []
 
     # The feed of changes
 
     def test_feed_gives_events_in_their_order_with_their_owners(self, store: Store, tenant: str) -> None:
-        start = store.read(tenant, methodcaller("feed_head"))
+        start = store.read(tenant, lambda tx: tx.feed.head())
         owners = (Owner("ada"), Owner(), Owner("b", "c"))
         memories = [_created(store, make_memory(tenant, owner=owner)) for owner in owners]
-        page = store.read(tenant, methodcaller("read_feed", start, 10))
+        page = store.read(tenant, lambda tx: tx.feed.read(start, 10))
         assert [(row.memory_id, row.event_type, row.owner) for row in page.rows] == [
             (memory.id, "created", memory.owner) for memory in memories
         ]
         assert [row.position for row in page.rows] == sorted(row.position for row in page.rows)
         assert (page.is_last, page.has_unsafe) == (True, False)
-        assert store.read(tenant, methodcaller("feed_head")) == page.rows[-1].position
+        assert store.read(tenant, lambda tx: tx.feed.head()) == page.rows[-1].position
 
     def test_feed_goes_on_after_a_position(self, store: Store, tenant: str) -> None:
-        start = store.read(tenant, methodcaller("feed_head"))
+        start = store.read(tenant, lambda tx: tx.feed.head())
         memories = [_created(store, make_memory(tenant)) for _ in range(5)]
         found: list[str] = []
-        page = store.read(tenant, methodcaller("read_feed", start, 2))
+        page = store.read(tenant, lambda tx: tx.feed.read(start, 2))
         while page.rows:
             found += [row.memory_id for row in page.rows]
-            page = store.read(tenant, methodcaller("read_feed", page.rows[-1].position, 2))
+            page = store.read(tenant, lambda tx: tx.feed.read(page.rows[-1].position, 2))
         assert found == [memory.id for memory in memories]
 
     def test_feed_tells_of_an_erasure_without_naming_the_owner(self, store: Store, tenant: str) -> None:
         memory = _created(store, make_memory(tenant, owner=Owner("ada", "coder")))
-        start = store.read(tenant, methodcaller("feed_head"))
-        store.write(tenant, lambda tx: tx.erase_memories([memory.id]))
-        (row,) = store.read(tenant, methodcaller("read_feed", start, 10)).rows
+        start = store.read(tenant, lambda tx: tx.feed.head())
+        store.write(tenant, lambda tx: tx.memories.erase([memory.id]))
+        (row,) = store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows
         assert (row.event_type, row.memory_id) == ("erased", to_uuid(memory.id).hex)
         assert isinstance(row.owner, HiddenOwner)
         for part in (OwnerFilter("ada", "coder"), OwnerFilter("ada", any_agent=True), EVERYBODY):
@@ -543,18 +524,18 @@ class StoreConformance(
         assert "coder" not in str(row)
 
     def test_feed_of_a_tenant_has_nothing_of_another(self, store: Store, tenant: str, neighbour: str) -> None:
-        start = store.read(tenant, methodcaller("feed_head"))
+        start = store.read(tenant, lambda tx: tx.feed.head())
         _created(store, make_memory(neighbour))
-        assert store.read(tenant, methodcaller("read_feed", start, 10)).rows == ()
-        assert not store.read(tenant, methodcaller("is_feed_foreign"))
-        assert store.write(tenant, methodcaller("restart_feed")) == 0
+        assert store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows == ()
+        assert not store.read(tenant, lambda tx: tx.feed.is_foreign())
+        assert store.write(tenant, lambda tx: tx.feed.restart()) == 0
 
     def test_writes_are_told_once_they_are_durable(self, store: Store, tenant: str) -> None:
         told: list[tuple[str, bool]] = []
         memory = make_memory(tenant)
 
         def tell(written: str) -> None:
-            told.append((written, store.read(tenant, methodcaller("get_memory", memory.id)) is not None))
+            told.append((written, store.read(tenant, lambda tx: tx.memories.get(memory.id)) is not None))
 
         store.on_write(tell)
         with pytest.raises(ZeroDivisionError):
@@ -574,7 +555,7 @@ class StoreConformance(
 
         def found(pattern: str | None) -> list[str]:
             query = ChunkQuery(OwnerFilter("ada", any_agent=True), pattern)
-            pages = store.read(tenant, lambda tx: list(tx.find_chunks(query, START, 2)))
+            pages = store.read(tenant, lambda tx: list(tx.context.find_chunks(query, START, 2)))
             return [one.content for page in pages for one in page]
 
         # What is not of ASCII alone is always a candidate.
@@ -590,15 +571,15 @@ class StoreConformance(
         gone, stays = make_memory(tenant), make_memory(tenant)
         for memory in (gone, stays):
             _insert(store, memory, make_event(memory))
-        assert store.write(tenant, lambda tx: tx.erase_memories([gone.id, make_memory(tenant).id])) == 1
-        assert store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 10)) == [stays]
-        assert store.read(tenant, lambda tx: tx.list_events([gone.id])) == []
-        assert len(store.read(tenant, lambda tx: tx.list_events([stays.id]))) == 1
+        assert store.write(tenant, lambda tx: tx.memories.erase([gone.id, make_memory(tenant).id])) == 1
+        assert store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 10)) == [stays]
+        assert store.read(tenant, lambda tx: tx.events.of([gone.id])) == []
+        assert len(store.read(tenant, lambda tx: tx.events.of([stays.id]))) == 1
 
     def test_erasing_nothing_erases_nothing(self, store: Store, tenant: str) -> None:
         _insert(store, make_memory(tenant))
-        assert store.write(tenant, lambda tx: tx.erase_memories([])) == 0
-        assert len(store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 10))) == 1
+        assert store.write(tenant, lambda tx: tx.memories.erase([])) == 0
+        assert len(store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 10))) == 1
 
     # What is searched
 
@@ -656,14 +637,14 @@ class StoreConformance(
 
     def test_failed_write_leaves_nothing_in_the_index(self, store: Store, tenant: str) -> None:
         def work(tx: Writer) -> None:
-            tx.insert_memory(make_memory(tenant))
+            tx.memories.insert(make_memory(tenant))
             raise RuntimeError
 
         with pytest.raises(RuntimeError):
             store.write(tenant, work)
         assert _index(store, tenant, "ada") == []
         twin = _insert(store, make_memory(tenant, dedup_key="same"))
-        assert store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant, dedup_key="same"))) is False
+        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, dedup_key="same"))) is False
         assert [row.memory_id for row in _index(store, tenant, "ada")] == [twin.id]
 
     def test_index_is_read_by_user_in_id_order_in_pieces(self, store: Store, tenant: str) -> None:
@@ -672,15 +653,15 @@ class StoreConformance(
         for user in ("ada", "bob", None, "nobody"):
             expected = sorted(memory.id for memory in memories if memory.owner.user == user)
             assert [row.memory_id for row in _index(store, tenant, user, page=2)] == expected
-        assert set(store.read(tenant, lambda tx: tx.index_users())) == {"ada", "bob", None}
+        assert set(store.read(tenant, lambda tx: tx.index.users())) == {"ada", "bob", None}
 
     def test_tenant_without_memories_has_no_users_in_the_index(self, store: Store, tenant: str) -> None:
-        assert store.read(tenant, lambda tx: tx.index_users()) == []
-        assert store.read(tenant, lambda tx: tx.has_waiting()) is False
+        assert store.read(tenant, lambda tx: tx.index.users()) == []
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
 
     def test_changes_since_a_watermark_are_found(self, store: Store, tenant: str) -> None:
         memories = [_insert(store, make_memory(tenant)) for _ in range(5)]
-        watermark = store.read(tenant, lambda tx: tx.index_watermark("ada"))
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
         before = {row.memory_id: row.change for row in _index(store, tenant, "ada")}
         _replace(store, memories[3], content="changed")
         _insert(store, make_memory(tenant, owner=Owner("bob")))
@@ -698,16 +679,16 @@ class StoreConformance(
             with ThreadPoolExecutor(1) as threads:
                 giving = threads.submit(_give_to_and_fro, store, memory, 40)
                 while not giving.done():
-                    pages = store.read(tenant, lambda tx: tx.follow_index(places, 10), snapshot=snapshot)
+                    pages = store.read(tenant, lambda tx: tx.index.follow(places, 10), snapshot=snapshot)
                     assert [row.memory_id for page in pages for row in page.rows] == [memory.id]
                 memory = giving.result()
-        assert store.read(tenant, lambda tx: tx.follow_index([], 10)) == []
+        assert store.read(tenant, lambda tx: tx.index.follow([], 10)) == []
 
     def test_change_that_is_not_committed_is_not_behind_the_watermark(self, store: Store, tenant: str) -> None:
         """Whatever becomes visible later is found from a watermark that was read before."""
         memories = [make_memory(tenant) for _ in range(24)]
         seen: dict[str, int] = {}
-        watermark = store.read(tenant, lambda tx: tx.index_watermark("ada"))
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
         with ThreadPoolExecutor(8) as threads:
             writes = [threads.submit(_insert, store, memory) for memory in memories]
             while not all(write.done() for write in writes):
@@ -717,22 +698,22 @@ class StoreConformance(
 
     def test_changes_after_an_erasure_are_found(self, store: Store, tenant: str) -> None:
         memories = [_insert(store, make_memory(tenant)) for _ in range(5)]
-        watermark = store.read(tenant, lambda tx: tx.index_watermark("ada"))
-        store.write(tenant, lambda tx: tx.erase_memories([memory.id for memory in memories]))
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
+        store.write(tenant, lambda tx: tx.memories.erase([memory.id for memory in memories]))
         new = {_insert(store, make_memory(tenant)).id for _ in range(3)}
         assert {row.memory_id for row in _refresh(store, tenant, "ada", watermark)} == new
 
     def test_vectors_are_kept_under_their_model(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
-        assert store.read(tenant, lambda tx: tx.has_waiting()) is True
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is True
         (before,) = _index(store, tenant, "ada")
         assert _save_vectors(store, tenant, make_embedded(memory)) == 1
         (row,) = _index(store, tenant, "ada")
         assert (row.model, row.vectors, row.terms) == ("model-1", b"vectors", before.terms)
         assert row.change != before.change
-        assert store.read(tenant, lambda tx: tx.has_waiting()) is False
-        assert store.read(tenant, lambda tx: tx.count_index("model-1")) == IndexCounts(1, 0, 0)
-        assert store.read(tenant, lambda tx: tx.count_index("model-2")) == IndexCounts(1, 0, 1)
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
+        assert store.read(tenant, lambda tx: tx.index.count("model-1")) == IndexCounts(1, 0, 0)
+        assert store.read(tenant, lambda tx: tx.index.count("model-2")) == IndexCounts(1, 0, 1)
 
     def test_vectors_of_an_old_text_are_not_kept(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
@@ -750,7 +731,7 @@ class StoreConformance(
         _replace(store, memory, content="another text")
         (row,) = _index(store, tenant, "ada")
         assert (row.model, row.vectors) == ("", None)
-        assert store.read(tenant, lambda tx: tx.has_waiting()) is True
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is True
 
     def test_memory_that_changes_hands_is_in_its_new_owners_index_alone(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
@@ -765,7 +746,7 @@ class StoreConformance(
         until = START + timedelta(minutes=1)
 
         def claim(_: int) -> list[str]:
-            return store.write(tenant, lambda tx: tx.claim_waiting(START, until, 3))
+            return store.write(tenant, lambda tx: tx.index.claim_waiting(START, until, 3))
 
         with ThreadPoolExecutor(8) as threads:
             claimed = [memory_id for ids in threads.map(claim, range(20)) for memory_id in ids]
@@ -777,28 +758,28 @@ class StoreConformance(
         later = START + timedelta(minutes=1)
 
         def claim(now: datetime) -> list[str]:
-            return store.write(tenant, lambda tx: tx.claim_waiting(now, now + timedelta(minutes=1), 10))
+            return store.write(tenant, lambda tx: tx.index.claim_waiting(now, now + timedelta(minutes=1), 10))
 
         assert claim(START) == [memory.id]
         assert claim(later - timedelta(microseconds=1)) == []
         assert claim(later) == [memory.id]
-        store.write(tenant, lambda tx: tx.release_claims())
+        store.write(tenant, lambda tx: tx.index.release_claims())
         assert claim(START) == [memory.id]
         memory = _replace(store, memory, content="another text")
         assert claim(START) == [memory.id]
         _save_vectors(store, tenant, make_embedded(memory))
-        store.write(tenant, lambda tx: tx.release_claims())
+        store.write(tenant, lambda tx: tx.index.release_claims())
         assert claim(later) == []
 
     def test_one_claim_is_released_and_others_stay(self, store: Store, tenant: str) -> None:
         for _ in range(6):
             _insert(store, make_memory(tenant))
         mine, theirs = START + timedelta(minutes=1), START + timedelta(minutes=2)
-        claimed = store.write(tenant, lambda tx: tx.claim_waiting(START, mine, 2))
-        others = store.write(tenant, lambda tx: tx.claim_waiting(START, theirs, 3))
+        claimed = store.write(tenant, lambda tx: tx.index.claim_waiting(START, mine, 2))
+        others = store.write(tenant, lambda tx: tx.index.claim_waiting(START, theirs, 3))
         assert (len(claimed), len(others)) == (2, 3)
-        store.write(tenant, lambda tx: tx.release_claims(mine))
-        again = store.write(tenant, lambda tx: tx.claim_waiting(START, mine, 10))
+        store.write(tenant, lambda tx: tx.index.release_claims(mine))
+        again = store.write(tenant, lambda tx: tx.index.claim_waiting(START, mine, 10))
         assert set(claimed) < set(again)
         assert len(again) == 3
 
@@ -807,18 +788,18 @@ class StoreConformance(
         memories = [_insert(store, make_memory(tenant, owner=owner)) for owner in owners for _ in range(3)]
         _save_vectors(store, tenant, *(make_embedded(memory) for memory in memories[:-1]))
         _save_vectors(store, tenant, make_embedded(memories[-1], "model-2"))
-        watermark = store.read(tenant, lambda tx: tx.index_watermark("bob"))
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("bob"))
         given_up = []
-        while more := store.write(tenant, lambda tx: tx.unindex("model-2", 5)):
+        while more := store.write(tenant, lambda tx: tx.index.unindex("model-2", 5)):
             given_up.append(more)
         assert given_up == [5, 3]
-        assert store.read(tenant, lambda tx: tx.count_index("model-2")) == IndexCounts(9, 8, 0)
+        assert store.read(tenant, lambda tx: tx.index.count("model-2")) == IndexCounts(9, 8, 0)
         assert len({row.memory_id for row in _refresh(store, tenant, "bob", watermark) if row.model == ""}) == 3
-        assert len(store.write(tenant, lambda tx: tx.claim_waiting(START, START, 100))) == 8
+        assert len(store.write(tenant, lambda tx: tx.index.claim_waiting(START, START, 100))) == 8
 
     def test_nothing_is_adopted_where_everything_is_in_the_index(self, store: Store, tenant: str) -> None:
         _insert(store, make_memory(tenant))
-        assert store.write(tenant, lambda tx: tx.adopt_rows(100)) == 0
+        assert store.write(tenant, lambda tx: tx.index.adopt_rows(100)) == 0
 
     def test_model_of_a_tenant_is_noted(self, store: Store, tenant: str, neighbour: str) -> None:
         assert store.index_model(tenant) == ""
@@ -848,25 +829,25 @@ class StoreConformance(
 
     def test_payload_comes_back_whole_and_goes_with_its_memory(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant, kind=Kind.TOOL_OUTPUT))
-        assert store.read(tenant, lambda tx: tx.get_tool_output(memory.id)) is None
+        assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) is None
         payload = "ответ 🚀\n" * 100_000
-        store.write(tenant, lambda tx: tx.insert_tool_output(memory.id, payload))
-        assert store.read(tenant, lambda tx: tx.get_tool_output(memory.id)) == payload
-        store.write(tenant, lambda tx: tx.erase_memories([memory.id]))
-        assert store.read(tenant, lambda tx: tx.get_tool_output(memory.id)) is None
+        store.write(tenant, lambda tx: tx.tool_outputs.insert(memory.id, payload))
+        assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) == payload
+        store.write(tenant, lambda tx: tx.memories.erase([memory.id]))
+        assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) is None
         assert _index(store, tenant, "ada") == []
 
     def test_document_comes_back_as_written_and_is_written_over(self, store: Store, tenant: str) -> None:
         for owner in (Owner("ada"), Owner("ada", "coder"), Owner()):
             document = make_document(owner=owner, content="ответ 🚀" * 1000)
             _put(store, tenant, document)
-            assert store.read(tenant, methodcaller("get_document", owner, document.id)) == document
+            assert store.read(tenant, lambda tx: tx.documents.get(owner, document.id)) == document
             newer = replace(document, content="new", chunks=7, updated_at=START + timedelta(days=1))
             _put(store, tenant, newer)
-            assert store.read(tenant, methodcaller("get_document", owner, document.id)) == newer
-            assert store.read(tenant, methodcaller("find_document", owner, document.title)) == newer
-            assert store.read(tenant, methodcaller("find_document", Owner("eve"), document.title)) is None
-            assert store.read(tenant, methodcaller("get_document", Owner("eve"), document.id)) is None
+            assert store.read(tenant, lambda tx: tx.documents.get(owner, document.id)) == newer
+            assert store.read(tenant, lambda tx: tx.documents.find_titled(owner, document.title)) == newer
+            assert store.read(tenant, lambda tx: tx.documents.find_titled(Owner("eve"), document.title)) is None
+            assert store.read(tenant, lambda tx: tx.documents.get(Owner("eve"), document.id)) is None
 
     def test_documents_of_a_slice_are_listed_in_pieces(self, store: Store, tenant: str) -> None:
         owners = (Owner("ada"), Owner("ada", "coder"), Owner("bob"), Owner())
@@ -879,18 +860,18 @@ class StoreConformance(
             found = _documents(store, tenant, part, 2)
             assert sorted(found, key=_document_key) == sorted(expected, key=_document_key)
             assert [one.id for one in found] == sorted(one.id for one in expected)
-            one = store.read(tenant, methodcaller("find_document_of", part, "manual"))
+            one = store.read(tenant, lambda tx: tx.documents.find(part, "manual"))
             assert one in expected
-        assert store.read(tenant, methodcaller("find_document_of", OwnerFilter("eve"), "manual")) is None
+        assert store.read(tenant, lambda tx: tx.documents.find(OwnerFilter("eve"), "manual")) is None
 
     def test_erased_documents_are_gone_and_others_stay(self, store: Store, tenant: str) -> None:
         mine, theirs, shared = (make_document(owner=owner) for owner in (Owner("ada"), Owner("bob"), Owner()))
         also_mine = make_document(owner=Owner("ada", "coder"))
         for document in (mine, theirs, shared, also_mine):
             _put(store, tenant, document)
-        store.write(tenant, lambda tx: tx.erase_document(mine))
+        store.write(tenant, lambda tx: tx.documents.erase(mine))
         assert len(_documents(store, tenant, EVERYBODY, 10)) == 3
-        assert store.write(tenant, lambda tx: tx.erase_documents(OwnerFilter("ada", any_agent=True))) == 1
+        assert store.write(tenant, lambda tx: tx.documents.erase_all(OwnerFilter("ada", any_agent=True))) == 1
         assert sorted(one.id for one in _documents(store, tenant, EVERYBODY, 10)) == sorted([theirs.id, shared.id])
 
     def test_chunks_of_a_document_are_its_active_ones_in_order(self, store: Store, tenant: str) -> None:
@@ -905,7 +886,7 @@ class StoreConformance(
         chunk(source_ref="another")
         chunk(owner=Owner("bob"))
         chunk(kind=Kind.FACT)
-        assert store.read(tenant, lambda tx: tx.chunks_of(document)) == chunks
+        assert store.read(tenant, lambda tx: tx.documents.chunks_of(document)) == chunks
 
     # Remembered requests
 
@@ -916,16 +897,16 @@ class StoreConformance(
 
     def test_request_is_found_by_all_three_parts_only(self, store: Store, tenant: str) -> None:
         record = make_record()
-        store.write(tenant, lambda tx: tx.insert_idempotency(record))
+        store.write(tenant, lambda tx: tx.idempotency.insert(record))
         others = [replace(record, principal="other"), replace(record, route="other"), replace(record, key="other")]
         assert [_find_record(store, tenant, other) for other in others] == [None] * 3
 
     def test_taken_key_is_not_written_again(self, store: Store, tenant: str) -> None:
         record = make_record()
-        store.write(tenant, lambda tx: tx.insert_idempotency(record))
+        store.write(tenant, lambda tx: tx.idempotency.insert(record))
         other = replace(record, response="{}")
-        assert store.write(tenant, lambda tx: tx.insert_idempotency(other)) is False
-        found = store.read(tenant, lambda tx: tx.find_idempotency(record.principal, record.route, record.key))
+        assert store.write(tenant, lambda tx: tx.idempotency.insert(other)) is False
+        found = store.read(tenant, lambda tx: tx.idempotency.find(record.principal, record.route, record.key))
         assert found == record
 
     def test_expired_requests_are_dropped_and_others_stay(self, store: Store, tenant: str) -> None:
@@ -933,7 +914,7 @@ class StoreConformance(
         alive = make_record(expires_at=START + timedelta(microseconds=1))
         for record in (expired, alive):
             _save(store, tenant, record)
-        assert store.write(tenant, lambda tx: tx.drop_expired_idempotency(START)) == 1
+        assert store.write(tenant, lambda tx: tx.idempotency.drop_expired(START)) == 1
         assert _find_record(store, tenant, expired) is None
         assert _find_record(store, tenant, alive) == alive
 
@@ -941,22 +922,22 @@ class StoreConformance(
         ada, bob = make_record(), make_record(user="bob")
         for record in (ada, bob):
             _save(store, tenant, record)
-        assert store.write(tenant, lambda tx: tx.erase_idempotency("ada")) == 1
+        assert store.write(tenant, lambda tx: tx.idempotency.erase("ada")) == 1
         assert _find_record(store, tenant, ada) is None
         assert _find_record(store, tenant, bob) == bob
 
     def test_erasing_a_users_answers_takes_those_given_on_behalf_of_nobody(self, store: Store, tenant: str) -> None:
         # An admin that acts for nobody may have been answered with that user's memories.
         record = make_record(principal="admin", user=None)
-        store.write(tenant, lambda tx: tx.insert_idempotency(record))
-        assert store.write(tenant, lambda tx: tx.erase_idempotency("ada")) == 1
+        store.write(tenant, lambda tx: tx.idempotency.insert(record))
+        assert store.write(tenant, lambda tx: tx.idempotency.erase("ada")) == 1
         assert _find_record(store, tenant, record) is None
 
     def test_erasing_everybodys_answers_leaves_none(self, store: Store, tenant: str) -> None:
         records = [make_record(), make_record(user="bob"), make_record(user=None)]
         for record in records:
             _save(store, tenant, record)
-        assert store.write(tenant, lambda tx: tx.erase_idempotency(None)) == 3
+        assert store.write(tenant, lambda tx: tx.idempotency.erase(None)) == 3
         assert [_find_record(store, tenant, record) for record in records] == [None] * 3
 
     # Tenants and keys
@@ -991,30 +972,30 @@ class StoreConformance(
         older = make_key(tenant)
         for key in (newer, older):
             _add_key(store, key)
-        assert store.read(tenant, lambda tx: tx.list_keys()) == [older, newer]
+        assert store.read(tenant, lambda tx: tx.keys.all()) == [older, newer]
 
     def test_second_key_with_the_same_hash_conflicts(self, store: Store, tenant: str) -> None:
         key = make_key(tenant)
-        store.write(tenant, lambda tx: tx.insert_key(key))
+        store.write(tenant, lambda tx: tx.keys.insert(key))
         twin = make_key(tenant, secret_hash=key.secret_hash)
         with pytest.raises(Conflict):
-            store.write(tenant, lambda tx: tx.insert_key(twin))
+            store.write(tenant, lambda tx: tx.keys.insert(twin))
 
     def test_key_is_revoked_once(self, store: Store, tenant: str) -> None:
         key = make_key(tenant)
-        store.write(tenant, lambda tx: tx.insert_key(key))
+        store.write(tenant, lambda tx: tx.keys.insert(key))
         later = START + timedelta(seconds=1)
-        assert store.write(tenant, lambda tx: tx.revoke_key(key.id, START)) is True
-        assert store.write(tenant, lambda tx: tx.revoke_key(key.id, later)) is False
-        assert store.write(tenant, lambda tx: tx.revoke_key(make_key(tenant).id, START)) is False
+        assert store.write(tenant, lambda tx: tx.keys.revoke(key.id, START)) is True
+        assert store.write(tenant, lambda tx: tx.keys.revoke(key.id, later)) is False
+        assert store.write(tenant, lambda tx: tx.keys.revoke(make_key(tenant).id, START)) is False
         assert store.find_key(key.secret_hash) == replace(key, revoked_at=START)
 
     def test_last_use_of_a_key_moves_forward_only(self, store: Store, tenant: str) -> None:
         key = make_key(tenant)
-        store.write(tenant, lambda tx: tx.insert_key(key))
+        store.write(tenant, lambda tx: tx.keys.insert(key))
         for at in (START, START + timedelta(seconds=5), START + timedelta(seconds=1)):
-            store.write(tenant, methodcaller("touch_keys", {key.id: at, make_key(tenant).id: at}))
-        store.write(tenant, lambda tx: tx.touch_keys({}))
+            store.write(tenant, lambda tx: tx.keys.touch({key.id: at, make_key(tenant).id: at}))
+        store.write(tenant, lambda tx: tx.keys.touch({}))
         assert store.find_key(key.secret_hash) == replace(key, last_used_at=START + timedelta(seconds=5))
 
     # One tenant sees nothing of another
@@ -1027,31 +1008,31 @@ class StoreConformance(
         _save(store, tenant, record)
         _add_key(store, make_key(tenant))
         _put(store, tenant, document)
-        store.write(tenant, lambda tx: tx.insert_tool_output(memory.id, "payload"))
+        store.write(tenant, lambda tx: tx.tool_outputs.insert(memory.id, "payload"))
 
         def snoop(tx: Reader) -> list[Any]:
             return [
-                tx.get_memory(memory.id),
-                tx.find_named("ada", None, "deploy"),
-                tx.find_duplicate("ada", None, "same"),
-                tx.find_idempotency(record.principal, record.route, record.key),
-                *tx.get_memories([memory.id]),
-                *tx.list_memories(Query((EVERYBODY,)), START),
-                *tx.scan_memories(EVERYBODY, "", 10),
-                *tx.list_events([memory.id]),
-                *tx.list_keys(),
-                tx.get_tool_output(memory.id),
-                tx.turn_before(replace(memory, id="mem_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", session="s1")),
-                tx.get_document(document.owner, document.id),
-                tx.find_document(document.owner, document.title),
-                tx.find_document_of(EVERYBODY, document.id),
-                *tx.load_index("ada", "", 10),
-                *(row for page in tx.follow_index([IndexPlace("ada", 0, "")], 10) for row in page.rows),
-                *tx.index_users(),
-                *tx.list_documents(EVERYBODY, None, 10, whole=True),
-                *tx.chunks_of(document),
-                tx.has_waiting() or None,
-                tx.count_index("model-1").total or None,
+                tx.memories.get(memory.id),
+                tx.memories.find_named("ada", None, "deploy"),
+                tx.memories.find_duplicate("ada", None, "same"),
+                tx.idempotency.find(record.principal, record.route, record.key),
+                *tx.memories.get_many([memory.id]),
+                *tx.memories.page(Query((EVERYBODY,)), START),
+                *tx.memories.scan(EVERYBODY, "", 10),
+                *tx.events.of([memory.id]),
+                *tx.keys.all(),
+                tx.tool_outputs.get(memory.id),
+                tx.index.turn_before(replace(memory, id="mem_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", session="s1")),
+                tx.documents.get(document.owner, document.id),
+                tx.documents.find_titled(document.owner, document.title),
+                tx.documents.find(EVERYBODY, document.id),
+                *tx.index.load("ada", "", 10),
+                *(row for page in tx.index.follow([IndexPlace("ada", 0, "")], 10) for row in page.rows),
+                *tx.index.users(),
+                *tx.documents.page(EVERYBODY, None, 10, whole=True),
+                *tx.documents.chunks_of(document),
+                tx.index.has_waiting() or None,
+                tx.index.count("model-1").total or None,
             ]
 
         nothing = store.read(neighbour, snoop)
@@ -1066,35 +1047,35 @@ class StoreConformance(
         _save(store, tenant, record)
         _add_key(store, key)
         _put(store, tenant, document)
-        store.write(tenant, lambda tx: tx.insert_tool_output(memory.id, "payload"))
+        store.write(tenant, lambda tx: tx.tool_outputs.insert(memory.id, "payload"))
         _save_vectors(store, tenant, make_embedded(memory))
         index = _index(store, tenant, "ada")
 
         def vandalise(tx: Writer) -> list[Any]:
-            tx.add_accesses({memory.id: (1, START)})
-            tx.touch_keys({key.id: START})
-            tx.release_claims()
-            tx.erase_document(document)
+            tx.memories.add_accesses({memory.id: (1, START)})
+            tx.keys.touch({key.id: START})
+            tx.index.release_claims()
+            tx.documents.erase(document)
             return [
-                tx.replace_memory(replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
-                tx.erase_memories([memory.id]),
-                tx.drop_expired_idempotency(START + timedelta(days=999)),
-                tx.erase_idempotency(None),
-                tx.erase_idempotency("ada"),
-                tx.revoke_key(key.id, START),
-                tx.save_vectors([make_embedded(memory, vectors=b"mine")]),
-                tx.unindex("another", 10),
-                tx.claim_waiting(START, START, 10),
-                tx.adopt_rows(10),
-                tx.erase_documents(EVERYBODY),
+                tx.memories.replace(replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
+                tx.memories.erase([memory.id]),
+                tx.idempotency.drop_expired(START + timedelta(days=999)),
+                tx.idempotency.erase(None),
+                tx.idempotency.erase("ada"),
+                tx.keys.revoke(key.id, START),
+                tx.index.save_vectors([make_embedded(memory, vectors=b"mine")]),
+                tx.index.unindex("another", 10),
+                tx.index.claim_waiting(START, START, 10),
+                tx.index.adopt_rows(10),
+                tx.documents.erase_all(EVERYBODY),
             ]
 
         assert not any(store.write(neighbour, vandalise))
         assert _index(store, tenant, "ada") == index
-        assert store.read(tenant, lambda tx: tx.get_tool_output(memory.id)) == "payload"
+        assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) == "payload"
         assert _documents(store, tenant, EVERYBODY, 10) == [document]
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
-        assert len(store.read(tenant, lambda tx: tx.list_events([memory.id]))) == 1
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
+        assert len(store.read(tenant, lambda tx: tx.events.of([memory.id]))) == 1
         assert _find_record(store, tenant, record) == record
         assert store.find_key(key.secret_hash) == key
 
@@ -1106,21 +1087,21 @@ class StoreConformance(
         _insert(store, memory)
         _insert(store, twin)
         for whose in (tenant, neighbour):
-            assert store.write(whose, lambda tx: tx.insert_idempotency(record)) is True
-        store.write(neighbour, lambda tx: tx.erase_memories([memory.id]))
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == memory
+            assert store.write(whose, lambda tx: tx.idempotency.insert(record)) is True
+        store.write(neighbour, lambda tx: tx.memories.erase([memory.id]))
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_memory_is_stored_under_the_transactions_tenant(self, store: Store, tenant: str, neighbour: str) -> None:
         memory = make_memory(neighbour)
-        assert store.write(tenant, lambda tx: tx.insert_memory(memory)) is True
-        assert store.read(neighbour, lambda tx: tx.get_memory(memory.id)) is None
-        assert store.read(tenant, lambda tx: tx.get_memory(memory.id)) == replace(memory, tenant=tenant)
+        assert store.write(tenant, lambda tx: tx.memories.insert(memory)) is True
+        assert store.read(neighbour, lambda tx: tx.memories.get(memory.id)) is None
+        assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == replace(memory, tenant=tenant)
 
     def test_tenants_working_at_once_stay_apart(self, store: Store, tenant: str, neighbour: str) -> None:
         def work(number: int) -> bool:
             whose = (tenant, neighbour)[number % 2]
             memory = _insert(store, make_memory(whose, importance=number))
-            seen = store.read(whose, lambda tx: tx.list_memories(Query((EVERYBODY,), limit=100), START))
+            seen = store.read(whose, lambda tx: tx.memories.page(Query((EVERYBODY,), limit=100), START))
             return memory in seen and all(row.tenant == whose and row.importance % 2 == number % 2 for row in seen)
 
         with ThreadPoolExecutor(8) as threads:
@@ -1142,14 +1123,14 @@ class StoreConformance(
         assert _finding(store, tenant, True) != "ok"
 
     def test_check_finds_events_of_no_memory(self, store: Store, tenant: str) -> None:
-        store.write(tenant, lambda tx: tx.append_events([make_event(make_memory(tenant), "deleted")]))
+        store.write(tenant, lambda tx: tx.events.append([make_event(make_memory(tenant), "deleted")]))
         assert _finding(store, tenant, True) != "ok"
 
     def test_erased_memories_leave_a_whole_store(self, store: Store, tenant: str) -> None:
         memories = [make_memory(tenant) for _ in range(3)]
         for memory in memories:
             _insert(store, memory, make_event(memory))
-        store.write(tenant, lambda tx: tx.erase_memories([memory.id for memory in memories[:2]]))
+        store.write(tenant, lambda tx: tx.memories.erase([memory.id for memory in memories[:2]]))
         store.checkpoint()
         assert _finding(store, tenant, True) == "ok"
 
@@ -1172,15 +1153,15 @@ class StoreConformance(
             finally:
                 stop.set()
             upkeep.result()
-        assert len(store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, "", 100))) == 60
+        assert len(store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 100))) == 60
 
     def test_closed_store_refuses_everything(self, store: Store, tenant: str) -> None:
         store.close()
         calls: list[Callable[[], Any]] = [
             store.ping,
             store.list_tenants,
-            lambda: store.read(tenant, lambda tx: tx.list_keys()),
-            lambda: store.write(tenant, lambda tx: tx.insert_memory(make_memory(tenant))),
+            lambda: store.read(tenant, lambda tx: tx.keys.all()),
+            lambda: store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant))),
         ]
         for call in calls:
             with pytest.raises(StoreError):
@@ -1193,7 +1174,7 @@ class StoreConformance(
 
 def _replace(store: Store, memory: Memory, **fields: Any) -> Memory:
     after = replace(memory, updated_at=memory.updated_at + timedelta(seconds=1), **fields)
-    assert store.write(memory.tenant, lambda tx: tx.replace_memory(after, memory.updated_at)) is True
+    assert store.write(memory.tenant, lambda tx: tx.memories.replace(after, memory.updated_at)) is True
     return after
 
 
@@ -1205,7 +1186,7 @@ def _give_to_and_fro(store: Store, memory: Memory, times: int) -> Memory:
 
 def _index(store: Store, tenant: str, user: str | None, page: int = 100) -> list[IndexRow]:
     rows: list[IndexRow] = []
-    while piece := store.read(tenant, methodcaller("load_index", user, rows[-1].memory_id if rows else "", page)):
+    while piece := store.read(tenant, lambda tx: tx.index.load(user, rows[-1].memory_id if rows else "", page)):
         assert len(piece) <= page
         rows += piece
     return rows
@@ -1230,30 +1211,30 @@ def _follow(store: Store, tenant: str, since: int, seen: dict[str, int]) -> int:
 
 
 def _changed(store: Store, tenant: str, place: IndexPlace, limit: int) -> IndexPage:
-    (page,) = store.read(tenant, lambda tx: tx.follow_index([place], limit), snapshot=False)
+    (page,) = store.read(tenant, lambda tx: tx.index.follow([place], limit), snapshot=False)
     return page
 
 
 def _save_vectors(store: Store, tenant: str, *embedded: Embedded) -> int:
-    return store.write(tenant, lambda tx: tx.save_vectors(embedded))
+    return store.write(tenant, lambda tx: tx.index.save_vectors(embedded))
 
 
 def _turn_before(store: Store, memory: Memory) -> Memory | None:
-    return store.read(memory.tenant, lambda tx: tx.turn_before(memory))
+    return store.read(memory.tenant, lambda tx: tx.index.turn_before(memory))
 
 
 def _put(store: Store, tenant: str, document: Document) -> None:
-    store.write(tenant, lambda tx: tx.put_document(document))
+    store.write(tenant, lambda tx: tx.documents.put(document))
 
 
 def _documents(store: Store, tenant: str, part: OwnerFilter, page: int) -> list[Document]:
     found: list[Document] = []
     while piece := store.read(
-        tenant, methodcaller("list_documents", part, found[-1] if found else None, page, whole=True)
+        tenant, lambda tx: tx.documents.page(part, found[-1] if found else None, page, whole=True)
     ):
         assert len(piece) <= page
         found += piece
-    bare = store.read(tenant, methodcaller("list_documents", part, None, len(found) + 1, whole=False))
+    bare = store.read(tenant, lambda tx: tx.documents.page(part, None, len(found) + 1, whole=False))
     assert bare == [replace(document, content="") for document in found]
     return found
 
@@ -1270,8 +1251,8 @@ def _create_tenant(store: Store) -> str:
 
 def _insert(store: Store, memory: Memory, *events: Event) -> Memory:
     def work(tx: Writer) -> bool:
-        inserted = tx.insert_memory(memory)
-        tx.append_events(events)
+        inserted = tx.memories.insert(memory)
+        tx.events.append(events)
         return inserted
 
     assert store.write(memory.tenant, work) is True
@@ -1302,31 +1283,31 @@ def _insert_series(store: Store, tenant: str, count: int, *, same_time_every: in
 
 def _list(store: Store, tenant: str, *, owners: tuple[OwnerFilter, ...] = (EVERYBODY,), **fields: Any) -> list[Memory]:
     query = Query(owners, **({"limit": 100} | fields))
-    return store.read(tenant, lambda tx: tx.list_memories(query, START))
+    return store.read(tenant, lambda tx: tx.memories.page(query, START))
 
 
 def _save(store: Store, tenant: str, record: IdempotencyRecord) -> bool:
-    return store.write(tenant, lambda tx: tx.insert_idempotency(record))
+    return store.write(tenant, lambda tx: tx.idempotency.insert(record))
 
 
 def _add_key(store: Store, key: ApiKey) -> None:
-    store.write(key.tenant, lambda tx: tx.insert_key(key))
+    store.write(key.tenant, lambda tx: tx.keys.insert(key))
 
 
 def _find_named(store: Store, tenant: str, user: str | None, agent: str | None) -> Memory | None:
-    return store.read(tenant, lambda tx: tx.find_named(user, agent, "deploy"))
+    return store.read(tenant, lambda tx: tx.memories.find_named(user, agent, "deploy"))
 
 
 def _find_duplicate(store: Store, tenant: str, user: str | None, agent: str | None) -> Memory | None:
-    return store.read(tenant, lambda tx: tx.find_duplicate(user, agent, "same"))
+    return store.read(tenant, lambda tx: tx.memories.find_duplicate(user, agent, "same"))
 
 
 def _scan(store: Store, tenant: str, after: str, limit: int) -> list[Memory]:
-    return store.read(tenant, lambda tx: tx.scan_memories(EVERYBODY, after, limit))
+    return store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, after, limit))
 
 
 def _find_record(store: Store, tenant: str, record: IdempotencyRecord) -> IdempotencyRecord | None:
-    return store.read(tenant, lambda tx: tx.find_idempotency(record.principal, record.route, record.key))
+    return store.read(tenant, lambda tx: tx.idempotency.find(record.principal, record.route, record.key))
 
 
 def _finding(store: Store, tenant: str, thorough: bool) -> str:

@@ -6,20 +6,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from memorist.facts.values import Doubt, DoubtStatus
 from memorist.ids import new_id
-from memorist.model import (
-    Doubt,
-    DoubtStatus,
-    Job,
-    JobStatus,
-    Memory,
-    Owner,
-    OwnerFilter,
-    Position,
-    Principal,
-    Role,
-    Status,
-)
+from memorist.memories.values import Memory, Position, Status
+from memorist.platform.values import Job, JobStatus, Owner, OwnerFilter, Principal, Role
 from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.makers import make_memory
@@ -63,15 +53,15 @@ class FactsConformance:
             run_at=START + timedelta(microseconds=1),
             updated_at=START + timedelta(days=1),
         )
-        assert store.write(tenant, lambda tx: tx.insert_job(job)) == job
-        assert store.read(tenant, lambda tx: tx.get_job(job.id)) == job
+        assert store.write(tenant, lambda tx: tx.jobs.insert(job)) == job
+        assert store.read(tenant, lambda tx: tx.jobs.get(job.id)) == job
 
     def test_job_of_a_key_is_added_once_for_each_kind(self, store: Store, tenant: str) -> None:
         first, second = make_job(tenant, key="k"), make_job(tenant, key="k")
         other = make_job(tenant, key="k", kind="other")
         for job in (first, second, other):
             store.write(tenant, partial(_insert, job))
-        assert store.write(tenant, lambda tx: tx.insert_job(second)) == first
+        assert store.write(tenant, lambda tx: tx.jobs.insert(second)) == first
         assert _ids(store, tenant) == {first.id, other.id}
 
     def test_jobs_without_a_key_are_all_added(self, store: Store, tenant: str) -> None:
@@ -85,12 +75,12 @@ class FactsConformance:
         dead = make_job(tenant, status=JobStatus.DEAD)
         for job in (due, later, dead):
             store.write(tenant, partial(_insert, job))
-        assert store.read(tenant, lambda tx: tx.has_due_jobs(START))
-        [claimed] = store.write(tenant, lambda tx: tx.claim_jobs(START, _SOON, 10))
+        assert store.read(tenant, lambda tx: tx.jobs.has_due(START))
+        [claimed] = store.write(tenant, lambda tx: tx.jobs.claim(START, _SOON, 10))
         assert (claimed.id, claimed.attempts, claimed.run_at) == (due.id, 1, _SOON)
-        assert store.write(tenant, lambda tx: tx.claim_jobs(START, _SOON, 10)) == []
-        assert not store.read(tenant, lambda tx: tx.has_due_jobs(START))
-        [again] = store.write(tenant, lambda tx: tx.claim_jobs(_SOON, _SOON + timedelta(minutes=5), 10))
+        assert store.write(tenant, lambda tx: tx.jobs.claim(START, _SOON, 10)) == []
+        assert not store.read(tenant, lambda tx: tx.jobs.has_due(START))
+        [again] = store.write(tenant, lambda tx: tx.jobs.claim(_SOON, _SOON + timedelta(minutes=5), 10))
         assert (again.id, again.attempts) == (due.id, 2)
 
     def test_no_job_is_claimed_by_two(self, store: Store, tenant: str) -> None:
@@ -99,7 +89,7 @@ class FactsConformance:
             store.write(tenant, partial(_insert, job))
 
         def claim(_: int) -> list[str]:
-            return [job.id for job in store.write(tenant, lambda tx: tx.claim_jobs(START, _SOON, 3))]
+            return [job.id for job in store.write(tenant, lambda tx: tx.jobs.claim(START, _SOON, 3))]
 
         with ThreadPoolExecutor(6) as threads:
             taken = [job_id for ids in threads.map(claim, range(30)) for job_id in ids]
@@ -107,13 +97,13 @@ class FactsConformance:
 
     def test_only_the_attempt_that_has_a_job_finishes_it(self, store: Store, tenant: str) -> None:
         store.write(tenant, partial(_insert, make_job(tenant)))
-        [first] = store.write(tenant, lambda tx: tx.claim_jobs(START, START, 1))
-        [second] = store.write(tenant, lambda tx: tx.claim_jobs(START, _SOON, 1))
+        [first] = store.write(tenant, lambda tx: tx.jobs.claim(START, START, 1))
+        [second] = store.write(tenant, lambda tx: tx.jobs.claim(START, _SOON, 1))
         done = replace(second, status=JobStatus.DONE, result={"by": "second"}, updated_at=_SOON)
-        assert not store.write(tenant, lambda tx: tx.finish_job(replace(first, status=JobStatus.DONE)))
-        assert store.write(tenant, lambda tx: tx.finish_job(done))
-        assert not store.write(tenant, lambda tx: tx.finish_job(done))
-        assert store.read(tenant, lambda tx: tx.get_job(second.id)) == done
+        assert not store.write(tenant, lambda tx: tx.jobs.finish(replace(first, status=JobStatus.DONE)))
+        assert store.write(tenant, lambda tx: tx.jobs.finish(done))
+        assert not store.write(tenant, lambda tx: tx.jobs.finish(done))
+        assert store.read(tenant, lambda tx: tx.jobs.get(second.id)) == done
 
     def test_jobs_are_retried_dropped_and_tidied(self, store: Store, tenant: str) -> None:
         dead, done = make_job(tenant, status=JobStatus.DEAD, attempts=8), make_job(tenant, status=JobStatus.DONE)
@@ -125,10 +115,10 @@ class FactsConformance:
         found = {job.id: job for job in _jobs(store, tenant)}
         assert (found[dead.id].status, found[dead.id].attempts) == (JobStatus.WAITING, 0)
         assert (found[waiting.id].run_at, found[waiting.id].attempts) == (START, 2)
-        assert store.write(tenant, lambda tx: tx.drop_done_jobs(START)) == 0
-        assert store.write(tenant, lambda tx: tx.drop_done_jobs(_SOON)) == 1
-        assert store.write(tenant, lambda tx: tx.drop_job(dead.id))
-        assert not store.write(tenant, lambda tx: tx.drop_job(dead.id))
+        assert store.write(tenant, lambda tx: tx.jobs.drop_done(START)) == 0
+        assert store.write(tenant, lambda tx: tx.jobs.drop_done(_SOON)) == 1
+        assert store.write(tenant, lambda tx: tx.jobs.drop(dead.id))
+        assert not store.write(tenant, lambda tx: tx.jobs.drop(dead.id))
         assert _ids(store, tenant) == {waiting.id}
 
     def test_jobs_are_listed_by_owner_status_and_kind(self, store: Store, tenant: str) -> None:
@@ -143,17 +133,17 @@ class FactsConformance:
             wanted = [job.id for job in jobs.values() if owner.matches(job.owner)]
             found = store.read(tenant, partial(_list, owner))
             assert [job.id for job in found] == sorted(wanted, reverse=True)
-        assert store.read(tenant, lambda tx: tx.list_jobs(_EVERYBODY, None, 9, status=JobStatus.DEAD, kind=None)) == []
-        assert store.read(tenant, lambda tx: tx.list_jobs(_EVERYBODY, None, 9, status=None, kind="other")) == []
-        assert store.write(tenant, lambda tx: tx.erase_jobs(OwnerFilter("ada", any_agent=True))) == 2
+        assert store.read(tenant, lambda tx: tx.jobs.page(_EVERYBODY, None, 9, status=JobStatus.DEAD, kind=None)) == []
+        assert store.read(tenant, lambda tx: tx.jobs.page(_EVERYBODY, None, 9, status=None, kind="other")) == []
+        assert store.write(tenant, lambda tx: tx.jobs.erase(OwnerFilter("ada", any_agent=True))) == 2
         assert len(_ids(store, tenant)) == 4
 
     def test_jobs_of_anneighbour_are_not_there(self, store: Store, tenant: str, neighbour: str) -> None:
         job = make_job(tenant)
         store.write(tenant, partial(_insert, job))
-        assert store.read(neighbour, lambda tx: tx.get_job(job.id)) is None
-        assert store.write(neighbour, lambda tx: tx.claim_jobs(START, _SOON, 10)) == []
-        assert not store.write(neighbour, lambda tx: tx.drop_job(job.id))
+        assert store.read(neighbour, lambda tx: tx.jobs.get(job.id)) is None
+        assert store.write(neighbour, lambda tx: tx.jobs.claim(START, _SOON, 10)) == []
+        assert not store.write(neighbour, lambda tx: tx.jobs.drop(job.id))
         assert _ids(store, neighbour) == set()
 
     # Chains and doubts
@@ -162,7 +152,7 @@ class FactsConformance:
         newer = make_memory(tenant)
         older = [make_memory(tenant, superseded_by=newer.id, status=Status.ARCHIVED) for _ in range(2)]
         store.write(tenant, partial(_insert_all, [newer, *older, make_memory(tenant)]))
-        found = store.read(tenant, lambda tx: tx.list_superseded(newer.id))
+        found = store.read(tenant, lambda tx: tx.facts.superseded(newer.id))
         assert {memory.id for memory in found} == {memory.id for memory in older}
 
     def test_retired_facts_are_listed_by_their_last_change(self, store: Store, tenant: str, neighbour: str) -> None:
@@ -182,7 +172,7 @@ class FactsConformance:
 
         def listed(owner: OwnerFilter, before: Memory | None = None, limit: int = 9, at: str = tenant) -> list[str]:
             place = None if before is None else Position(before.updated_at, before.id)
-            return [one.id for one in store.read(at, lambda tx: tx.list_retired(owner, place, _SOON, limit))]
+            return [one.id for one in store.read(at, lambda tx: tx.facts.retired(owner, place, _SOON, limit))]
 
         ids = [one.id for one in wanted]
         assert listed(OwnerFilter("ada")) == ids
@@ -195,21 +185,21 @@ class FactsConformance:
         newer, older = make_memory(tenant), make_memory(tenant)
         store.write(tenant, partial(_insert_all, [newer, older]))
         doubt = make_doubt(newer, older)
-        assert store.write(tenant, lambda tx: tx.insert_doubt(doubt))
-        assert not store.write(tenant, lambda tx: tx.insert_doubt(make_doubt(newer, older)))
-        assert store.read(tenant, lambda tx: tx.get_doubt(doubt.id)) == doubt
-        assert store.read(tenant, lambda tx: tx.find_doubt(newer.id, older.id)) == doubt
-        assert store.read(tenant, lambda tx: tx.find_doubt(older.id, newer.id)) is None
+        assert store.write(tenant, lambda tx: tx.facts.insert_doubt(doubt))
+        assert not store.write(tenant, lambda tx: tx.facts.insert_doubt(make_doubt(newer, older)))
+        assert store.read(tenant, lambda tx: tx.facts.get_doubt(doubt.id)) == doubt
+        assert store.read(tenant, lambda tx: tx.facts.find_doubt(newer.id, older.id)) == doubt
+        assert store.read(tenant, lambda tx: tx.facts.find_doubt(older.id, newer.id)) is None
 
     def test_doubt_is_decided_once(self, store: Store, tenant: str) -> None:
         newer, older = make_memory(tenant), make_memory(tenant)
         store.write(tenant, partial(_insert_all, [newer, older]))
         doubt = make_doubt(newer, older)
-        store.write(tenant, lambda tx: tx.insert_doubt(doubt))
+        store.write(tenant, lambda tx: tx.facts.insert_doubt(doubt))
         settle = partial(_settle, doubt.id)
         assert store.write(tenant, partial(settle, DoubtStatus.DISMISSED))
         assert not store.write(tenant, partial(settle, DoubtStatus.CONFIRMED))
-        assert store.read(tenant, lambda tx: tx.get_doubt(doubt.id)) == replace(
+        assert store.read(tenant, lambda tx: tx.facts.get_doubt(doubt.id)) == replace(
             doubt, status=DoubtStatus.DISMISSED, updated_at=_SOON
         )
 
@@ -224,7 +214,7 @@ class FactsConformance:
             store.write(tenant, partial(_insert_doubt, doubt))
 
         def listed(owner: OwnerFilter, before: str | None = None, in_tenant: str = tenant) -> list[str]:
-            found = store.read(in_tenant, lambda tx: tx.list_doubts(owner, before, 10, status=DoubtStatus.OPEN))
+            found = store.read(in_tenant, lambda tx: tx.facts.doubts(owner, before, 10, status=DoubtStatus.OPEN))
             return [doubt.id for doubt in found]
 
         assert listed(OwnerFilter("ada")) == [doubts[1].id, doubts[0].id]
@@ -232,7 +222,7 @@ class FactsConformance:
         assert listed(_EVERYBODY) == [doubt.id for doubt in doubts[::-1]]
         assert listed(_EVERYBODY, in_tenant=neighbour) == []
         gone = replace(facts[0], status=Status.ARCHIVED, updated_at=_SOON)
-        store.write(tenant, lambda tx: tx.replace_memory(gone, facts[0].updated_at))
+        store.write(tenant, lambda tx: tx.memories.replace(gone, facts[0].updated_at))
         assert listed(OwnerFilter("ada")) == [doubts[1].id]
 
     def test_erased_fact_takes_its_doubts_along(self, store: Store, tenant: str) -> None:
@@ -241,21 +231,21 @@ class FactsConformance:
         doubts = [make_doubt(facts[1], facts[0]), make_doubt(facts[2], facts[1]), make_doubt(facts[2], facts[0])]
         for doubt in doubts:
             store.write(tenant, partial(_insert_doubt, doubt))
-        store.write(tenant, lambda tx: tx.erase_memories([facts[1].id]))
+        store.write(tenant, lambda tx: tx.memories.erase([facts[1].id]))
         left = [doubt.id for doubt in doubts if store.read(tenant, partial(_get_doubt, doubt.id)) is not None]
         assert left == [doubts[2].id]
 
 
 def _insert(job: Job, tx: Writer) -> None:
-    tx.insert_job(job)
+    tx.jobs.insert(job)
 
 
 def _retry(job_id: str, tx: Writer) -> bool:
-    return tx.retry_job(job_id, START)
+    return tx.jobs.retry(job_id, START)
 
 
 def _list(owner: OwnerFilter, tx: Any) -> list[Job]:
-    found: list[Job] = tx.list_jobs(owner, None, 10, status=None, kind=None)
+    found: list[Job] = tx.jobs.page(owner, None, 10, status=None, kind=None)
     return found
 
 
@@ -269,17 +259,17 @@ def _ids(store: Store, tenant: str) -> set[str]:
 
 def _insert_all(memories: list[Memory], tx: Writer) -> None:
     for memory in memories:
-        assert tx.insert_memory(memory)
+        assert tx.memories.insert(memory)
 
 
 def _insert_doubt(doubt: Doubt, tx: Writer) -> None:
-    assert tx.insert_doubt(doubt)
+    assert tx.facts.insert_doubt(doubt)
 
 
 def _get_doubt(doubt_id: str, tx: Any) -> Doubt | None:
-    found: Doubt | None = tx.get_doubt(doubt_id)
+    found: Doubt | None = tx.facts.get_doubt(doubt_id)
     return found
 
 
 def _settle(doubt_id: str, status: DoubtStatus, tx: Writer) -> bool:
-    return tx.settle_doubt(doubt_id, DoubtStatus.OPEN, status, _SOON)
+    return tx.facts.settle_doubt(doubt_id, DoubtStatus.OPEN, status, _SOON)

@@ -5,21 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 from memorist.ids import new_id
-from memorist.model import (
-    ApiKey,
-    Document,
-    Embedded,
-    Event,
-    IdempotencyRecord,
-    Kind,
-    Memory,
-    Owner,
-    Retention,
-    Role,
-    Status,
-    Trust,
-)
-from memorist.searchable import searchable
+from memorist.ingestion.values import Document
+from memorist.memories.values import Kind, Memory, Retention, Status, Trust
+from memorist.platform.values import ApiKey, Event, IdempotencyRecord, Owner, Role
+from memorist.recall.searchable import searchable
+from memorist.recall.values import Embedded
 from memorist.testing.clocks import START
 
 

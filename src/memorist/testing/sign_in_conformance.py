@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from memorist.model import ApiKey, SignIn, SignInKind
+from memorist.platform.values import ApiKey, SignIn, SignInKind
 from memorist.ports import Store
 from memorist.testing.clocks import START
 from memorist.testing.makers import make_key
@@ -30,7 +30,7 @@ class SignInConformance:
     def test_sign_in_tells_that_its_key_was_revoked(self, store: Store, tenant: str) -> None:
         key = _new_key(store, tenant)
         token_hash = _begin(store, SignIn(SignInKind.SESSION, key, START, _LATER))
-        store.write(tenant, lambda tx: tx.revoke_key(key.id, START))
+        store.write(tenant, lambda tx: tx.keys.revoke(key.id, START))
         found = store.find_sign_in(token_hash)
         assert found is not None
         assert found.key == replace(key, revoked_at=START)
@@ -38,7 +38,7 @@ class SignInConformance:
     def test_one_of_many_who_delete_a_sign_in_at_once_is_told_so(self, store: Store, tenant: str) -> None:
         token_hash = _begin(store, SignIn(SignInKind.LINK, _new_key(store, tenant), START, _LATER))
         with ThreadPoolExecutor(8) as threads:
-            calls = [threads.submit(store.write, tenant, lambda tx: tx.delete_sign_in(token_hash)) for _ in range(8)]
+            calls = [threads.submit(store.write, tenant, lambda tx: tx.sign_ins.delete(token_hash)) for _ in range(8)]
             assert sorted(call.result() for call in calls) == [False] * 7 + [True]
         assert store.find_sign_in(token_hash) is None
 
@@ -47,24 +47,24 @@ class SignInConformance:
         over = _begin(store, SignIn(SignInKind.LINK, key, START, START))
         valid = _begin(store, SignIn(SignInKind.SESSION, key, START, _LATER))
         foreign = _begin(store, SignIn(SignInKind.SESSION, other, START, START))
-        assert store.write(tenant, lambda tx: tx.drop_expired_sign_ins(START)) == 1
+        assert store.write(tenant, lambda tx: tx.sign_ins.drop_expired(START)) == 1
         assert store.find_sign_in(over) is None
         assert store.find_sign_in(valid) is not None
         assert store.find_sign_in(foreign) is not None
 
     def test_neighbour_ends_no_session(self, store: Store, tenant: str, neighbour: str) -> None:
         token_hash = _begin(store, SignIn(SignInKind.SESSION, _new_key(store, tenant), START, _LATER))
-        assert store.write(neighbour, lambda tx: tx.delete_sign_in(token_hash)) is False
+        assert store.write(neighbour, lambda tx: tx.sign_ins.delete(token_hash)) is False
         assert store.find_sign_in(token_hash) is not None
 
 
 def _new_key(store: Store, tenant: str) -> ApiKey:
     key = make_key(tenant)
-    store.write(tenant, lambda tx: tx.insert_key(key))
+    store.write(tenant, lambda tx: tx.keys.insert(key))
     return key
 
 
 def _begin(store: Store, sign_in: SignIn) -> str:
     token_hash = secrets.token_hex(32)
-    store.write(sign_in.key.tenant, lambda tx: tx.insert_sign_in(token_hash, sign_in))
+    store.write(sign_in.key.tenant, lambda tx: tx.sign_ins.insert(token_hash, sign_in))
     return token_hash

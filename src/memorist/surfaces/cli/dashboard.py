@@ -20,7 +20,7 @@ def dashboard(
     ] = None,
 ) -> None:
     """Print a link that signs you in to the dashboard once, within 15 minutes. The server must be running."""
-    from memorist.core.sign_ins import LINK_LIFETIME
+    from memorist.platform.sign_ins import LINK_LIFETIME
 
     with reading(flags) as door:  # No server has a database that is not there.
         caller = door.caller()

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memorist.core import story
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
-from memorist.model import Principal, Question, Recalled, Role
+from memorist.core import Core
+from memorist.ingestion.service import Message
 from memorist.models.passages import spoken_date
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question, Recalled
 from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, with_flags
 from memorist.surfaces.cli.hits import hit_table, recalled_record
 from memorist.surfaces.cli.scratch import scratch
 from memorist.surfaces.cli.terminal import print_json, print_line, print_rendered
+from memorist.views import story
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from memorist.bootstrap import open_core
-from memorist.core import access, validation
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import Forbidden, Invalid, StoreUnavailable
-from memorist.model import Principal, Role
+from memorist.platform import access, validation
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings, load_settings
 from memorist.surfaces.cli.flags import Flags
 from memorist.surfaces.cli.terminal import note

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.core.ledger import ledger_lines, receipt_from_record, receipt_to_record
+from memorist.erasure.ledger import ledger_lines, receipt_from_record, receipt_to_record
+from memorist.erasure.values import Receipt, Verification
 from memorist.errors import Invalid, InvalidField, NotFound
 from memorist.ids import parse_id
-from memorist.model import Receipt, Verification
 from memorist.surfaces.cli.door import Door, opened, operator_settings, reading
 from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, PLACE, REFUSED_KEY, Flags, new_group, register, with_flags

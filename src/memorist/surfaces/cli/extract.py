@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.core.extraction import Extracted, Preview
-from memorist.core.transcript_files import MAX_BYTES
 from memorist.errors import Invalid, PayloadTooLarge
-from memorist.extraction.kinds import Vocabulary, category_of
-from memorist.model import Usage
+from memorist.learning.extractors.kinds import Vocabulary, category_of
+from memorist.learning.service import Extracted, Preview
+from memorist.learning.transcript_files import MAX_BYTES
+from memorist.models.values import Usage
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.progress import progress_bar

@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from memorist.core import validation
-from memorist.core.fact_records import doubt_record, version_record
-from memorist.core.facts import Facts, FactScope
-from memorist.model import DoubtStatus, FactVersion, InDoubt, Principal
+from memorist.facts.records import doubt_record, version_record
+from memorist.facts.service import Facts, FactScope
+from memorist.facts.values import DoubtStatus, FactVersion, InDoubt
+from memorist.platform import validation
+from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.records import memory_record

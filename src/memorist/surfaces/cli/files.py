@@ -11,10 +11,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from memorist.core import validation
-from memorist.core.ingestion import Message
 from memorist.documents import media_type_of
 from memorist.errors import Invalid
+from memorist.ingestion.service import Message
+from memorist.platform import validation
 from memorist.times import from_iso
 
 _SNIFFED = 8192

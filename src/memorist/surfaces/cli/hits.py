@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from memorist import words
 from memorist.ids import to_uuid
-from memorist.model import Hit, Kind, Memory, Recalled
+from memorist.memories.values import Kind, Memory
+from memorist.recall.values import Hit, Recalled
 from memorist.surfaces.cli.terminal import one_line, print_rendered
 from memorist.times import to_iso
 

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memorist.core import access
 from memorist.errors import Invalid
+from memorist.platform import access
 from memorist.surfaces.cli.door import Door, opened, operator_settings, reading
 from memorist.surfaces.cli.flags import CREDENTIAL, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.progress import progress_bar
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
 if TYPE_CHECKING:  # Completing a command line loads this file, and must not pay for numpy.
-    from memorist.core.indexing import Progress
+    from memorist.recall.index.indexing import Progress
 
 AllTenants = Annotated[bool, typer.Option("--all", help="Every tenant of the database (operator only).")]
 

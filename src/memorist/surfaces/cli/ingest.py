@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from memorist.core import validation
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
+from memorist.core import Core
 from memorist.documents import media_type_of
 from memorist.errors import Invalid, InvalidField
-from memorist.model import Principal
+from memorist.ingestion.service import Message
+from memorist.platform import validation
+from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.failures import exit_code_of
 from memorist.surfaces.cli.files import Format, Found, Skipped, find_files, format_of, in_batches, read_conversations

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from memorist.core.fact_records import job_record
-from memorist.model import JobStatus
+from memorist.facts.records import job_record
+from memorist.platform.values import JobStatus
 from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.terminal import (

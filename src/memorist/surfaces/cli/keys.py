@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.model import ApiKey, Role
+from memorist.platform.values import ApiKey, Role
 from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import CREDENTIAL, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table

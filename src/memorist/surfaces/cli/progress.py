@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import ModelError
 from memorist.surfaces.cli.terminal import note
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.core.records import event_to_record
-from memorist.model import Kind, Memory, Order, Page, Status
+from memorist.memories.records import event_to_record
+from memorist.memories.values import Kind, Memory, Order, Page, Status
 from memorist.surfaces.cli.door import reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.records import memory_record

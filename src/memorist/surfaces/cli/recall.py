@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
-from memorist.core import access, validation
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import InvalidField
-from memorist.model import Kind, Principal, Question, Recalled, Scope
+from memorist.memories.values import Kind
+from memorist.platform import access, validation
+from memorist.platform.values import Principal
+from memorist.recall.values import Question, Recalled, Scope
 from memorist.surfaces.cli.door import reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.hits import explained, print_hits, recalled_record

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from memorist.core.records import memory_to_record
-from memorist.model import Memory
+from memorist.memories.records import memory_to_record
+from memorist.memories.values import Memory
 
 
 def memory_record(memory: Memory) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from memorist.errors import Invalid
-from memorist.model import Principal
+from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.erasure import confirm
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags

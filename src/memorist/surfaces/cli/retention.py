@@ -5,10 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.core.policies import change_to_record, changed, revision_to_record
-from memorist.core.sweeper import Sweep
 from memorist.errors import Invalid, InvalidField
-from memorist.model import Kind, Memory, Mode, Policy, Principal
+from memorist.memories.policies import change_to_record, changed, revision_to_record
+from memorist.memories.policy import Mode, Policy
+from memorist.memories.sweeper import Sweep
+from memorist.memories.values import Kind, Memory
+from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import Door, opened, reading
 from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, PLACE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.records import memory_record

@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from memorist.bootstrap import open_core
-from memorist.core.core import Core
-from memorist.model import Principal, Role
-from memorist.ports import Clock
+from memorist.core import Core
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings, load_settings
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.flags import Flags
+from memorist.times import Clock
 
 TENANT = "memorist-scratch"
 
@@ -61,7 +61,7 @@ def _temporary_settings(folder: str) -> Settings:
 
 
 def _erase(core: Core, prefix: str) -> None:
-    for user in core.store.read(TENANT, lambda tx: tx.index_users()):
+    for user in core.store.read(TENANT, lambda tx: tx.index.users()):
         if user is not None and user.startswith(prefix):
             core.memories.reset(Principal(TENANT, Role.ADMIN, user))
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from memorist.errors import NotFound
-from memorist.model import Principal, Role, Tenant
+from memorist.platform.values import Principal, Role, Tenant
 from memorist.surfaces.cli.door import opened, operator_settings, reading
 from memorist.surfaces.cli.erasure import ReceiptFile, confirm, report_receipt
 from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, new_group, register, with_flags

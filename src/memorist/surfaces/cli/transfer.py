@@ -11,15 +11,15 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from memorist.core.transfer import ImportReport
 from memorist.errors import Invalid, InvalidField
 from memorist.importers import Source
-from memorist.model import Principal
+from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import Door, opened, reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.terminal import escaped_json, note, print_json
+from memorist.transfer.service import ImportReport
 
 _STREAM = "-"
 # One memory with a long history. A file without line breaks must not fill the memory before it is refused.

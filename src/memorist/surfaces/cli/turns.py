@@ -6,16 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.core.companion import Category
-from memorist.core.core import Core
-from memorist.core.ingestion import Message
+from memorist.context.companion import Category
+from memorist.core import Core
 from memorist.errors import MemoristError, TurnError
 from memorist.ids import new_id
-from memorist.model import Memory, Principal, TurnEvent
+from memorist.ingestion.service import Message
+from memorist.memories.values import Memory
+from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_json_page, print_table, printable
 from memorist.times import to_iso
+from memorist.turns.values import TurnEvent
 
 _LEAVE = ("/quit", "/exit")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from memorist.core.feed import START, changes
+from memorist.platform.feed import START, changes
 from memorist.surfaces.cli.door import reading
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
 from memorist.surfaces.cli.reading import AllUsers

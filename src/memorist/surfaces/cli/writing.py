@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.core import validation
 from memorist.errors import Invalid, InvalidField, InvalidJson
-from memorist.model import Draft, Kind, Memory, Owner
+from memorist.memories.values import Draft, Kind, Memory
+from memorist.platform import validation
+from memorist.platform.values import Owner
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.erasure import ReceiptFile, report_receipt
 from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags

@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from memorist.core.sign_ins import csrf_token
 from memorist.errors import Forbidden, MemoristError, NotFound, Unauthenticated
-from memorist.model import SignIn
+from memorist.platform.sign_ins import csrf_token
+from memorist.platform.values import SignIn
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.dashboard import rendering

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from memorist.core import access, validation
 from memorist.errors import MemoristError, Unauthenticated
+from memorist.platform import access, validation
 from memorist.secrets import redact
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.routing import SIGN_IN, Pages, cookie_name, plain_error, session_cookie

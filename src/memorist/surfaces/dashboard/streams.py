@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from starlette.responses import Response, StreamingResponse
 
-from memorist.core.turns import Listener
 from memorist.errors import InvalidField, MemoristError
-from memorist.model import TurnEvent
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.visits import Visit
+from memorist.turns.service import Listener
+from memorist.turns.values import TurnEvent
 
 _log = redacting_logger("memorist.dashboard")
 

@@ -10,11 +10,11 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from memorist.core import access, validation
-from memorist.core.core import Core
-from memorist.core.sign_ins import csrf_token
+from memorist.core import Core
 from memorist.errors import InvalidField, MemoristError
-from memorist.model import Principal, SignIn
+from memorist.platform import access, validation
+from memorist.platform.sign_ins import csrf_token
+from memorist.platform.values import Principal, SignIn
 from memorist.settings import Settings
 from memorist.surfaces.dashboard import rendering
 

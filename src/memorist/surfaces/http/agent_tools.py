@@ -11,10 +11,12 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from memorist import tools
-from memorist.core import access, validation
-from memorist.core.ingestion import Message
 from memorist.errors import InvalidField
-from memorist.model import Document, Kind, Memory, Owner, Principal
+from memorist.ingestion.service import Message
+from memorist.ingestion.values import Document
+from memorist.memories.values import Kind, Memory
+from memorist.platform import access, validation
+from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking

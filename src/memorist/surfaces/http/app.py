@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from memorist import __version__
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import MemoristError
 from memorist.settings import Settings
 from memorist.surfaces.dashboard import app as dashboard

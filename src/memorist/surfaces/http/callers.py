@@ -6,10 +6,10 @@ from typing import TypeVar
 
 from fastapi import Request
 
-from memorist.core import access, validation
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import InvalidField
-from memorist.model import Principal
+from memorist.platform import access, validation
+from memorist.platform.values import Principal
 
 T = TypeVar("T")
 

@@ -6,12 +6,13 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from memorist.core.chunks import MAX_FOUND, MAX_RECENT, relevance_of
-from memorist.core.context import fenced_chunks, format_chunks
-from memorist.core.core import Core
+from memorist.context.chunks import MAX_FOUND, MAX_RECENT, relevance_of
+from memorist.context.section import fenced_chunks, format_chunks
+from memorist.core import Core
 from memorist.errors import InvalidField, InvalidId
 from memorist.ids import to_uuid
-from memorist.model import Memory, Principal
+from memorist.memories.values import Memory
+from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking

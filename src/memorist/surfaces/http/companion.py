@@ -6,8 +6,9 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import PlainTextResponse, Response
 
-from memorist.core.companion import TESTED, Category, Finding, FindingVerdict
-from memorist.model import Memory, Principal
+from memorist.context.companion import TESTED, Category, Finding, FindingVerdict
+from memorist.memories.values import Memory
+from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from memorist.core.ledger import receipt_to_record
-from memorist.model import Principal
+from memorist.erasure.ledger import receipt_to_record
+from memorist.platform.values import Principal
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memorist.errors import InvalidField, StaleVersion
-from memorist.model import Memory
+from memorist.memories.values import Memory
 from memorist.surfaces.http.responses import Json
 
 

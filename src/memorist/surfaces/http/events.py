@@ -9,10 +9,10 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from memorist.core.feed import Follower
 from memorist.errors import MemoristError
 from memorist.ids import to_uuid
-from memorist.model import Change
+from memorist.platform.feed import Follower
+from memorist.platform.values import Change
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.times import to_iso

@@ -6,8 +6,9 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from memorist.core.fact_records import doubt_record, fact_record, job_record, version_record
-from memorist.model import DoubtStatus, JobStatus
+from memorist.facts.records import doubt_record, fact_record, job_record, version_record
+from memorist.facts.values import DoubtStatus
+from memorist.platform.values import JobStatus
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 

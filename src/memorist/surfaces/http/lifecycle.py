@@ -7,10 +7,12 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from memorist.core import validation
-from memorist.core.ledger import receipt_to_record
-from memorist.core.validation import MAX_QUERY, MAX_TOP_K
-from memorist.model import Draft, Event, Memory, Principal, Question, Retention
+from memorist.erasure.ledger import receipt_to_record
+from memorist.memories.values import Draft, Memory, Retention
+from memorist.platform import validation
+from memorist.platform.validation import MAX_QUERY, MAX_TOP_K
+from memorist.platform.values import Event, Principal
+from memorist.recall.values import Question
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking

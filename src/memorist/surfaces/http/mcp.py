@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from memorist.core.core import Core
+from memorist.core import Core
 from memorist.errors import Forbidden
 from memorist.surfaces.http.callers import caller
 

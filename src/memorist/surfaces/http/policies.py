@@ -6,9 +6,9 @@ from fastapi import APIRouter, Body, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from memorist.core.policies import change_to_record, revision_to_record
 from memorist.errors import InvalidField
-from memorist.model import Principal
+from memorist.memories.policies import change_to_record, revision_to_record
+from memorist.platform.values import Principal
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import PlainTextResponse, Response
 from typing_extensions import TypedDict
 
-from memorist.core import access
-from memorist.model import Draft, Memory, Order, Owner, Principal
+from memorist.memories.values import Draft, Memory, Order
+from memorist.platform import access
+from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of, promptly
 from memorist.surfaces.http.etags import expected_version, unchanged, versioned

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from memorist.core.records import memory_to_record
-from memorist.model import Kind, Memory, Order, Status
+from memorist.memories.records import memory_to_record
+from memorist.memories.values import Kind, Memory, Order, Status
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import uvicorn
 
-from memorist.core.core import Core
-from memorist.core.identity import new_secret
+from memorist.core import Core
 from memorist.errors import InvalidSetting, Unauthenticated
-from memorist.model import Principal, Role
+from memorist.platform.identity import new_secret
+from memorist.platform.values import Principal, Role
 from memorist.running_servers import noted
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app

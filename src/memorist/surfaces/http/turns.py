@@ -11,10 +11,8 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from memorist.core.ingestion import Message
-from memorist.core.turns import Listener
 from memorist.errors import InvalidField
-from memorist.model import Turn, TurnEvent
+from memorist.ingestion.service import Message
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking
@@ -22,6 +20,8 @@ from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
 from memorist.times import to_iso
+from memorist.turns.service import Listener
+from memorist.turns.values import Turn, TurnEvent
 
 router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=BadRequestRoute)
 
@@ -160,7 +160,7 @@ async def read_events(
         return TurnStream(listener, woken, 200)
     listener.close()
     found = await asyncio.to_thread(
-        lambda: core.store.read(principal.tenant, lambda tx: tx.list_turn_events(listener.turn.id, position, limit + 1))
+        lambda: core.store.read(principal.tenant, lambda tx: tx.turns.events(listener.turn.id, position, limit + 1))
     )
     return Json({"data": [encode_event(event) for event in found[:limit]], "has_more": len(found) > limit})
 

@@ -4,7 +4,7 @@
 DROP INDEX memories_text;
 ALTER TABLE memories DROP COLUMN text_index;
 
--- `change` is the transaction that wrote the row. `terms` and `vectors` are packed (memorist/words.py, core/vectors.py);
+-- `change` is the transaction that wrote the row. `terms` and `vectors` are packed (memorist/words.py, recall/index/vectors.py);
 -- `model` is '' while vectors are missing.
 CREATE TABLE memory_index (
     tenant_id text NOT NULL,

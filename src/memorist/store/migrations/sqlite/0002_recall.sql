@@ -7,7 +7,7 @@ DROP TRIGGER memories_text_update;
 DROP TABLE memories_text;
 
 -- Clustered by user, so that one user's rows lie together. `change` grows with every change among a user's rows.
--- `terms` and `vectors` are packed (memorist/words.py, core/vectors.py); `model` is '' while vectors are missing.
+-- `terms` and `vectors` are packed (memorist/words.py, recall/index/vectors.py); `model` is '' while vectors are missing.
 CREATE TABLE memory_index (
     tenant_id TEXT NOT NULL,
     user_id TEXT NOT NULL,

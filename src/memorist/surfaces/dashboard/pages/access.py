@@ -4,9 +4,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.core import access
 from memorist.errors import InvalidField
-from memorist.model import ApiKey, Owner, Role
+from memorist.platform import access
+from memorist.platform.values import ApiKey, Owner, Role
 from memorist.surfaces.dashboard.pages.home import up_to
 from memorist.surfaces.dashboard.routing import SIGN_IN, Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit

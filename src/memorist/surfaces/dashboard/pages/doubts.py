@@ -6,9 +6,11 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.core import access
 from memorist.errors import Forbidden
-from memorist.model import DoubtStatus, InDoubt, Memory, Owner, Ruling, Supersession
+from memorist.facts.values import DoubtStatus, InDoubt, Ruling, Supersession
+from memorist.memories.values import Memory
+from memorist.platform import access
+from memorist.platform.values import Owner
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.word_diff import Piece, side_by_side

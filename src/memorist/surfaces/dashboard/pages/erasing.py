@@ -6,9 +6,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.core.ledger import receipt_to_record
+from memorist.erasure.ledger import receipt_to_record
 from memorist.errors import Forbidden, InvalidField
-from memorist.model import Principal, Role
+from memorist.platform.values import Principal, Role
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.pages import privacy_words
 from memorist.surfaces.dashboard.routing import Pages

@@ -5,13 +5,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.core.overview import MOST, Waiting
 from memorist.errors import InvalidField, MemoristError
-from memorist.model import Draft, JobStatus, Kind, Memory, Mode, Role, Status
+from memorist.memories.policy import Mode
+from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.platform.values import JobStatus, Role
 from memorist.surfaces.dashboard.pages.growth import draw
 from memorist.surfaces.dashboard.pages.snippets import PLACEHOLDER, snippets
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.views.overview import MOST, Waiting
 
 pages = Pages()
 

@@ -7,20 +7,13 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from starlette.responses import Response
 
-from memorist.core.bulk import BulkAction, BulkResult
 from memorist.errors import InvalidField
-from memorist.model import Facets, Status
+from memorist.memories.bulk import BulkAction, BulkResult
+from memorist.memories.values import Status
 from memorist.surfaces.dashboard.pages.memory_forms import pages
-from memorist.surfaces.dashboard.pages.memory_views import (
-    ADDRESS,
-    SORTS,
-    STATES,
-    View,
-    groups_of,
-    row_of,
-    states_of,
-)
+from memorist.surfaces.dashboard.pages.memory_views import ADDRESS, SORTS, STATES, View, groups_of, row_of, states_of
 from memorist.surfaces.dashboard.visits import Toast, Visit
+from memorist.views.values import Facets
 
 __all__ = ["pages"]
 

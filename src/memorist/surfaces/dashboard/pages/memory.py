@@ -5,14 +5,16 @@ from typing import Any
 
 from starlette.responses import PlainTextResponse, Response
 
-from memorist.core.dossiers import Dossier
 from memorist.errors import Conflict
+from memorist.facts.values import FactVersion
 from memorist.ids import parse_id
-from memorist.model import FactVersion, Kind, Memory, Principal, Status
+from memorist.memories.values import Kind, Memory, Status
+from memorist.platform.values import Principal
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.pages.memory_story import Line, line_of, versions_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.views.dossiers import Dossier
 
 pages = Pages()
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.core.hashes import content_hash
 from memorist.errors import DuplicateContent, InvalidField, MemoristError, NameTaken, StaleVersion
-from memorist.model import Memory
+from memorist.memories.hashes import content_hash
+from memorist.memories.values import Memory
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.word_diff import overlaid

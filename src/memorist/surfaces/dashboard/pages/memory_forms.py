@@ -5,9 +5,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.core import access
 from memorist.errors import Conflict, Forbidden, Invalid, InvalidField, MemoristError, NameTaken
-from memorist.model import Draft, Owner, Principal
+from memorist.memories.values import Draft
+from memorist.platform import access
+from memorist.platform.values import Owner, Principal
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 

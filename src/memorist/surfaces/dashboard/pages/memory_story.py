@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from memorist.model import Event, FactVersion, Memory
+from memorist.facts.values import FactVersion
+from memorist.memories.values import Memory
+from memorist.platform.values import Event
 from memorist.surfaces.dashboard.word_diff import Overlaid, overlaid
 
 _MOST_VERSIONS = 20

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from memorist.core import validation
-from memorist.core.browsing import LASTING
-from memorist.model import Browse, BrowseOrder, Facets, Kind, Memory, Status, Trust
+from memorist.memories.values import Kind, Memory, Status, Trust
+from memorist.platform import validation
 from memorist.surfaces.dashboard.visits import HOME
+from memorist.views.browsing import LASTING
+from memorist.views.values import Browse, BrowseOrder, Facets
 
 ADDRESS = f"{HOME}/memories"
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from memorist.core import access
-from memorist.core.policies import policy_to_record
 from memorist.errors import InvalidField, InvalidJson
-from memorist.model import Kind, Mode, Policy
+from memorist.memories.policies import policy_to_record
+from memorist.memories.policy import Mode, Policy
+from memorist.memories.values import Kind
+from memorist.platform import access
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.pages import erasing, privacy_words
 from memorist.surfaces.dashboard.routing import Pages

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memorist.core.policies import policy_to_record
-from memorist.model import Derived, Kind, Mode, Move, Policy, Receipt, Verification, Windows
+from memorist.erasure.values import Receipt, Verification
+from memorist.memories.policies import policy_to_record
+from memorist.memories.policy import Derived, Mode, Move, Policy, Windows
+from memorist.memories.values import Kind
 
 KINDS = {
     Kind.FACT: "facts",

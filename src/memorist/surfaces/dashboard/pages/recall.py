@@ -8,11 +8,13 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist import tools
-from memorist.core import access
-from memorist.core.tokens import count_tokens
+from memorist.context.tokens import count_tokens
 from memorist.errors import InvalidField, InvalidId, MemoristError, NotFound
 from memorist.ids import parse_id
-from memorist.model import Memory, Principal, Question, Recalled, Scope
+from memorist.memories.values import Memory
+from memorist.platform import access
+from memorist.platform.values import Principal
+from memorist.recall.values import Question, Recalled, Scope
 from memorist.surfaces.dashboard.pages import recall_answer
 from memorist.surfaces.dashboard.pages.recall_question import LONGEST_QUERY, PAGE, Asked
 from memorist.surfaces.dashboard.routing import Pages

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from memorist import tools, words
-from memorist.core.tokens import count_tokens
-from memorist.model import Hit, Kind, Memory, Recalled
+from memorist.context.tokens import count_tokens
+from memorist.memories.values import Kind, Memory
+from memorist.recall.values import Hit, Recalled
 
 KINDS = {
     Kind.FACT: "Facts",

@@ -10,8 +10,10 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from memorist.core import access, validation
-from memorist.model import Kind, Principal, Scope
+from memorist.memories.values import Kind
+from memorist.platform import access, validation
+from memorist.platform.values import Principal
+from memorist.recall.values import Scope
 from memorist.surfaces.dashboard.visits import EVERYBODY, HOME, Visit
 from memorist.times import from_iso
 

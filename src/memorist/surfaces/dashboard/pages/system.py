@@ -5,13 +5,13 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.core import access
-from memorist.core.overview import MOST, Waiting
-from memorist.model import JobStatus
+from memorist.platform import access
+from memorist.platform.values import JobStatus
 from memorist.settings import ENVIRONMENT_PREFIX, Settings, shown_settings
 from memorist.surfaces.dashboard.pages.home import up_to
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import Site, Visit
+from memorist.views.overview import MOST, Waiting
 
 pages = Pages()
 

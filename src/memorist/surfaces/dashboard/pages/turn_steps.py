@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memorist.core.turn_stories import TurnStory
 from memorist.ids import parse_id
-from memorist.model import Memory, TurnEvent
+from memorist.memories.values import Memory
+from memorist.turns.values import TurnEvent
+from memorist.views.turn_stories import TurnStory
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.core.ingestion import Message
-from memorist.core.turn_stories import TurnStory
 from memorist.errors import LlmNotConfigured
-from memorist.model import Job, JobPage, JobStatus, Turn, TurnPage, TurnStatus
+from memorist.ingestion.service import Message
+from memorist.platform.values import Job, JobPage, JobStatus
 from memorist.surfaces.dashboard.pages.turn_steps import answer_of, model_of, steps_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.streams import turn_stream
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.turns.values import Turn, TurnPage, TurnStatus
+from memorist.views.turn_stories import TurnStory
 
 _TURNS = 20
 _JOBS = 10

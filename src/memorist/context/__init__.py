@@ -1,0 +1,1 @@
+"""What an agent is given: memories as text for a prompt, fenced and marked as data."""

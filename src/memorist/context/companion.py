@@ -1,0 +1,279 @@
+"""What a companion remembers of one user: goals, preferences, insights and history, and which hypotheses were tested.
+
+Entries are only ever added, and the newest counts; a deleted one is erased.
+"""
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import islice
+from typing import Any
+
+from memorist.context.section import format_summary
+from memorist.erasure.service import Erasure
+from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
+from memorist.ids import parse_id
+from memorist.memories.hashes import dedup_key
+from memorist.memories.service import Memories
+from memorist.memories.values import Draft, Kind, Memory, Page, Position, Remembered, Trust
+from memorist.platform import access, validation
+from memorist.platform.paging import decode_place_cursor, encode_place_cursor
+from memorist.platform.redaction import Redaction
+from memorist.platform.values import OwnerFilter, Principal
+from memorist.ports import Reader, Store, Writer
+from memorist.times import Clock
+
+MAX_TEXT = 500
+MAX_INJECTED = 80
+
+_LIST = "companion"
+
+
+class Category(StrEnum):
+    """What an entry is about."""
+
+    GOAL = "goal"
+    INSIGHT = "insight"
+    PREFERENCE = "preference"
+    HISTORY = "history"
+
+
+TESTED = "tested_hypothesis"
+"""The category of bookkeeping: one entry for every finding, so that it is not proposed again."""
+
+
+class FindingVerdict(StrEnum):
+    VALIDATED = "validated"
+    CONDITIONAL = "conditional"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A hypothesis about the user that was tested on data, and what came of it."""
+
+    finding_id: str
+    feature: str
+    target: str
+    verdict: FindingVerdict
+    effect: str | float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a finding left: that it was tested and, where it was validated, the insight."""
+
+    tested: Memory
+    insight: Memory | None
+    was_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is told to a model at the start of a turn: the text alone, the same in its fence, and its entries."""
+
+    text: str
+    fenced: str
+    ids: tuple[str, ...]
+
+    @property
+    def entries(self) -> int:
+        return len(self.ids)
+
+
+class Companion:
+    def __init__(self, store: Store, clock: Clock, memories: Memories, erasure: Erasure, redaction: Redaction) -> None:
+        self._store = store
+        self._clock = clock
+        self._memories = memories
+        self._erasure = erasure
+        self._redaction = redaction
+
+    def list(
+        self,
+        principal: Principal,
+        *,
+        category: Category | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        include_tested: bool = False,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Page:
+        """A page of the user's entries, newest first; paging neither skips nor repeats one.
+
+        Raises Forbidden, InvalidField or InvalidCursor.
+        """
+        validation.page_limit(limit)
+        slices = _own(principal)
+        categories = _categories(category, include_tested=include_tested)
+        since = None if after is None else validation.moment("after", after)
+        until = None if before is None else validation.moment("before", before)
+        name = repr((_LIST, principal.tenant, slices, categories, since, until))
+        # Before every id of that moment: what was created then is not from before it.
+        place = None if until is None else Position(until, "")
+        if cursor is not None:
+            place = decode_place_cursor(name, cursor)
+        found = _newest(
+            self._store, principal.tenant, slices, categories, self._clock.now(), limit + 1, after=place, since=since
+        )
+        items = tuple(found[:limit])
+        return Page(items, encode_place_cursor(name, items[-1]) if len(found) > limit else None)
+
+    def add(
+        self,
+        principal: Principal,
+        text: str,
+        category: Category,
+        *,
+        confidence: float = 1.0,
+        idempotency_key: str | None = None,
+    ) -> Remembered:
+        """Write an entry, also where the same was written before: what is said last counts.
+
+        Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
+        """
+        _require_user(principal)
+        draft = Draft(
+            validation.text("text", text, longest=MAX_TEXT),
+            category=validation.choice("category", category, Category),
+            confidence=validation.fraction("confidence", confidence),
+            same_as="",
+        )
+        return self._memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
+
+    def erase(self, principal: Principal, memory_id: str) -> None:
+        """Remove an entry for good, from the file too. Raises NotFound, InvalidId or Forbidden."""
+        access.require(principal, access.Action.WRITE)
+        memory_id = parse_id("mem", memory_id)
+        found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
+        is_entry = found is not None and found.category in (*Category, TESTED) and found.kind is Kind.FACT
+        if found is None or not is_entry or not any(part.matches(found.owner) for part in _own(principal)):
+            raise NotFound(f"There is no memory {memory_id} that you may see.")
+        self._erasure.erase(principal, [memory_id])
+
+    def record(self, principal: Principal, finding: Finding) -> Recorded:
+        """Note that a hypothesis was tested, once for each finding; a validated one becomes an insight too.
+
+        Raises Conflict where the finding is known with other values, InvalidField, Forbidden or StoreError.
+        """
+        _require_user(principal)
+        drafts = _finding_drafts(finding)
+        self._redaction.refuse("finding_id", finding.finding_id)
+        if (known := self._tested(principal, drafts[0])) is not None:
+            # Recorded before: an insight that was deleted since does not come back.
+            drafts = drafts[:1] if len(drafts) > 1 and not self._has_insight(principal, known) else drafts
+        meant = [self._memories.prepare(principal, draft) for draft in drafts]
+
+        def compare(_: Writer, results: Sequence[Remembered]) -> None:
+            for one, wanted in zip(results, meant, strict=True):
+                if (one.memory.content, one.memory.meta) != (wanted.content, wanted.meta):
+                    raise Conflict(
+                        f"The finding {finding.finding_id} was recorded before with other values. Use a new finding_id."
+                    )
+
+        stored = self._memories.remember(principal, drafts, also=compare)
+        insight = stored[1].memory if len(stored) > 1 else None
+        return Recorded(stored[0].memory, insight, stored[0].was_new)
+
+    def _tested(self, principal: Principal, draft: Draft) -> Memory | None:
+        owner = access.writable_owner(principal, draft.owner)
+        key = dedup_key(draft, "", None)
+        return self._store.read(principal.tenant, lambda tx: tx.memories.find_duplicate(owner.user, owner.agent, key))
+
+    def _has_insight(self, principal: Principal, tested: Memory) -> bool:
+        same_as = f"finding {(tested.meta or {}).get('finding_id')}"
+        insight = Draft(tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as)
+        return self._tested(principal, insight) is not None
+
+    def summary(self, principal: Principal) -> Summary:
+        """What would be told to a model now: the newest entries, by category. Raises Forbidden."""
+        found = _newest(
+            self._store, principal.tenant, _own(principal), (*Category, TESTED), self._clock.now(), MAX_INJECTED
+        )
+        text, fenced = format_summary(found)
+        return Summary(text, fenced, tuple(memory.id for memory in found))
+
+
+def _newest(
+    store: Store,
+    tenant: str,
+    slices: Sequence[OwnerFilter],
+    categories: Sequence[str],
+    now: datetime,
+    limit: int,
+    *,
+    after: Position | None = None,
+    since: datetime | None = None,
+) -> list[Memory]:
+    # Most of what each category has is older than what is wanted: it is read a little at a time.
+    size = limit // 4 + 1
+
+    def walk(tx: Reader, part: OwnerFilter, category: str) -> Iterator[Memory]:
+        place = after
+        while page := tx.context.list_category(part, category, now, size, after=place, since=since):
+            yield from page
+            if len(page) < size:
+                return
+            place = Position(page[-1].created_at, page[-1].id)
+
+    def work(tx: Reader) -> list[Memory]:
+        walks = [walk(tx, part, category) for part in slices for category in categories]
+        newest = heapq.merge(*walks, key=lambda memory: (memory.created_at, memory.id), reverse=True)
+        return list(islice(newest, limit))
+
+    return store.read(tenant, work)
+
+
+def _finding_drafts(finding: Finding) -> list[Draft]:
+    validation.identifier("finding_id", finding.finding_id)
+    for field in ("feature", "target", "effect"):
+        if field != "effect" or isinstance(finding.effect, str):
+            validation.text(field, getattr(finding, field), longest=validation.MAX_LINE, one_line=True)
+    if isinstance(finding.effect, float) and not math.isfinite(finding.effect):
+        raise InvalidField("effect must be a finite number or a text.", field="effect")
+    if isinstance(finding.effect, int) and abs(finding.effect) >= 2**63:
+        raise InvalidField("effect must be a number of at most 64 bits or a text.", field="effect")
+    verdict = validation.choice("verdict", finding.verdict, FindingVerdict)
+    text = validation.text("text", finding.text, longest=MAX_TEXT)
+    meta: dict[str, Any] = {
+        "finding_id": finding.finding_id,
+        "feature": finding.feature,
+        "target": finding.target,
+        "verdict": str(verdict),
+        "effect": finding.effect,
+    }
+    categories = [TESTED] + ([Category.INSIGHT] if verdict is FindingVerdict.VALIDATED else [])
+    return [
+        Draft(
+            text,
+            Kind.FACT,
+            category=category,
+            confidence=1.0,
+            meta=meta,
+            trust=Trust.AGENT,
+            same_as=f"finding {finding.finding_id}",
+        )
+        for category in categories
+    ]
+
+
+def _categories(category: Category | None, *, include_tested: bool) -> tuple[str, ...]:
+    if category is not None:
+        return (validation.choice("category", category, Category),)
+    return (*Category, TESTED) if include_tested else tuple(Category)
+
+
+def _own(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """The user's own memories: nobody else's, and nothing that is shared."""
+    _require_user(principal)
+    return tuple(part for part in access.visible_slices(principal) if part.user == principal.user and not part.any_user)
+
+
+def _require_user(principal: Principal) -> None:
+    if principal.user is None:
+        raise Forbidden("These memories are one user's. Use a user's key, or name the user with X-Memorist-User.")

@@ -1,0 +1,33 @@
+"""What a store finds for agents."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Protocol
+
+from memorist.context.values import ChunkCandidate, ChunkQuery
+from memorist.memories.values import Memory, Position
+from memorist.platform.values import OwnerFilter
+
+
+class ContextReads(Protocol):
+    """What agents are given."""
+
+    def find_chunks(self, query: ChunkQuery, now: datetime, page: int) -> Iterator[list[ChunkCandidate]]:
+        """Pages of active, unexpired memories of a coding assistant's categories, newest first.
+
+        Every memory is among them whose content or excerpt is not of ASCII alone, or fits `query.pattern` in any case.
+        """
+        ...
+
+    def list_category(
+        self,
+        owner: OwnerFilter,
+        category: str,
+        now: datetime,
+        limit: int,
+        *,
+        after: Position | None,
+        since: datetime | None,
+    ) -> list[Memory]:
+        """Current facts of a user in one category, newest first: after a place in that order, newer than `since`."""
+        ...

@@ -1,0 +1,24 @@
+"""What a coding assistant searches, as values."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memorist.platform.values import OwnerFilter
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkQuery:
+    """What a coding assistant searches, of one slice. `pattern` is for LIKE, with `!` before what is literal."""
+
+    owner: OwnerFilter
+    pattern: str | None = "%"
+    category: str | None = None
+    project: str | None = None
+    min_relevance: float = 0.0
+
+
+class ChunkCandidate(NamedTuple):
+    created_at: int
+    memory_id: str
+    content: str
+    excerpt: str | None

@@ -1,0 +1,379 @@
+"""The core as one object: what every surface is given."""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from memorist.context.chunks import Chunks
+from memorist.context.openings import Openings
+from memorist.context.section import Context
+from memorist.facts.port import Judge
+from memorist.memories.accesses import AccessLog
+from memorist.memories.policies import Policies
+from memorist.memories.policy import Policy
+from memorist.memories.retention import Retention
+from memorist.memories.service import Memories
+from memorist.memories.values import Memory
+from memorist.models.port import Embedder, Llm, Reranker
+from memorist.platform.idempotency import Idempotency
+from memorist.platform.identity import Identity
+from memorist.platform.redaction import Redaction
+from memorist.ports import Store
+from memorist.recall.values import Weights
+from memorist.times import Clock
+from memorist.turns.limits import Toolbox, TurnLimits
+
+if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays only for what it uses.
+    from memorist.context.companion import Companion
+    from memorist.erasure.service import Erasure
+    from memorist.facts.service import Facts
+    from memorist.ingestion.service import Ingestion
+    from memorist.learning.service import Extraction
+    from memorist.learning.sources import Sources
+    from memorist.learning.transcript_files import TranscriptFiles
+    from memorist.learning.transcripts import Transcripts
+    from memorist.memories.bulk import Bulk
+    from memorist.memories.sweeper import Sweeper
+    from memorist.platform.feed import Feed
+    from memorist.platform.jobs import Jobs
+    from memorist.platform.sign_ins import SignIns
+    from memorist.recall.history import RecallHistory
+    from memorist.recall.index.indexing import Indexer
+    from memorist.recall.service import Recall
+    from memorist.transfer.service import Transfer
+    from memorist.turns.service import Turns
+    from memorist.views.browsing import Browsing
+    from memorist.views.dossiers import Dossiers
+    from memorist.views.installation import Installation
+    from memorist.views.overview import Overview
+    from memorist.views.redaction_log import RedactionLog
+    from memorist.views.sample_data import SampleData
+    from memorist.views.turn_stories import TurnStories
+
+
+T = TypeVar("T")
+
+_FINISH_ERASURES_EVERY_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the core can be told. The models are made when they are first needed; without them, keywords alone count."""
+
+    embedder: Callable[[], Embedder | None] = lambda: None
+    reranker: Callable[[], Reranker | None] = lambda: None
+    weights: Weights = Weights()
+    min_score: float = 0.0
+    index_inline: int = 8
+    index_memory_bytes: int = 512 << 20
+    tool_output_preview: int = 4000
+    judge: Callable[[], Judge | None] = lambda: None
+    judge_top_k: int = 5
+    judge_threshold: float = 0.7
+    policy: Policy = Policy()
+    sweep_interval_s: float = 0
+    redact: bool = True
+    session_hours: float = 168
+    recall_history: int = 20
+    transcript_roots: tuple[Path, ...] = ()
+    llm: Callable[[], Llm | None] = lambda: None
+    extractor: str = "auto"
+    toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
+    turn_limits: TurnLimits = TurnLimits()
+
+
+class _made_once(cached_property[T]):
+    """A cached property that two threads asking first at the same time do not make twice."""
+
+    if not TYPE_CHECKING:
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            with instance.making:
+                return super().__get__(instance, owner)
+
+
+class Core:
+    """Owns the store: closing the core writes what is pending and closes it."""
+
+    def __init__(self, store: Store, clock: Clock, options: Options | None = None) -> None:
+        self.store = store
+        self.clock = clock
+        self.options = options or Options()
+        self.making = threading.RLock()
+        self.accesses = AccessLog(store, recall_history=self.options.recall_history)
+        self.redaction = Redaction(enabled=self.options.redact)
+        self.identity = Identity(store, clock, self.accesses, self.redaction)
+        self.policies = Policies(store, clock, self.options.policy)
+        idempotency = Idempotency(store, clock, self.redaction)
+        self.memories = Memories(
+            store, clock, self.accesses, idempotency, self._index, self.policies.of, self.redaction
+        )
+        self.retention = Retention(
+            store, clock, self.memories, self.policies, lambda principal, id: self.facts.restore(principal, id)
+        )
+        self.context = Context(self.memories)
+        self.chunks = Chunks(store, clock, self.accesses, self.memories)
+        self.openings = Openings(self.memories, self.chunks)
+
+    # Models
+
+    @_made_once
+    def embedder(self) -> Embedder | None:
+        return self.options.embedder()
+
+    @_made_once
+    def reranker(self) -> Reranker | None:
+        return self.options.reranker()
+
+    @_made_once
+    def llm(self) -> Llm | None:
+        return self.options.llm()
+
+    @_made_once
+    def judge(self) -> Judge | None:
+        return self.options.judge()
+
+    # Finding
+
+    @_made_once
+    def indexer(self) -> "Indexer":
+        from memorist.recall.index.indexing import Indexer
+
+        return Indexer(self.store, self.clock, self.embedder, inline=self.options.index_inline)
+
+    @_made_once
+    def recall(self) -> "Recall":
+        from memorist.recall.index.shelves import Shelves
+        from memorist.recall.service import Recall
+
+        return Recall(
+            self.store,
+            self.clock,
+            self.accesses,
+            self.indexer,
+            Shelves(self.store, model=self.indexer.model, limit_bytes=self.options.index_memory_bytes),
+            self.embedder,
+            self.reranker,
+            redaction=self.redaction,
+            weights=self.options.weights,
+            min_score=self.options.min_score,
+        )
+
+    @_made_once
+    def recall_history(self) -> "RecallHistory":
+        from memorist.recall.history import RecallHistory
+
+        return RecallHistory(self.store, self.accesses, keep=self.options.recall_history)
+
+    @_made_once
+    def dossiers(self) -> "Dossiers":
+        from memorist.views.dossiers import Dossiers
+
+        return Dossiers(self.store, self.clock, self.accesses, self.policies.of)
+
+    @_made_once
+    def browsing(self) -> "Browsing":
+        from memorist.views.browsing import Browsing
+
+        return Browsing(self.store, self.clock, self.accesses)
+
+    # Keeping and learning
+
+    @_made_once
+    def companion(self) -> "Companion":
+        from memorist.context.companion import Companion
+
+        return Companion(self.store, self.clock, self.memories, self.erasure, self.redaction)
+
+    @_made_once
+    def ingestion(self) -> "Ingestion":
+        from memorist.ingestion.service import Ingestion
+
+        return Ingestion(
+            self.store, self.clock, self.memories, self.redaction, preview=self.options.tool_output_preview
+        )
+
+    @_made_once
+    def sources(self) -> "Sources":
+        from memorist.learning.sources import Sources
+
+        return Sources(self.store, self.clock, self.memories, self.ingestion)
+
+    @_made_once
+    def transcripts(self) -> "Transcripts":
+        from memorist.learning.transcripts import Transcripts
+
+        return Transcripts(self.store, self.clock, self.sources, self.jobs, self.options.extractor)
+
+    @_made_once
+    def transcript_files(self) -> "TranscriptFiles":
+        from memorist.learning.transcript_files import TranscriptFiles
+
+        return TranscriptFiles(self.options.transcript_roots)
+
+    @_made_once
+    def facts(self) -> "Facts":
+        from memorist.facts.service import Facts
+
+        return Facts(
+            self.store,
+            self.clock,
+            self.memories,
+            self.jobs,
+            lambda: self.judge,
+            lambda memory, **limits: self.recall.nearest_facts(memory, **limits),
+            top_k=self.options.judge_top_k,
+            threshold=self.options.judge_threshold,
+        )
+
+    @_made_once
+    def extraction(self) -> "Extraction":
+        from memorist.learning.service import Extraction
+
+        return Extraction(
+            self.store,
+            self.clock,
+            self.sources,
+            self.facts,
+            self.jobs,
+            self.redaction,
+            lambda: self.llm,
+            self.options.extractor,
+        )
+
+    @_made_once
+    def jobs(self) -> "Jobs":
+        from memorist.facts.service import JUDGING
+        from memorist.learning.service import EXTRACTING
+        from memorist.platform.jobs import Jobs
+
+        # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
+        work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.work(job)}
+        return Jobs(self.store, self.clock, work, self.redaction)
+
+    @_made_once
+    def turns(self) -> "Turns":
+        from memorist.turns.service import Turns
+
+        return Turns(
+            self.store,
+            self.clock,
+            self.companion,
+            self.ingestion,
+            self.extraction,
+            Idempotency(self.store, self.clock, self.redaction),
+            lambda: self.llm,
+            lambda: self.options.toolbox(self),
+            self.options.turn_limits,
+            self.redaction,
+        )
+
+    @_made_once
+    def turn_stories(self) -> "TurnStories":
+        from memorist.views.turn_stories import TurnStories
+
+        return TurnStories(self.store, self.clock, self.turns)
+
+    # Letting go
+
+    @_made_once
+    def bulk(self) -> "Bulk":
+        from memorist.memories.bulk import Bulk
+
+        return Bulk(self.store, self.retention)
+
+    @_made_once
+    def erasure(self) -> "Erasure":
+        from memorist.erasure.service import Erasure
+
+        return Erasure(self.store, self.clock, self.accesses, self.policies.of, self._forget)
+
+    @_made_once
+    def sweeper(self) -> "Sweeper":
+        from memorist.memories.sweeper import Sweeper
+
+        return Sweeper(self.store, self.clock, self.policies, self.erasure.purge_rows)
+
+    # Looking after it
+
+    @_made_once
+    def feed(self) -> "Feed":
+        from memorist.platform.feed import Feed
+
+        return Feed(self.store)
+
+    @_made_once
+    def installation(self) -> "Installation":
+        from memorist.views.installation import Installation
+
+        parts = {
+            "embedder": lambda: self.embedder,
+            "reranker": lambda: self.reranker,
+            "language model": lambda: self.llm,
+            "judge": lambda: self.judge,
+        }
+        return Installation(self.store, parts, lambda: self.indexer.failure)
+
+    @_made_once
+    def overview(self) -> "Overview":
+        from memorist.views.overview import Overview
+
+        return Overview(self.store, self.clock, self.policies, lambda: self.embedder is not None)
+
+    @_made_once
+    def sample_data(self) -> "SampleData":
+        from memorist.views.sample_data import SampleData
+
+        return SampleData(self.store, self.ingestion, self.facts, self.erasure)
+
+    @_made_once
+    def redaction_log(self) -> "RedactionLog":
+        from memorist.views.redaction_log import RedactionLog
+
+        return RedactionLog(self.store)
+
+    @_made_once
+    def sign_ins(self) -> "SignIns":
+        from memorist.platform.sign_ins import SignIns
+
+        lifetime = timedelta(hours=self.options.session_hours)
+        return SignIns(self.store, self.clock, self.identity, session_lifetime=lifetime)
+
+    @_made_once
+    def transfer(self) -> "Transfer":
+        from memorist.transfer.service import Transfer
+
+        return Transfer(self.store, self.clock, self.redaction, self._index)
+
+    def start(self) -> None:
+        """For servers: get the models ready, index what waits and do the jobs that are due, in the background."""
+        if self.embedder is not None:
+            self.indexer.start(warm=self.recall.load)
+        self.jobs.start()
+        self.turns.start_reaping()
+        self.erasure.start(_FINISH_ERASURES_EVERY_S)
+        if self.options.sweep_interval_s > 0:
+            self.sweeper.start(self.options.sweep_interval_s)
+
+    def _forget(self, tenant: str, users: Iterable[str | None]) -> None:
+        """Drop what is kept in memory of users whose rows were erased."""
+        if "recall" in self.__dict__:
+            self.recall.forget(tenant, users)
+
+    def _index(self, tenant: str, memories: list[Memory]) -> None:
+        if memories and self.embedder is not None:
+            self.indexer.follow(tenant, memories)
+
+    def close(self) -> None:
+        for name in ("turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
+            # What was never made has nothing to finish.
+            if name in self.__dict__:
+                getattr(self, name).close()
+        self.accesses.close()
+        self.store.close()

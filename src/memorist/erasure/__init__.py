@@ -1,0 +1,1 @@
+"""Erasure with a receipt: places, ledger, receipts and verification."""

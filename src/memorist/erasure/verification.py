@@ -1,0 +1,188 @@
+"""Looks again for what was erased: in every place of the database, and in the bytes of its files."""
+
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable
+from functools import partial
+from itertools import islice
+
+from memorist.erasure import ledger
+from memorist.erasure.samples import SHORTEST
+from memorist.erasure.values import ErasureKind, Naming, Receipt, Verification
+from memorist.memories.values import Memory
+from memorist.platform.values import OwnerFilter
+from memorist.ports import Reader, Store
+from memorist.times import Clock
+
+_PAGE = 500
+# So many of the pieces that were found are looked for among living rows; each takes a walk through all of them.
+_ASKED = 100
+
+
+class Verifier:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def verify(
+        self,
+        receipt: Receipt,
+        *,
+        samples: Collection[bytes] = (),
+        user: str | None = None,
+        ids: Collection[str] = (),
+    ) -> Verification:
+        """What is left of an erasure. `samples` are pieces of the texts and `user` is the name, where they are known;
+        `ids` are those of a receipt that this database has no ledger of. Raises StoreError.
+        """
+        pages = [list(page) for page in ledger.erased_ids(self._store, receipt)] or list(_in_pages(ids))
+        rows = self._rows(receipt, pages)
+        memory_ids = {memory_id for page in pages for memory_id in page}
+        # Its own too, where nobody has entered it among the others.
+        tenants = {receipt.tenant, *(tenant.id for tenant in self._store.list_tenants())}
+        found_ids = self._ids_in_files(memory_ids, tenants)
+        found, shared = self._pieces_in_files(samples, tenants)
+        named = None
+        if user is not None and len(user.encode()) >= SHORTEST:
+            named, _ = self._pieces_in_files([user.encode()], tenants)
+        return Verification(
+            ok=not rows and not found_ids and not found and not named,
+            checked_at=self._clock.now(),
+            ids=len(memory_ids),
+            rows=rows,
+            ids_in_files=found_ids,
+            samples=len(samples),
+            samples_in_files=found,
+            samples_shared=shared,
+            name_in_files=named,
+        )
+
+    # In the database
+
+    def _rows(self, receipt: Receipt, pages: Iterable[list[str]]) -> dict[str, int]:
+        found: Counter[str] = Counter()
+        erased: set[str] = set()
+        for page in pages:
+            found.update(self._store.read(receipt.tenant, partial(_count_named, page)))
+            erased.update(page)
+        found.update(self._mentions(receipt.tenant, erased))
+        if receipt.kind is ErasureKind.USER:
+            found.update(self._of_user(receipt))
+        if receipt.kind is ErasureKind.TENANT:
+            found.update(self._of_tenant(receipt))
+        return {place: count for place, count in found.items() if count}
+
+    def _mentions(self, tenant: str, erased: set[str]) -> Counter[str]:
+        found: Counter[str] = Counter()
+        if erased:
+            for memory in naming_memories(self._store, tenant):
+                found["memories"] += bool(ledger.ids_named_in(memory.meta or "") & erased)
+            for _, payload in naming_events(self._store, tenant):
+                found["memory_events"] += bool(ledger.ids_named_in(payload) & erased)
+            for *_, data in naming_turns(self._store, tenant):
+                found["turn_events"] += bool(ledger.ids_named_in(data) & erased)
+        return found
+
+    def _of_user(self, receipt: Receipt) -> Counter[str]:
+        """What is left from before the erasure: a user may have come back since."""
+        found: Counter[str] = Counter()
+        for user in self._store.read(receipt.tenant, lambda tx: tx.erasure.list_users()):
+            if ledger.subject_of(receipt.salt, user) == receipt.subject:
+                found.update(self._store.read(receipt.tenant, partial(_count_of_user, user, receipt)))
+        if "api_keys" not in receipt.counts:
+            del found["api_keys"]
+        return found
+
+    def _of_tenant(self, receipt: Receipt) -> Counter[str]:
+        everything = OwnerFilter(any_user=True, any_agent=True)
+        found: Counter[str] = Counter()
+        for user in self._store.read(receipt.tenant, lambda tx: tx.erasure.list_users()):
+            found.update(self._store.read(receipt.tenant, partial(_count_of_user, user, receipt)))
+        left = self._store.read(receipt.tenant, lambda tx: tx.memories.scan(everything, "", _PAGE))
+        found["memories"] = max(found["memories"], sum(memory.created_at <= receipt.started_at for memory in left))
+        return found
+
+    # In the files
+
+    def _ids_in_files(self, memory_ids: Collection[str], tenants: Collection[str]) -> int | None:
+        """How many of the ids are in the files and nobody's: an import may have brought some to another tenant."""
+        found = self._store.search_files([memory_id.removeprefix("mem_").encode() for memory_id in memory_ids])
+        if not found:
+            return None if found is None else 0
+        here = [f"mem_{piece.decode()}" for piece in found]
+        living = {
+            memory.id
+            for tenant in tenants
+            for page in _in_pages(here)
+            for memory in self._store.read(tenant, partial(_memories, page))
+        }
+        return len(set(here) - living)
+
+    def _pieces_in_files(self, pieces: Collection[bytes], tenants: Collection[str]) -> tuple[int | None, int]:
+        """How many pieces are in the files and explained by nothing, and how many are in a living row, or our words."""
+        found = self._store.search_files(pieces)
+        if not found:
+            return (None if found is None else 0), 0
+        asked = sorted(found) if len(found) <= _ASKED else random.sample(sorted(found), _ASKED)
+        own = self._store.own_words()
+        unexplained = sum(piece not in own and not self._is_living(piece.decode(), tenants) for piece in asked)
+        return unexplained, len(found) - unexplained
+
+    def _is_living(self, piece: str, tenants: Collection[str]) -> bool:
+        return any(
+            piece in tenant or self._store.read(tenant, lambda tx: tx.erasure.find_text(piece)) for tenant in tenants
+        )
+
+
+def naming_memories(store: Store, tenant: str) -> Iterable[Naming]:
+    """Memories that name another one, a page at a time."""
+    after = ""
+    while page := store.read(tenant, partial(_naming, after)):
+        yield from page
+        after = page[-1].id
+
+
+def naming_events(store: Store, tenant: str) -> Iterable[tuple[int, str]]:
+    """Events that name a memory: their number and payload."""
+    after = -1
+    while page := store.read(tenant, partial(_naming_events, after)):
+        yield from page
+        after = page[-1][0]
+
+
+def naming_turns(store: Store, tenant: str) -> Iterable[tuple[str, int, str]]:
+    """Events of turns that name a memory: turn, number and data."""
+    after = ("", -1)
+    while page := store.read(tenant, partial(_naming_turns, after)):
+        yield from page
+        after = page[-1][:2]
+
+
+def _naming_turns(after: tuple[str, int], tx: Reader) -> list[tuple[str, int, str]]:
+    return tx.erasure.scan_naming_turns(after, _PAGE)
+
+
+def _naming(after: str, tx: Reader) -> list[Naming]:
+    return tx.erasure.scan_naming(after, _PAGE)
+
+
+def _naming_events(after: int, tx: Reader) -> list[tuple[int, str]]:
+    return tx.erasure.scan_naming_events(after, _PAGE)
+
+
+def _count_named(ids: list[str], tx: Reader) -> dict[str, int]:
+    return tx.erasure.count_named(ids)
+
+
+def _count_of_user(user: str, receipt: Receipt, tx: Reader) -> dict[str, int]:
+    return tx.erasure.count_of_user(user, receipt.started_at)
+
+
+def _memories(ids: list[str], tx: Reader) -> list[Memory]:
+    return tx.memories.get_many(ids)
+
+
+def _in_pages(ids: Iterable[str]) -> Iterable[list[str]]:
+    rest = iter(ids)
+    while page := list(islice(rest, _PAGE)):
+        yield page

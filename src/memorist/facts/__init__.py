@@ -1,0 +1,1 @@
+"""Facts that stay true: judging, supersession and doubts."""

@@ -1,0 +1,528 @@
+"""From a sentence to what it claims: of whom, in which relation, with which value, since when and how surely. Pure.
+
+This is no grammar of English. It reads the plain sentences that facts are written in, and says nothing of the others.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from itertools import pairwise
+
+from memorist.facts.judging import vocabulary as v
+
+_SENTENCES = re.compile(
+    r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\bMrs\.)(?<!\bProf\.)\s+(?=[\"'A-Z])|\n+|;\s+"
+)
+_PREFIX = re.compile(
+    r"^\s*(correction|actually|update|edit|in fact|no|wait|note|remember|fact)\s*[:,]\s+", re.IGNORECASE
+)
+_CORRECTS = ("correction", "actually", "update", "edit", "in fact", "no", "wait")
+_TOKEN = re.compile(r"'s\b|[^\s,!?\"()\[\]“”]+")
+# Not the first word, which is always written so.
+_CAPITALS = re.compile(r"(?<=[\w,:.] )[\"“]?([A-Z][\w.-]*\w)")
+_POSSESSIVE = re.compile(r"(?<=\w)'s\b")
+_TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?\s?(am|pm)\b")
+_CLOCK = re.compile(r"\d{1,2}:\d{2}")
+_YEAR = re.compile(r"(19|20)\d\d")
+_ORDINAL = re.compile(r"(\d{1,2})(st|nd|rd|th)")
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_NUMBER = re.compile(r"[$€£]?\d+(\.\d+)*%?")
+_CONTRACTIONS = (
+    (re.compile(r"\bcan't\b|\bcannot\b"), "can not"),
+    (re.compile(r"\bwon't\b"), "will not"),
+    (re.compile(r"n't\b"), " not"),
+    (re.compile(r"\b(he|she|it|that|there|who)'s\b"), r"\1 is"),
+    (re.compile(r"\b(i)'m\b"), r"\1 am"),
+    (re.compile(r"\b(we|they|you)'re\b"), r"\1 are"),
+    (re.compile(r"\b(i|we|they|you)'ve\b"), r"\1 have"),
+    (re.compile(r"\b(i|we|they|you|he|she)'d like\b"), r"\1 want"),
+    (re.compile(r"\b(i|we|they|you|he|she|it)'ll\b"), r"\1 will"),
+    (re.compile(r"s'(?=\s)"), "s 's"),
+    (re.compile(r"\bmy\b"), "user 's"),
+    (re.compile(r"\b(i|me|myself)\b"), "user"),
+    (re.compile(r"\bthe user\b"), "user"),
+    (re.compile(r"\b(any ?more|any longer)\b"), "anymore"),
+    (re.compile(r"\bas well\b|\bin addition\b"), "also"),
+    (re.compile(r"\bas of \w+\b|\bat the moment\b|\bright now\b|\bthese days\b|\bat present\b|\bfrom now on\b"), "now"),
+    (re.compile(r"\brather than\b|, (?:and )?not (?=\w)"), " instead of "),
+    (re.compile(r"\bgave up\b"), "stopped"),
+    (re.compile(r"\bgiven up\b"), "stopped"),
+    (re.compile(r"\bfull time\b"), "full-time"),
+    (re.compile(r"\bpart time\b"), "part-time"),
+    (re.compile(r"\bgot (married|divorced|engaged)\b"), r"is \1 now"),
+    (re.compile(r"\b(\d+) ?(kg|mg|km|ms|gb|mb|cm|mm)\b"), r"\1 \2"),
+)
+
+
+class Mood(StrEnum):
+    """Whether a clause says what is, what is meant to be, what was done once, or what was and ended."""
+
+    STATE = "state"
+    PLAN = "plan"
+    DUTY = "duty"
+    EVENT = "event"
+    FORMER = "former"
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One claim. Words are folded; `when` are the words of a time; `left` is what a change left behind."""
+
+    subject: tuple[str, ...]
+    relation: str
+    value: tuple[str, ...]
+    when: tuple[str, ...] = ()
+    qualifiers: frozenset[tuple[str, ...]] = frozenset()
+    negated: bool = False
+    mood: Mood = Mood.STATE
+    left: tuple[str, ...] = ()
+    changed: bool = False
+    additive: bool = False
+    is_list: bool = False
+    is_vague: bool = False
+    """Whether the value is only described: a startup, not its name."""
+    is_named: bool = False
+    """Whether the value is written as a name is."""
+    leaves: tuple[str, ...] = ()
+
+    @property
+    def head(self) -> str:
+        """The noun that the subject is about: the last word before what describes it further."""
+        for place, word in enumerate(self.subject):
+            if word in v.PREPOSITIONS and place:
+                return self.subject[place - 1]
+        return self.subject[-1] if self.subject else ""
+
+    @property
+    def whose(self) -> tuple[str, ...]:
+        """Whom the subject belongs to; () where it says nothing of that."""
+        return self.subject[: self.subject.index("'s")] if "'s" in self.subject else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a text claims, and whether it presents itself as a correction."""
+
+    clauses: tuple[Clause, ...]
+    is_correction: bool
+    is_whole: bool
+    """Whether every part of the text was understood."""
+
+
+@lru_cache(maxsize=4096)
+def claims(text: str) -> Claims:
+    """What a text claims, as far as it was understood."""
+    prefix = _PREFIX.match(text)
+    is_correction = prefix is not None and prefix[1].lower() in _CORRECTS
+    rest = text[prefix.end() :] if prefix else text
+    found: list[Clause] = []
+    parts = 0
+    for sentence in filter(None, map(str.strip, _SENTENCES.split(rest))):
+        clauses = _sentence(sentence)
+        parts += max(1, len(clauses))
+        found += clauses
+    return Claims(tuple(found), is_correction, is_whole=len(found) == parts)
+
+
+def words_of(text: str) -> list[str]:
+    """The folded words of a text, in their order."""
+    lowered = text.lower().replace("’", "'").replace("—", ", ")
+    lowered = re.sub(r"(?<=\d),(?=\d{3}\b)", "", lowered)
+    lowered = _TIME.sub(_clock, lowered)
+    for pattern, plain in _CONTRACTIONS:
+        lowered = pattern.sub(plain, lowered)
+    lowered = _POSSESSIVE.sub(" 's", lowered)
+    found = [token.strip(".:*_`'") if token != "'s" else token for token in _TOKEN.findall(lowered)]
+    return [_folded(token) for token in found if token and token not in v.DETERMINERS]
+
+
+def is_number(word: str) -> bool:
+    return _NUMBER.fullmatch(word) is not None
+
+
+def _clock(match: re.Match[str]) -> str:
+    hour = int(match[1]) % 12 + (12 if match[3] == "pm" else 0)
+    return f"{hour}:{match[2] or '00'}"
+
+
+def _folded(word: str) -> str:
+    word = v.SPELLINGS.get(word, word)
+    word = v.NUMBERS.get(word, word)
+    ordinal = _ORDINAL.fullmatch(word)
+    if ordinal:
+        return ordinal[1]
+    if _CLOCK.fullmatch(word):
+        return word.lstrip("0") or word
+    if word.startswith(("$", "€", "£")):
+        return word[1:]
+    if word.endswith("s") and word[:-1] in v.WEEKDAYS:
+        return word[:-1]
+    return word
+
+
+def _sentence(sentence: str) -> list[Clause]:
+    found: list[Clause] = []
+    capitals = {word.lower() for word in _CAPITALS.findall(sentence)}
+    subject: tuple[str, ...] = ()
+    for words in _split(words_of(sentence)):
+        clause = _clause(words, subject)
+        if clause is None:
+            continue
+        subject = clause.subject
+        found.append(replace(clause, is_named=any(word in capitals for word in clause.value)))
+    return found
+
+
+def _split(words: list[str]) -> list[list[str]]:
+    """At "and" and "but" where a verb follows, and before words that only explain."""
+    parts: list[list[str]] = [[]]
+    for place, word in enumerate(words):
+        if word in v.CUTS and place > 2 and word != "so":
+            if word == "since" and place + 1 < len(words) and _is_temporal(words[place + 1]):
+                parts[-1].append(word)
+                continue
+            break
+        if word in ("and", "but", "then") and parts[-1] and _begins_clause(words[place + 1 :]):
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [part for part in parts if part]
+
+
+def _begins_clause(words: list[str]) -> bool:
+    rest = [word for word in words if word not in v.SKIPPED]
+    if not rest:
+        return False
+    names_subject = len(rest) > 1 and rest[0] in ("user", "he", "she", "they", "it", "we")
+    return names_subject or _verb_at(rest, 0) or rest[0] in v.NEGATIONS or rest[:2] == ["no", "longer"]
+
+
+def _verb_at(words: list[str], place: int) -> bool:
+    word = words[place]
+    return word in v.AUXILIARIES or (word in v.VERBS and v.VERBS[word][1] in ("present", "past"))
+
+
+def _find_verb(words: list[str]) -> int | None:
+    plural = words[0] in ("we", "they", "you", "user", "i") or words[0].endswith("s")
+    for place in range(1, len(words)):
+        word = words[place]
+        if words[place - 1] == "'s" or (place > 1 and words[place - 1] in v.PREPOSITIONS):
+            continue
+        if word in v.NEGATIONS or (word == "no" and words[place : place + 2] == ["no", "longer"]):
+            return place
+        if _verb_at(words, place):
+            return place
+        if plural and place == 1 and word in v.VERBS and v.VERBS[word][1] == "base":
+            return place
+    # Whoever acts is followed by what it does, though the word is not known.
+    return 1 if words[0] in ("user", "we", "they") and len(words) > 1 and words[1] != "'s" else None
+
+
+def _clause(words: list[str], inherited: tuple[str, ...]) -> Clause | None:
+    flags = {
+        "changed": any(word in v.NOW for word in words),
+        "additive": any(word in v.ADDITIVE for word in words),
+    }
+    ended = "anymore" in words
+    kept = [word for word in words if word not in v.UNSAID]
+    kept = kept[1:] if kept[:1] and kept[0] in v.INDEFINITE else kept
+    if not kept:
+        return None
+    if inherited and (_verb_at(kept, 0) or kept[0] in v.NEGATIONS or kept[:2] == ["no", "longer"]):
+        kept = [*inherited, *kept]
+        place: int | None = len(inherited)
+    else:
+        if kept[0] in ("he", "she", "they", "it") and inherited:
+            kept = [*inherited, *kept[1:]]
+        place = _find_verb(kept)
+    if place is None:
+        return None
+    subject = tuple(kept[:place])
+    group = _verb_group(kept[place:])
+    if group is None:
+        return None
+    lemma, rest, negated, mood, changed = group
+    clause = _with_object(subject, lemma, rest)
+    return replace(
+        clause,
+        negated=clause.negated != (negated or ended),
+        mood=mood if clause.mood is Mood.STATE else clause.mood,
+        changed=clause.changed or changed or flags["changed"] or ended,
+        additive=flags["additive"],
+    )
+
+
+def _verb_group(words: list[str]) -> tuple[str, list[str], bool, Mood, bool] | None:
+    """The verb's lemma, what follows it, and what stands around it: negation, mood, and whether something changed."""
+    negated = changed = is_future = False
+    mood = Mood.STATE
+    lemma: str | None = None
+    place = 0
+    while place < len(words):
+        word = words[place]
+        following = words[place + 1] if place + 1 < len(words) else ""
+        if word in v.NEGATIONS:
+            negated = True
+        elif word == "no" and following == "longer":
+            negated = changed = True
+            place += 1
+        elif word == "used" and following == "to":
+            mood = Mood.FORMER
+            place += 1
+        elif word in v.HEDGES:
+            mood = Mood.PLAN
+        elif word in v.OBLIGATIONS:
+            mood = Mood.DUTY
+        elif word in ("will", "can"):
+            is_future = word == "will"
+        elif word in v.DO:
+            if lemma is None and not _leads_to_verb(words, place + 1):
+                lemma = "do"
+                place += 1
+                break
+            mood = Mood.EVENT if word == "did" else mood
+        elif word in v.HAVE and _leads_to_participle(words, place + 1):
+            mood = Mood.EVENT
+        elif word in v.HAVE:
+            lemma = "have"
+            mood = Mood.EVENT if word == "had" and mood is Mood.STATE else mood
+            place += 1
+            break
+        elif word in v.BE:
+            mood = Mood.EVENT if word in v.PAST_BE and mood is Mood.STATE else mood
+            lemma = "be"
+            if following == "going" and words[place + 2 : place + 3] == ["to"]:
+                mood, lemma = Mood.PLAN, None
+                place += 2
+            elif following in v.ARRANGED and words[place + 2 : place + 3] in (["for"], ["on"], ["at"], ["to"]):
+                place += 2
+                break
+            elif not _leads_to_action(words, place + 1):
+                place += 1
+                # "is not": what is denied stands behind it.
+                while place < len(words) and words[place] in v.DENIALS:
+                    negated = True
+                    skip = words[place] == "no" and words[place + 1 : place + 2] == ["longer"]
+                    changed = changed or skip
+                    place += 2 if skip else 1
+                break
+        else:
+            found, form = v.VERBS.get(word, (word.rstrip("s") if lemma is None else word, "present"))
+            target = _to_infinitive(words, place)
+            if found in v.ENDING and form != "ing" and v.VERBS.get(following, ("", ""))[1] == "ing":
+                # "stopped smoking" is a state; "plans to quit smoking" is still a plan.
+                negated, changed = not negated, True
+                place += 1
+                continue
+            if found in v.STARTING and v.VERBS.get(following, ("", ""))[1] == "ing":
+                changed = True
+                place += 1
+                continue
+            if found in v.PLANNING and (target is not None or form == "ing" or found in ("consider", "think")):
+                mood = Mood.PLAN
+                place = target if target is not None else place + 1
+                if target is None:
+                    lemma = found
+                    break
+                continue
+            if form == "past" and lemma is None and mood is Mood.STATE:
+                mood = Mood.EVENT
+            lemma = found
+            place += 1
+            break
+        place += 1
+    if lemma is None:
+        return None
+    if is_future and lemma not in v.SCHEDULES:
+        mood = Mood.PLAN
+    return lemma, words[place:], negated, mood, changed
+
+
+def _leads_to_verb(words: list[str], place: int) -> bool:
+    return place < len(words) and (words[place] in v.NEGATIONS or words[place] in v.VERBS or place + 1 < len(words))
+
+
+def _leads_to_participle(words: list[str], place: int) -> bool:
+    while place < len(words) and words[place] in v.NEGATIONS:
+        place += 1
+    if place >= len(words):
+        return False
+    word = words[place]
+    return word in ("been", "seen", "gone", "taken", "eaten", "known", "driven", "written", "spoken") or (
+        word in v.VERBS and v.VERBS[word][1] == "past"
+    )
+
+
+def _leads_to_action(words: list[str], place: int) -> bool:
+    """Whether a form of "be" is followed by what somebody does, or has done to it, rather than by what it is."""
+    while place < len(words) and words[place] in (*v.DENIALS, "longer"):
+        place += 1
+    if place >= len(words):
+        return False
+    lemma, form = v.VERBS.get(words[place], ("", ""))
+    if words[place] in v.SIMPLE_PAST:
+        return False
+    is_last = words[place + 1 : place + 2] == [] or words[place + 1] not in v.PREPOSITIONS
+    if form != "ing" and is_last and any(words[place] in group for group in v.EXCLUSIVE):
+        return False
+    return form in ("ing", "past") or lemma in ("run", "read", "set")
+
+
+def _to_infinitive(words: list[str], place: int) -> int | None:
+    """Where the verb stands that a planning verb leads to; None where it leads to a thing."""
+    for offset, word in enumerate(words[place + 1 : place + 3], start=1):
+        if word == "to" and place + offset + 1 < len(words):
+            return place + offset + 1
+    following = words[place + 1] if place + 1 < len(words) else ""
+    if following in ("about", "of") and place + 2 < len(words):
+        return place + 2
+    return place + 1 if v.VERBS.get(following, ("", ""))[1] == "ing" else None
+
+
+def _with_object(subject: tuple[str, ...], lemma: str, rest: list[str]) -> Clause:
+    left: tuple[str, ...] = ()
+    mood = Mood.STATE
+    changed = negated = False
+    if "instead" in rest:
+        place = rest.index("instead")
+        if rest[place + 1 : place + 2] == ["of"]:
+            left, rest = tuple(rest[place + 2 :]), rest[:place]
+        else:
+            rest = [word for word in rest if word != "instead"]
+        changed = True
+    rest, was = _from_to(rest)
+    left = left or was
+    if lemma == "prefer" and "over" in rest:
+        place = rest.index("over")
+        left, rest = tuple(rest[place + 1 :]), rest[:place]
+    elif lemma == "prefer" and "to" in rest[1:]:
+        place = rest.index("to", 1)
+        left, rest = tuple(rest[place + 1 :]), rest[:place]
+    if lemma == "replace" and "with" in rest:
+        place = rest.index("with")
+        left, rest = tuple(rest[:place]), ["to", *rest[place + 1 :]]
+    rest, when = _times(rest)
+    behind = rest[0] if rest and rest[0] in v.PREPOSITIONS | {"out"} else ""
+    relation = lemma
+    if (lemma, behind) in v.LEAVING and (not when or subject[-1:] == ("user",)):
+        leaves = v.LEAVING[lemma, behind]
+        rest = [word for word in (rest[1:] if behind else rest) if word != "of" and word not in v.INDEFINITE]
+        return Clause(subject, "leave", tuple(rest), when, negated=True, changed=True, leaves=leaves)
+    if (lemma, behind) in v.RELATIONS and not (lemma == "move" and subject and subject[-1] not in v.PEOPLE):
+        relation = v.RELATIONS[lemma, behind]
+        changed = changed or lemma in ("move", "relocate", "promote")
+        rest = rest[1:] if behind else rest
+        mood = Mood.STATE
+    elif lemma in v.CHANGES and (behind == "to" or left):
+        relation, changed = "change", True
+        rest = rest[1:] if behind else rest
+    elif behind and lemma != "be":
+        relation = f"{lemma} {behind}"
+        rest = rest[1:]
+    elif behind:
+        relation = f"be {behind}"
+        rest = rest[1:]
+    is_vague = bool(rest) and rest[0] in v.INDEFINITE
+    value, qualifiers = _qualified([word for word in rest if word not in v.INDEFINITE])
+    if relation == "home" and value and value[-1] in v.DWELLINGS:
+        place_of = next((part[1:] for part in qualifiers if part[0] in ("in", "at")), None)
+        relation, is_vague = ("dwelling", False) if place_of is None else ("home", False)
+        value, qualifiers = (value, qualifiers) if place_of is None else (place_of, frozenset())
+    if relation == "be" and value[-2:] in (("years", "old"), ("year", "old")):
+        relation, value = "age", value[:-2]
+    elif relation == "be" and value[:1] in (("called",), ("named",)):
+        relation, value = "name", value[1:]
+    is_list = "and" in value or "or" in value
+    made = Clause(
+        subject,
+        relation,
+        value,
+        when,
+        qualifiers,
+        negated,
+        mood,
+        tuple(word for word in left if word not in v.INDEFINITE),
+        changed,
+        is_list=is_list,
+        is_vague=is_vague,
+    )
+    return _as_attribute(made)
+
+
+def _as_attribute(clause: Clause) -> Clause:
+    """ "User's home city is Berlin" as "user lives in Berlin"."""
+    if clause.relation == "be" and clause.whose:
+        attribute = clause.subject[len(clause.whose) + 1 :]
+        relation = _ATTRIBUTES.get(attribute)
+        if relation is not None:
+            return replace(clause, subject=clause.whose, relation=relation)
+    return clause
+
+
+_ATTRIBUTES: dict[tuple[str, ...], str] = {
+    ("home", "city"): "home", ("city",): "home", ("home",): "home", ("residence",): "home", ("home", "town"): "home",
+    ("place", "of", "residence"): "home", ("current", "city"): "home",
+    ("employer",): "employer", ("company",): "employer", ("current", "employer"): "employer",
+    ("job", "title"): "position", ("position",): "position",
+    ("manager",): "boss", ("boss",): "boss", ("supervisor",): "boss",
+    ("salary",): "salary", ("weight",): "weight", ("age",): "age", ("name",): "name",
+    ("indentation",): "indentation",
+}  # fmt: skip
+
+
+def _from_to(rest: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Without a "from A" before or behind a "to B", and that A."""
+    if "from" not in rest or "to" not in rest:
+        return rest, ()
+    at_from, at_to = rest.index("from"), rest.index("to")
+    if at_from < at_to:
+        return [*rest[:at_from], *rest[at_to:]], tuple(rest[at_from + 1 : at_to])
+    return rest[:at_from], tuple(rest[at_from + 1 :])
+
+
+def _is_temporal(word: str) -> bool:
+    return bool(
+        word in v.WEEKDAYS
+        or word in v.MONTHS
+        or _CLOCK.fullmatch(word)
+        or _YEAR.fullmatch(word)
+        or _ISO_DATE.fullmatch(word)
+        or word in ("yesterday", "tomorrow", "tonight", "noon", "midnight")
+    )
+
+
+def _times(rest: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Without the words of a time, and those."""
+    kept: list[str] = []
+    when: list[str] = []
+    for place, word in enumerate(rest):
+        around = [rest[other] for other in (place - 1, place + 1) if 0 <= other < len(rest)]
+        beside = any(_is_temporal(one) for one in around)
+        is_day = is_number(word) and any(one in v.MONTHS for one in around)
+        is_part = word.rstrip("s") in v.DAY_PARTS and (beside or (place > 0 and rest[place - 1] in ("in", "at")))
+        follows_time = word in v.DAY_PARTS | {f"{one}s" for one in v.DAY_PARTS} and bool(when)
+        if _is_temporal(word) or is_day or is_part or follows_time:
+            # The word that leads to a time says nothing more than that.
+            if kept and kept[-1] in ("on", "at", "in", "by", "until", "from", "every", "each", "since", "of", "next"):
+                kept.pop()
+            when.append(v.MONTHS.get(word, word.rstrip("s") if word.rstrip("s") in v.DAY_PARTS else word))
+        else:
+            kept.append(word)
+    return kept, tuple(when)
+
+
+def _qualified(rest: list[str]) -> tuple[tuple[str, ...], frozenset[tuple[str, ...]]]:
+    """The value, and what stands behind it from the first preposition or condition on."""
+    ends = [
+        place
+        for place, word in enumerate(rest)
+        if place and (word in v.PREPOSITIONS or word in v.CONDITIONS) and word != "of"
+    ]
+    if rest and rest[0] in v.CONDITIONS:
+        ends.insert(0, 0)
+    if not ends:
+        return tuple(rest), frozenset()
+    bounds = [*ends, len(rest)]
+    parts = frozenset(tuple(rest[start:end]) for start, end in pairwise(bounds))
+    return tuple(rest[: ends[0]]), parts

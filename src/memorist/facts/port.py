@@ -1,0 +1,63 @@
+"""What a store keeps of facts, and who judges them."""
+
+from datetime import datetime
+from typing import Protocol
+
+from memorist.facts.values import Doubt, DoubtStatus, Verdict
+from memorist.memories.values import Memory, Position
+from memorist.platform.values import OwnerFilter
+
+
+class Judge(Protocol):
+    """Says how two facts of one owner stand to each other. Raises MemoristError where it cannot say."""
+
+    is_local: bool
+    """Whether it answers in milliseconds, so that a write may wait for it."""
+
+    @property
+    def name(self) -> str:
+        """Names the judge in the audit trail."""
+        ...
+
+    def judge(self, new: Memory, old: Memory) -> Verdict:
+        """`new` is the later one, by when it was true."""
+        ...
+
+
+class FactReads(Protocol):
+    """Chains of facts, and doubts between them."""
+
+    def superseded(self, memory_id: str) -> list[Memory]:
+        """The memories that this one took the place of."""
+        ...
+
+    def retired(self, owner: OwnerFilter, before: Position | None, now: datetime, limit: int) -> list[Memory]:
+        """Facts of a slice that another took the place of, the last changed first, those before a place.
+
+        The time of `before` is that of the last change. Anonymized and expired ones are left out.
+        """
+        ...
+
+    def get_doubt(self, doubt_id: str) -> Doubt | None: ...
+
+    def find_doubt(self, fact_id: str, other_id: str) -> Doubt | None: ...
+
+    def doubts(self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: DoubtStatus) -> list[Doubt]:
+        """Doubts of a slice, newest first, those before an id; open ones as far as both facts are active."""
+        ...
+
+    def count_open_doubts(self, owner: OwnerFilter, most: int) -> int:
+        """How many doubts `list_doubts` would list of a slice; `most` at most."""
+        ...
+
+
+class FactWrites(FactReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def insert_doubt(self, doubt: Doubt) -> bool:
+        """False where the two facts are linked already."""
+        ...
+
+    def settle_doubt(self, doubt_id: str, expected: DoubtStatus, status: DoubtStatus, now: datetime) -> bool:
+        """Compare-and-set on the status. False where somebody else decided meanwhile."""
+        ...

@@ -1,0 +1,99 @@
+"""Verdicts, doubts and chains of facts, as values."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from memorist.memories.values import Memory
+from memorist.platform.values import Event, Owner
+
+
+class Ruling(StrEnum):
+    """How a newer fact stands to an older one. Unsure: both stay, and somebody is asked."""
+
+    SAME = "same"
+    CONTRADICTS = "contradicts"
+    UNRELATED = "unrelated"
+    UNSURE = "unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge says of two facts, why, and how certain it is, from 0 to 1."""
+
+    ruling: Ruling
+    reason: str
+    confidence: float = 1.0
+
+
+class DoubtStatus(StrEnum):
+    """What became of two facts in doubt: not decided, the older or the newer one was retired, or both are right."""
+
+    OPEN = "open"
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    DISMISSED = "dismissed"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Two facts of one owner that may contradict each other, or say the same: `fact_id` is the newer one."""
+
+    id: str
+    owner: Owner
+    fact_id: str
+    other_id: str
+    reason: str
+    judge: str
+    created_at: datetime
+    updated_at: datetime
+    status: DoubtStatus = DoubtStatus.OPEN
+
+
+@dataclass(frozen=True, slots=True)
+class InDoubt:
+    """A doubt with its two facts, to be decided; and what the judge said, where the audit trail has it."""
+
+    doubt: Doubt
+    fact: Memory
+    other: Memory
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtPage:
+    """A page of doubts; `next_cursor` is None on the last one."""
+
+    items: tuple[InDoubt, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Supersession:
+    """A fact that was retired, what took its place, and when, why and by whose judgement that was.
+
+    `by` is None where it is gone; `confidence` where nobody said how certain it is.
+    """
+
+    retired: Memory
+    by: Memory | None
+    at: datetime
+    reason: str
+    judge: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SupersessionPage:
+    """A page of supersessions; `next_cursor` is None on the last one."""
+
+    items: tuple[Supersession, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactVersion:
+    """One fact of a chain, and what happened to it."""
+
+    memory: Memory
+    events: tuple[Event, ...]

@@ -1,0 +1,1 @@
+"""What an agent saw, stored verbatim: messages, tool outputs and documents."""

@@ -1,0 +1,342 @@
+"""What an agent saw, stored verbatim: messages, tool outputs and documents."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from memorist.documents import Chunk, Extracted, chunk, extract_text
+from memorist.errors import InvalidField, NotFound
+from memorist.ids import new_id, parse_id
+from memorist.ingestion.values import Document, DocumentPage
+from memorist.memories.hashes import content_hash
+from memorist.memories.service import Memories
+from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Trust
+from memorist.platform import access, validation
+from memorist.platform.paging import decode_document_cursor, encode_document_cursor
+from memorist.platform.redaction import Redaction, counted
+from memorist.platform.values import Owner, Principal
+from memorist.ports import Reader, Store, Writer
+from memorist.recall.searchable import QUOTES
+from memorist.secrets import Finding
+from memorist.times import Clock
+
+_TRUST_OF_ROLE = {"user": Trust.USER, "human": Trust.USER, "tool": Trust.TOOL, "function": Trust.TOOL}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. `name` is who speaks, where the role does not say it."""
+
+    role: str
+    content: str
+    name: str | None = None
+    event_time: datetime | None = None
+    meta: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """A stored tool output: its memory, the key of the whole payload, and what the memory shows of it."""
+
+    memory: Memory
+    key: str
+    preview: str
+    truncated: bool
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """What an upload did: whether the document is new, and whether anything changed."""
+
+    document: Document
+    was_new: bool
+    changed: bool
+
+
+class Ingestion:
+    def __init__(self, store: Store, clock: Clock, memories: Memories, redaction: Redaction, *, preview: int) -> None:
+        self._redaction = redaction
+        self._store = store
+        self._clock = clock
+        self._memories = memories
+        self._preview = preview
+
+    # Conversations
+
+    def add_messages(
+        self, principal: Principal, session: str, messages: Sequence[Message], *, idempotency_key: str | None = None
+    ) -> list[Remembered]:
+        """Store messages of a session in their order, all or none.
+
+        Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
+        """
+        validation.identifier("session", session)
+        if not messages:
+            raise InvalidField("At least one message is needed.", field="messages")
+        drafts = [message_draft(place, session, message) for place, message in enumerate(messages)]
+        return self._memories.remember(principal, drafts, idempotency_key=idempotency_key)
+
+    def add_tool_output(
+        self,
+        principal: Principal,
+        session: str,
+        *,
+        tool_call_id: str,
+        tool_name: str,
+        content: str,
+        event_time: datetime | None = None,
+        idempotency_key: str | None = None,
+        quotes: Sequence[str] | None = None,
+    ) -> ToolOutput:
+        """Store what a tool returned: whole, under its key, and for recall its beginning and its end.
+
+        An output that repeats memories names them in `quotes`: recall finds them and not the output, which is erased
+        with any of them. Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight, StoreError, or
+        NotFound where what it quotes was erased meanwhile.
+        """
+        validation.identifier("session", session)
+        validation.text("content", content, longest=validation.MAX_TOOL_OUTPUT)
+        validation.text("tool_call_id", tool_call_id, longest=validation.MAX_LINE, one_line=True)
+        validation.text("tool_name", tool_name, longest=validation.MAX_IDENTIFIER, one_line=True)
+        # Before anything is made of it: a preview may cut a secret in two, and a hash of it could be guessed.
+        whole = self._redaction.found(content)
+        content = validation.text("content", whole.text, longest=validation.MAX_TOOL_OUTPUT)
+        preview = preview_of(content, self._preview)
+        draft = Draft(
+            content=preview,
+            kind=Kind.TOOL_OUTPUT,
+            meta={
+                "tool_name": tool_name,
+                "tool_call_id": tool_call_id,
+                "size": len(content),
+                "sha256": content_hash(content),
+            }
+            | ({} if quotes is None else {QUOTES: list(quotes)}),
+            source_ref=tool_call_id,
+            trust=Trust.TOOL,
+            session=session,
+            retention=Retention.POLICY,
+            event_time=event_time,
+        )
+
+        def keep_whole(tx: Writer, results: Sequence[Remembered]) -> None:
+            # They stay until this is written, so that an erasure of one of them finds the copy.
+            if quotes and tx.memories.hold(quotes) != set(quotes):
+                raise NotFound("A memory that this output repeats was erased meanwhile.")
+            if preview != content:
+                tx.tool_outputs.insert(results[0].memory.id, content)
+            if whole.findings:
+                self._memories.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
+
+        (stored,) = self._memories.remember(principal, [draft], idempotency_key=idempotency_key, also=keep_whole)
+        return ToolOutput(
+            stored.memory, output_key(stored.memory), stored.memory.content, preview != content, stored.replayed
+        )
+
+    def read_tool_output(self, principal: Principal, key: str) -> tuple[Memory, str]:
+        """The memory of a tool output and its whole payload. Raises NotFound or InvalidId."""
+        memory_id = "mem_" + parse_id("tout", key).removeprefix("tout_")
+        try:
+            memory = self._memories.get(principal, memory_id)
+        except NotFound:
+            memory = None
+        if memory is None or memory.kind is not Kind.TOOL_OUTPUT:
+            raise NotFound(f"There is no tool output {key} that you may see.")
+        whole = self._store.read(principal.tenant, lambda tx: tx.tool_outputs.get(memory_id))
+        return memory, memory.content if whole is None else whole
+
+    # Documents
+
+    def add_document(
+        self,
+        principal: Principal,
+        *,
+        title: str,
+        content: str | bytes,
+        media_type: str = "text/plain",
+        document_id: str | None = None,
+        shared: bool | None = None,
+    ) -> StoredDocument:
+        """Store a document and its chunks, in place of the one with its id or, without an id, its title.
+
+        Where the caller may share with the whole tenant it is the tenant's, unless `shared` is False; otherwise it is
+        the caller's own. Raises InvalidField, Forbidden or StoreError.
+        """
+        validation.text("title", title, longest=validation.MAX_LINE, one_line=True)
+        if document_id is not None:
+            validation.identifier("document_id", document_id)
+        validation.text("media_type", media_type, longest=validation.MAX_LINE, one_line=True)
+        self._redaction.refuse("document_id", document_id)
+        self._redaction.refuse("media_type", media_type)
+        title = self._redaction.text(title)[: validation.MAX_LINE]
+        extracted, findings = self._redaction.extracted(extract_text(content, media_type))
+        validation.text("content", extracted.text, longest=validation.MAX_DOCUMENT)
+        owner = access.writable_owner(principal, self._document_owner(principal, shared))
+        chunks = chunk(extracted)
+        stored, fresh = self._store.write(
+            principal.tenant,
+            partial(self._put_document, principal, owner, document_id, title, media_type, extracted, chunks, findings),
+        )
+        self._memories.index(principal.tenant, fresh)
+        return stored
+
+    def _document_owner(self, principal: Principal, shared: bool | None) -> Owner | None:
+        may_share = access.allows(principal, access.Action.SHARE)
+        if shared and not may_share:
+            access.require(principal, access.Action.SHARE)
+        return Owner() if shared or (shared is None and may_share) else None
+
+    def _put_document(
+        self,
+        principal: Principal,
+        owner: Owner,
+        document_id: str | None,
+        title: str,
+        media_type: str,
+        extracted: Extracted,
+        chunks: Sequence[Chunk],
+        findings: Sequence[Finding],
+        tx: Writer,
+    ) -> tuple[StoredDocument, list[Memory]]:
+        before = tx.documents.find_titled(owner, title) if document_id is None else tx.documents.get(owner, document_id)
+        now = self._clock.now()
+        document = Document(
+            id=before.id if before else document_id or new_id("doc"),
+            owner=owner,
+            title=title,
+            media_type=media_type,
+            content=extracted.text,
+            chunks=len(chunks),
+            created_at=before.created_at if before else now,
+            updated_at=now,
+        )
+        if before is not None and replace(before, updated_at=now) == document:
+            return StoredDocument(before, was_new=False, changed=False), []
+        if before is not None:
+            self._memories.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
+        tx.documents.put(document)
+        drafts = [_chunk_draft(document, one) for one in chunks]
+        prepared = [
+            _with_findings(self._memories.prepare(principal, draft), one, findings)
+            for draft, one in zip(drafts, chunks, strict=True)
+        ]
+        self._memories.insert_all(tx, principal, prepared)
+        return StoredDocument(document, was_new=before is None, changed=True), prepared
+
+    def get_document(self, principal: Principal, document_id: str) -> Document:
+        """A document that the caller sees: its own first, then what is shared. Raises NotFound or InvalidField."""
+        return self._store.read(principal.tenant, partial(_find_document, principal, document_id))
+
+    def list_documents(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> DocumentPage:
+        """A page of the documents that the caller sees, in the order of their ids, without their texts.
+
+        Raises InvalidField or InvalidCursor.
+        """
+        validation.page_limit(limit, largest=validation.MAX_DOCUMENT_PAGE)
+        after = None if cursor is None else decode_document_cursor(cursor)
+        slices = access.visible_slices(principal)
+        most = limit + 1  # One more than the page tells whether there is another.
+
+        def work(tx: Reader) -> list[Document]:
+            found = [document for part in slices for document in tx.documents.page(part, after, most, whole=False)]
+            return sorted(found, key=_document_order)
+
+        found = self._store.read(principal.tenant, work)
+        items = tuple(found[:limit])
+        return DocumentPage(items, encode_document_cursor(items[-1]) if len(found) > limit else None)
+
+    def forget_document(self, principal: Principal, document_id: str) -> Document:
+        """Remove a document; its chunks are soft-deleted, as memories are. Raises NotFound or Forbidden."""
+
+        def work(tx: Writer) -> Document:
+            document = _find_document(principal, document_id, tx)
+            access.require_writable(principal, document.owner)
+            self._memories.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
+            tx.documents.erase(document)
+            return document
+
+        return self._store.write(principal.tenant, work)
+
+
+def _document_order(document: Document) -> tuple[str, str, str]:
+    return document.id, document.owner.user or "", document.owner.agent or ""
+
+
+def output_key(memory: Memory) -> str:
+    """The key of a tool output's payload: the memory's own bits."""
+    return memory.id.replace("mem_", "tout_", 1)
+
+
+def preview_of(content: str, longest: int) -> str:
+    """The beginning and the end of a long text, with a line between that says what is missing."""
+    if len(content) <= longest:
+        return content
+    tail = longest // 4
+    head = longest - tail - len(_GAP.format(len(content)))
+    missing = len(content) - head - tail
+    return content[:head] + _GAP.format(missing) + content[-tail:]
+
+
+_GAP = "\n[… {} characters are left out; read_tool_output has all of it …]\n"
+
+
+def message_draft(place: int, session: str, message: Message) -> Draft:
+    """The memory that a message becomes. Raises InvalidField, naming the message by its place."""
+    try:
+        role = validation.identifier("role", message.role)
+        if message.name is not None:
+            validation.text("name", message.name, longest=validation.MAX_IDENTIFIER, one_line=True)
+        meta = validation.meta(message.meta) if message.meta else {}
+        draft = Draft(
+            content=message.content,
+            kind=Kind.CHAT_MESSAGE,
+            meta={**meta, "role": role} | ({"speaker": message.name} if message.name else {}),
+            trust=_TRUST_OF_ROLE.get(role, Trust.AGENT),
+            session=session,
+            retention=Retention.POLICY,
+            event_time=message.event_time,
+        )
+        validation.draft(draft)
+    except InvalidField as error:
+        raise InvalidField(
+            f"Message {place}: {error.message}", field=f"messages.{place}.{error.field or 'content'}"
+        ) from error
+    return draft
+
+
+def _with_findings(memory: Memory, one: Chunk, findings: Sequence[Finding]) -> Memory:
+    """The chunk's memory, which also tells of the secrets that stood in its part of the document."""
+    first, last = (bisect_left(findings, place, key=lambda finding: finding.at) for place in (one.start, one.end))
+    inside = counted(findings[first:last])
+    return replace(memory, redacted={**inside, **(memory.redacted or {})}) if inside else memory
+
+
+def _chunk_draft(document: Document, one: Chunk) -> Draft:
+    return Draft(
+        content=one.text,
+        kind=Kind.DOCUMENT_CHUNK,
+        meta={
+            "title": document.title,
+            "heading_path": [document.title, *(part for part in one.heading_path if part != document.title)],
+            "position": one.position,
+            "start": one.start,
+            "end": one.end,
+        },
+        source_ref=document.id,
+        trust=Trust.DOCUMENT,
+        retention=Retention.POLICY,
+        owner=document.owner,
+    )
+
+
+def _find_document(principal: Principal, document_id: str, tx: Reader) -> Document:
+    validation.identifier("document_id", document_id)
+    for part in access.visible_slices(principal):
+        found = tx.documents.find(part, document_id)
+        if found is not None:
+            return found
+    raise NotFound(f"There is no document {document_id[:60]} that you may see.")

@@ -1,0 +1,36 @@
+"""Documents as values."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memorist.platform.values import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that was uploaded whole. Its chunks are memories that name it as their `source_ref`."""
+
+    id: str
+    owner: Owner
+    title: str
+    media_type: str
+    content: str
+    chunks: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPosition:
+    """Where a page of documents ended: the sort key of its last one."""
+
+    id: str
+    owner: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """A page of documents; `next_cursor` is None on the last one."""
+
+    items: tuple[Document, ...]
+    next_cursor: str | None

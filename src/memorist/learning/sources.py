@@ -1,0 +1,151 @@
+"""What was said, stored verbatim before anything is made of it, and once, however often it is sent.
+
+Every message has a key that is the same whenever it is sent. A transcript that is sent again, and has grown, adds what
+is new. The key is also what the row is deduplicated by, so that two who send it at once store it once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from memorist.ingestion.service import Ingestion, Message, message_draft, preview_of
+from memorist.learning.extractors.transcripts import Utterance
+from memorist.memories.hashes import content_hash
+from memorist.memories.service import Memories
+from memorist.memories.values import Kind, Memory, Position, Query, Status
+from memorist.platform import access, validation
+from memorist.platform.values import OwnerFilter, Principal
+from memorist.ports import Reader, Store, Writer
+from memorist.recall.searchable import repeats
+from memorist.times import Clock
+
+_PAGE = 500
+_LONG_OUTPUT = 100_000
+# Whoever deleted a message does not want it back because a client sends the whole conversation again.
+_KNOWN = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED)
+
+# The one memory tool whose output is another tool's words.
+_READS_OUTPUTS = "read_tool_output"
+
+Promise = Callable[[Writer, Sequence[Memory]], None]
+"""Told in the same transaction which messages are new."""
+
+
+class Sources:
+    def __init__(self, store: Store, clock: Clock, memories: Memories, ingestion: Ingestion) -> None:
+        self._store = store
+        self._clock = clock
+        self._memories = memories
+        self._ingestion = ingestion
+
+    def add(
+        self, principal: Principal, session: str, said: Sequence[Utterance], promise: Promise, *, index: bool = True
+    ) -> list[Memory]:
+        """Store what the session does not have yet, all or none of the messages. Returns the messages that are new.
+
+        Without `index`, finding them by meaning is left to the caller, by `index`.
+        Raises InvalidField, Forbidden or StoreError.
+        """
+        validation.identifier("session", session)
+        known = self._store.read(principal.tenant, lambda tx: self._keys(tx, principal, session))
+        fresh = [one for one in said if one.key not in known]
+        for one in fresh:
+            if one.role == "tool":
+                self._add_tool_output(principal, session, one)
+        prepared = [
+            self._prepare(principal, session, place, one)
+            for place, one in enumerate(one for one in fresh if one.role != "tool")
+        ]
+
+        def work(tx: Writer) -> list[Memory]:
+            results = self._memories.insert_all(tx, principal, prepared)
+            new = [result.memory for result in results if result.was_new]
+            if new:
+                promise(tx, new)
+            return new
+
+        new = self._store.write(principal.tenant, work) if prepared else []
+        if index:
+            self.index(principal, new)
+        return new
+
+    def add_missing(self, principal: Principal, session: str, said: Sequence[Utterance]) -> list[Memory]:
+        """Store what the owner has in no session at all, in this one; finding it by meaning is left to the caller.
+
+        What was said twice is stored twice, but whatever of it was stored before counts. Returns what is new.
+        Raises InvalidField, Forbidden or StoreError.
+        """
+        owner = access.writable_owner(principal, None)
+        prepared = [
+            # Two who store the same at once store it once.
+            replace(self._prepare(principal, session, place, one), dedup_key=content_hash(f"message\0\0{one.key}"))
+            for place, one in enumerate(said)
+        ]
+
+        def work(tx: Writer) -> list[Memory]:
+            left = Counter(
+                tx.memories.count_said(owner.user, owner.agent, [memory.content_hash for memory in prepared])
+            )
+            missing = []
+            for memory in prepared:
+                left[memory.content_hash] -= 1
+                if left[memory.content_hash] < 0:
+                    missing.append(memory)
+            return [one.memory for one in self._memories.insert_all(tx, principal, missing) if one.was_new]
+
+        return self._store.write(principal.tenant, work)
+
+    def index(self, principal: Principal, messages: list[Memory]) -> None:
+        """Let messages be found by meaning; where nobody asks for it, it is done later."""
+        self._memories.index(principal.tenant, messages)
+
+    def _prepare(self, principal: Principal, session: str, place: int, one: Utterance) -> Memory:
+        content = preview_of(one.content, validation.MAX_CONTENT)
+        message = Message(one.role, content, one.name, one.time, {"key": one.key})
+        memory = self._memories.prepare(principal, message_draft(place, session, message))
+        return replace(memory, dedup_key=content_hash(f"message\0{session}\0{one.key}"))
+
+    def _add_tool_output(self, principal: Principal, session: str, one: Utterance) -> None:
+        self._ingestion.add_tool_output(
+            principal,
+            session,
+            tool_call_id=one.key,
+            tool_name=" ".join((one.name or "tool").split())[: validation.MAX_IDENTIFIER] or "tool",
+            content=one.content[: validation.MAX_TOOL_OUTPUT],
+            event_time=one.time,
+            idempotency_key=f"source-{content_hash(f'{session} {one.key}')}",
+        )
+
+    def _keys(self, tx: Reader, principal: Principal, session: str) -> set[str]:
+        """The keys of what a session has, whether or not it was deleted."""
+        found: set[str] = set()
+        for memory in self._rows(tx, principal, session, Kind.CHAT_MESSAGE):
+            found.add(str((memory.meta or {}).get("key")))
+        for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT):
+            found.add(memory.source_ref or "")
+        return found
+
+    def tool_texts(self, tx: Reader, principal: Principal, session: str) -> list[str]:
+        """What tools returned in a session; of very long outputs what their memory shows.
+
+        Not what memory tools returned: these repeat the user's own words.
+        """
+        return [
+            (tx.tool_outputs.get(memory.id) if _is_short(memory) else None) or memory.content
+            for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT)
+            if not repeats(memory) or (memory.meta or {}).get("tool_name") == _READS_OUTPUTS
+        ]
+
+    def _rows(self, tx: Reader, principal: Principal, session: str, kind: Kind) -> Iterator[Memory]:
+        owner = access.writable_owner(principal, None)
+        for status in _KNOWN:
+            query = Query(
+                (OwnerFilter(owner.user, owner.agent),), kind=kind, session=session, status=status, limit=_PAGE
+            )
+            while page := tx.memories.page(query, self._clock.now()):
+                yield from page
+                query = replace(query, after=Position(page[-1].created_at, page[-1].id))
+
+
+def _is_short(memory: Memory) -> bool:
+    return int((memory.meta or {}).get("size", 0)) <= _LONG_OUTPUT

@@ -1,0 +1,183 @@
+"""Reads are noted in memory and written a second later in one batch, so that reading never waits for the disk.
+
+Each counts, and of a recall the question is kept too. What was acknowledged is never in here: losing the last second of
+it costs nobody a memory.
+"""
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from datetime import datetime
+from functools import partial
+from operator import attrgetter
+
+from memorist.errors import MemoristError
+from memorist.ids import new_id
+from memorist.memories.values import Memory
+from memorist.platform.values import Owner, OwnerFilter, Principal
+from memorist.ports import Store, Writer
+from memorist.recall.values import Hit, PastRecall
+from memorist.secrets.logs import redacting_logger
+
+_log = redacting_logger(__name__)
+
+_FLUSH_SECONDS = 1.0
+LONGEST_QUERY = 500
+"""Characters of a question that are kept."""
+_MOST_RECALLS = 2000
+"""Recalled memories that wait to be written: at more than that in a second, some are not noted."""
+
+_all_but_reads = attrgetter(*[field.name for field in fields(Memory)][:-3])
+
+_Reads = dict[str, tuple[int, datetime]]
+_Recalls = deque[PastRecall]
+
+
+class AccessLog:
+    def __init__(self, store: Store, *, recall_history: int = 0) -> None:
+        """`recall_history`: how many recalls of each memory are kept."""
+        self._store = store
+        self._recall_history = recall_history
+        self._lock = threading.Lock()
+        self._reads: dict[str, _Reads] = defaultdict(dict)
+        self._flushing: dict[str, _Reads] = {}
+        self._recalls: dict[str, _Recalls] = {}
+        self._flushing_recalls: dict[str, _Recalls] = {}
+        self._key_uses: dict[str, dict[str, datetime]] = defaultdict(dict)
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    def record_read(self, memory: Memory, now: datetime) -> Memory:
+        """Count a read, and return the memory with every read so far."""
+        with self._lock:
+            self._count(memory, now)
+        return self.overlay(memory)
+
+    def record_recall(self, principal: Principal, query: str, hits: Sequence[Hit], now: datetime) -> None:
+        """Count the reads of a recall's hits, and note the question, which must hold no secret any more."""
+        with self._lock:
+            for hit in hits:
+                self._count(hit.memory, now)
+            if self._recall_history and hits:
+                waiting = self._recalls.setdefault(principal.tenant, deque(maxlen=_MOST_RECALLS))
+                waiting.extend(_noted(principal, query, hits, now))
+
+    def _count(self, memory: Memory, now: datetime) -> None:
+        reads = self._reads[memory.tenant]
+        count, _ = reads.get(memory.id, (0, now))
+        reads[memory.id] = (count + 1, now)
+        self._ensure_thread()
+
+    def record_key(self, tenant: str, key_id: str, now: datetime) -> None:
+        with self._lock:
+            self._key_uses[tenant][key_id] = now
+            self._ensure_thread()
+
+    def overlay(self, memory: Memory) -> Memory:
+        """The memory with the reads that are not written yet."""
+        for pending in (self._flushing, self._reads):
+            entry = pending.get(memory.tenant, {}).get(memory.id)
+            if entry is not None:
+                # The two are the last stored fields; `replace` takes twice as long, and every read comes through here.
+                values = (*_all_but_reads(memory), memory.access_count + entry[0], entry[1])
+                memory = Memory(*values)
+        return memory
+
+    def recalls_of(self, memory: Memory) -> list[PastRecall]:
+        """The recalls of a memory that are not written yet, newest first."""
+        with self._lock:
+            waiting = [pending.get(memory.tenant, ()) for pending in (self._recalls, self._flushing_recalls)]
+            return [recall for queue in waiting for recall in reversed(queue) if recall.memory_id == memory.id]
+
+    def forget(self, tenant: str, memory_ids: Iterable[str]) -> None:
+        """Drop what was counted and noted of memories that were erased."""
+        gone = set(memory_ids)
+        with self._lock:
+            reads = self._reads.pop(tenant, {})
+            for memory_id in gone:
+                reads.pop(memory_id, None)
+            if reads:
+                self._reads[tenant] = reads
+            self._keep_recalls(tenant, lambda recall: recall.memory_id not in gone)
+
+    def forget_asked(self, tenant: str, owner: OwnerFilter) -> None:
+        """Drop what was noted of the questions of users and agents whose doings are erased."""
+        with self._lock:
+            self._keep_recalls(tenant, lambda recall: not owner.matches(Owner(recall.user, recall.agent)))
+
+    def _keep_recalls(self, tenant: str, wanted: Callable[[PastRecall], bool]) -> None:
+        kept = [recall for recall in self._recalls.pop(tenant, ()) if wanted(recall)]
+        if kept:
+            self._recalls[tenant] = deque(kept, maxlen=_MOST_RECALLS)
+
+    def flush(self) -> None:
+        """Write what has been noted. Raises StoreError, keeping nothing: it is best effort."""
+        with self._lock:
+            self._flushing, self._reads = self._reads, defaultdict(dict)
+            self._flushing_recalls, self._recalls = self._recalls, {}
+            key_uses, self._key_uses = self._key_uses, defaultdict(dict)
+        try:
+            for tenant, reads in self._flushing.items():
+                recalls = self._flushing_recalls.get(tenant, ())
+                self._store.write(tenant, partial(_write, reads, recalls, self._recall_history))
+            for tenant, uses in key_uses.items():
+                self._store.write(tenant, lambda tx: tx.keys.touch(uses))
+        finally:
+            self._flushing, self._flushing_recalls = {}, {}
+
+    def close(self) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._flush_quietly()
+
+    def _ensure_thread(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="memorist-accesses", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(_FLUSH_SECONDS):
+            self._flush_quietly()
+
+    def _flush_quietly(self) -> None:
+        if not self._reads and not self._key_uses:
+            return
+        try:
+            self.flush()
+        except MemoristError as error:
+            _log.warning("reads were not counted: %s", error.message)
+
+
+def _noted(principal: Principal, query: str, hits: Sequence[Hit], now: datetime) -> Iterator[PastRecall]:
+    recall_id = new_id("rec")
+    query = query[:LONGEST_QUERY]
+    for place, hit in enumerate(hits, start=1):
+        yield PastRecall(
+            hit.memory.id, now, recall_id, principal.user, principal.agent, principal.source, query, place, hit.score
+        )
+
+
+def _write(reads: _Reads, recalls: Sequence[PastRecall], keep: int, tx: Writer) -> None:
+    # Adding to the reads first locks the memories, so that none is erased while what it was recalled for is written.
+    tx.memories.add_accesses(reads)
+    # A good moment for it: answers quote memories, and should not outlive their time where nobody repeats a request.
+    tx.idempotency.drop_expired(max(at for _, at in reads.values()))
+    if recalls:
+        recalls = _of_nobody_erased(recalls, tx)
+        tx.recalls.insert(recalls)
+        tx.recalls.trim({recall.memory_id for recall in recalls}, keep)
+
+
+def _of_nobody_erased(recalls: Sequence[PastRecall], tx: Writer) -> list[PastRecall]:
+    """Without what users asked before their erasure, of which another process may have taken care."""
+    purges = tx.ledger.purges_since(min(recall.at for recall in recalls))
+    if not purges:
+        return list(recalls)
+    from memorist.erasure import ledger  # Seldom needed, and every program that reads comes by here.
+
+    def is_erased(user: str, asked_at: datetime) -> bool:
+        return any(at >= asked_at and ledger.subject_of(salt, user) == subject for salt, subject, at in purges)
+
+    return [recall for recall in recalls if recall.user is None or not is_erased(recall.user, recall.at)]

@@ -1,0 +1,91 @@
+"""A tenant's retention rules, and what they bring, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memorist.memories.values import Kind
+
+
+class Mode(StrEnum):
+    """Whether the sweeper only records what a policy would do, or does it."""
+
+    OBSERVE = "observe"
+    ENFORCE = "enforce"
+
+
+class Move(StrEnum):
+    """A step of a memory's life that time brings, named as its event is."""
+
+    EXPIRED = "expired"
+    ARCHIVED = "archived"
+    DELETED = "deleted"
+    HARD_DELETE_PENDING = "hard_delete_pending"
+    PURGED = "purged"
+    ANONYMIZED = "anonymized"
+
+
+class Derived(StrEnum):
+    """What becomes of a fact that was learned from an erased memory: it loses its source, or goes too."""
+
+    DETACH = "detach"
+    ERASE = "erase"
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """How long a memory stays in each state, in days; `archive` false leaves the archive out."""
+
+    active_days: float = 90
+    archive: bool = True
+    archive_days: float = 60
+    grace_days: float = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A tenant's retention rules. `kinds` holds, by kind, the windows that differ, each as field and value."""
+
+    mode: Mode = Mode.OBSERVE
+    windows: Windows = Windows()
+    kinds: Mapping[Kind, Mapping[str, Any]] = field(default_factory=dict)
+    anonymize_after_days: float = 30
+    derived_facts: Derived = Derived.DETACH
+
+    def windows_of(self, kind: Kind) -> Windows:
+        differing = self.kinds.get(kind)
+        return replace(self.windows, **differing) if differing else self.windows
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRevision:
+    """A policy as it was set: the newest revision is in force, the others are its history."""
+
+    revision: int
+    policy: Policy
+    source: str
+    created_at: datetime | None = None
+    """None for the policy that every tenant begins with."""
+    actor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepState:
+    """How far a tenant's sweeper is: deadlines follow `revision` up to an id (None: all do), and its last report."""
+
+    revision: int
+    recomputed_after: str | None
+    report: Mapping[str, Any] | None = None
+    reported_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DueCount:
+    """How many memories of a kind are due for a move, and the ids of a few of them."""
+
+    move: Move
+    kind: Kind
+    count: int
+    samples: tuple[str, ...]

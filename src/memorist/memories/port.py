@@ -1,0 +1,163 @@
+"""What a store keeps of memories and their rules."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memorist.memories.policy import DueCount, PolicyRevision, SweepState
+from memorist.memories.values import Memory, Query
+from memorist.platform.values import Event, OwnerFilter
+
+
+class MemoryReads(Protocol):
+    """The rows."""
+
+    def get(self, memory_id: str) -> Memory | None: ...
+
+    def get_many(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """Those of the ids that exist, in no particular order."""
+        ...
+
+    def page(self, query: Query, now: datetime) -> list[Memory]:
+        """At most `query.limit` rows after `query.after`, in `query.order`; past-expiry rows are left out."""
+        ...
+
+    def find_named(self, user: str | None, agent: str | None, name: str) -> Memory | None:
+        """The active memory of that name and exactly that owner."""
+        ...
+
+    def find_duplicate(self, user: str | None, agent: str | None, dedup_key: str) -> Memory | None:
+        """The active memory with that key and exactly that owner."""
+        ...
+
+    def scan(self, owner: OwnerFilter, after_id: str, limit: int) -> list[Memory]:
+        """Rows of every status in id order, for export and erasure."""
+        ...
+
+    def count_said(self, user: str | None, agent: str | None, hashes: Sequence[str]) -> dict[str, int]:
+        """How many messages of an owner have a text with each of these hashes, whatever became of them."""
+        ...
+
+
+class MemoryWrites(MemoryReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def insert(self, memory: Memory) -> bool:
+        """False, and nothing written, where its id, its name or its text already exists for that owner."""
+        ...
+
+    def insert_many(self, memories: Sequence[Memory]) -> bool:
+        """Write memories of which none can exist already. False where one does: then the transaction must not go on."""
+        ...
+
+    def hold(self, memory_ids: Sequence[str]) -> set[str]:
+        """Which of these exist: they are not erased before this transaction ends."""
+        ...
+
+    def replace(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        """Compare-and-set on `updated_at`. False where the row changed meanwhile or is gone.
+
+        Raises Conflict where the new name or text belongs to another active memory of the owner.
+        """
+        ...
+
+    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
+        """Add to the count, and move forward the time, of reads of each memory."""
+        ...
+
+    def erase(self, memory_ids: Sequence[str]) -> int:
+        """Remove rows for good, with their events, their place in the index and their payloads.
+
+        Returns how many rows went.
+        """
+        ...
+
+
+class PolicyReads(Protocol):
+    """A tenant's retention rules."""
+
+    def get(self) -> PolicyRevision | None:
+        """The policy in force; None where none was ever set."""
+        ...
+
+    def history(self, limit: int) -> list[PolicyRevision]:
+        """The policy in force and those before it."""
+        ...
+
+
+class PolicyWrites(PolicyReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def insert(self, revision: PolicyRevision) -> bool:
+        """False where that revision exists."""
+        ...
+
+
+class AgingReads(Protocol):
+    """What time brings to memories."""
+
+    def get_sweep(self) -> SweepState | None:
+        """How far the sweeper is; None where it never was here."""
+        ...
+
+    def has_due(self, as_of: datetime) -> bool:
+        """Whether a move of the policy is due (`lifecycle.due_at`)."""
+        ...
+
+    def has_expired(self, as_of: datetime) -> bool:
+        """Whether a memory is past its TTL and not deleted yet."""
+        ...
+
+    def has_retired(self, before: datetime) -> bool:
+        """Whether a fact is to be anonymized that was retired by then."""
+        ...
+
+    def count_due(self, as_of: datetime, retired_before: datetime) -> list[DueCount]:
+        """How many memories are due for each move."""
+        ...
+
+    def scan(self, after_id: str, limit: int) -> list[tuple[Memory, datetime | None]]:
+        """Memories that have deadlines, or should have, in id order, each with its `due_at` as stored.
+
+        Only their kinds, states and times are filled in.
+        """
+        ...
+
+    def last_restored(self, memory_ids: Sequence[str]) -> dict[str, datetime]:
+        """When these memories were restored last, those of them that ever were."""
+        ...
+
+
+class AgingWrites(AgingReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def put_sweep(self, state: SweepState) -> None: ...
+
+    def claim_due(self, as_of: datetime, limit: int) -> list[Memory]:
+        """Memories for which a move of the policy is due, the most overdue first; until the end of this transaction
+        nobody else gets them.
+        """
+        ...
+
+    def claim_expired(self, as_of: datetime, limit: int) -> list[Memory]:
+        """Active and archived memories past their TTL, likewise."""
+        ...
+
+    def claim_retired(self, before: datetime, limit: int) -> list[Memory]:
+        """Facts that are to be anonymized, likewise."""
+        ...
+
+    def move(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        """Write the state and the deadlines of a memory, and nothing else of it. Compare-and-set on `updated_at`.
+
+        False where the row changed meanwhile or is gone. Not for a move to active, which may clash with another row.
+        """
+        ...
+
+    def set_deadlines(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        """Write the deadlines of a memory, and nothing else of it; likewise."""
+        ...
+
+    def clear_traces(self, memory: Memory, events: Iterable[Event]) -> None:
+        """Remove what the index, payloads, recalls, doubts and these events still hold of a text it had."""
+        ...

@@ -1,0 +1,101 @@
+"""Archive, restore and delete by hand. What time does to memories is in `memories.sweeper`; the rules are `lifecycle`'s."""
+
+from collections.abc import Callable
+
+from memorist.errors import Conflict
+from memorist.ids import parse_id
+from memorist.memories import lifecycle
+from memorist.memories.policies import Policies
+from memorist.memories.policy import Policy
+from memorist.memories.service import Memories
+from memorist.memories.values import Memory, Status
+from memorist.platform import access
+from memorist.platform.values import Event, Principal
+from memorist.ports import Store, Writer
+from memorist.times import Clock
+
+_ATTEMPTS = 10
+
+_Step = Callable[[Memory, Policy], Memory]
+
+
+class Retention:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        memories: Memories,
+        policies: Policies,
+        restore_fact: Callable[[Principal, str], Memory],
+    ) -> None:
+        """`restore_fact` brings back a fact that another took the place of."""
+        self._restore_fact = restore_fact
+        self._store = store
+        self._clock = clock
+        self._memories = memories
+        self._policies = policies
+
+    def archive(self, principal: Principal, memory_id: str) -> Memory:
+        """Take a memory out of recall and of lists; it stays readable by its id.
+
+        Raises NotFound, Forbidden or IllegalTransition.
+        """
+        memory_id = parse_id("mem", memory_id)
+        return self._store.write(principal.tenant, lambda tx: self._archive(tx, principal, memory_id))
+
+    def _archive(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
+        for _ in range(_ATTEMPTS):
+            before = self._changeable(tx, principal, memory_id)
+            if before.is_expired(self._clock.now()):
+                access.require_visible(principal, None, memory_id)
+            after = lifecycle.archive(before, self._policies.of(tx), self._clock.now())
+            if tx.aging.move(after, before.updated_at):
+                tx.events.append([self._event(principal, before, after, "archived")])
+                return after
+        raise Conflict("The memory is being changed by too many at once. Try again.")
+
+    def restore(self, principal: Principal, memory_id: str) -> Memory:
+        """Bring a memory back that is archived, replaced by another, or deleted and still inside its recovery window.
+
+        One whose TTL is over counts as deleted, whether or not a sweep has come by.
+
+        Raises NotFound, Forbidden, IllegalTransition after the window, and NameTaken or DuplicateContent where an
+        active memory has its name or its text by now.
+        """
+        memory_id = parse_id("mem", memory_id)
+        found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
+        if found is not None and found.status is Status.ARCHIVED and found.superseded_by is not None:
+            memory = self._restore_fact(principal, memory_id)
+        else:
+            memory = self._store.write(principal.tenant, lambda tx: self._restore(tx, principal, memory_id))
+        self._memories.index(principal.tenant, [memory])
+        return memory
+
+    def _restore(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
+        for _ in range(_ATTEMPTS):
+            before = self._changeable(tx, principal, memory_id)
+            if before.status is Status.ACTIVE and before.is_expired(self._clock.now()):
+                # Its time is over, swept or not: it is restored as if it had been.
+                self._memories.expire(tx, principal, before)
+                before = self._changeable(tx, principal, memory_id)
+            after = lifecycle.restore(before, self._policies.of(tx), self._clock.now())
+            self._memories.make_room(tx, principal, after)
+            if self._memories.write_over(tx, after, before.updated_at):
+                tx.events.append([self._event(principal, before, after, "restored")])
+                return after
+        raise Conflict("The memory is being changed by too many at once. Try again.")
+
+    def delete(self, principal: Principal, memory_id: str, *, idempotency_key: str | None = None) -> Memory:
+        """Soft-delete: recoverable until its `hard_delete_at`. Raises NotFound or Forbidden."""
+        return self._memories.forget(principal, memory_id, idempotency_key=idempotency_key)
+
+    def _changeable(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
+        """The memory in whatever state, which the caller owns or administers. Raises NotFound or Forbidden."""
+        memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
+        access.require_writable(principal, memory.owner)
+        return memory
+
+    def _event(self, principal: Principal, before: Memory, after: Memory, event_type: str) -> Event:
+        actor = principal.user or principal.agent or principal.role
+        payload = {"from": before.status, "to": after.status}
+        return Event(after.id, event_type, principal.source, self._clock.now(), actor, payload)

@@ -1,0 +1,346 @@
+"""The sweeper: does what time brings to memories, a little at a time, in as many processes as there are.
+
+A sweep moves each memory by one step at most, as of the moment when the sweep began. Its transactions are short, and it
+rests between them, so that recall and writes stay fast. Claiming and moving are one transaction: whoever claims a
+memory moves it, once, and what is interrupted was not done.
+"""
+
+import atexit
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from memorist.erasure.copies import copies_of
+from memorist.errors import MemoristError
+from memorist.ids import to_uuid
+from memorist.memories import lifecycle
+from memorist.memories.policies import Counts, Policies
+from memorist.memories.policy import DueCount, Mode, Move, Policy, SweepState
+from memorist.memories.values import Kind, Memory
+from memorist.platform import access
+from memorist.platform.values import Event, Principal
+from memorist.ports import Reader, Store, Writer
+from memorist.secrets.logs import redacting_logger
+from memorist.times import Clock, to_iso
+
+_log = redacting_logger(__name__)
+
+SOURCE = "sweeper"
+_ROWS = 100
+"""Memories that one transaction moves at most."""
+_BUSY_SECONDS = 0.05
+"""A transaction that takes longer makes the next one smaller."""
+_FEWEST_ROWS = 20
+_REST = 2.0
+"""So many times as long as it worked the sweeper rests, and no longer than this:"""
+_LONGEST_REST_SECONDS = 0.2
+_REPORT_EVERY = timedelta(hours=1)
+_JOBS_KEPT_FOR = timedelta(days=7)
+_COUNTED_FOR_S = 60.0
+
+Erase = Callable[[Writer, list[str]], object]
+_Moved = Counter[tuple[Move, Kind]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a sweep did and, where the policy only observes or it was a dry run, would have done."""
+
+    tenant: str
+    as_of: datetime
+    mode: Mode
+    done: Counts = field(default_factory=dict)
+    due: Counts = field(default_factory=dict)
+    samples: dict[str, list[str]] = field(default_factory=dict)
+    dry_run: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        return {
+            "tenant": self.tenant,
+            "as_of": to_iso(self.as_of),
+            "mode": self.mode,
+            "dry_run": self.dry_run,
+            "done": self.done,
+            "due": self.due,
+            "samples": self.samples,
+        }
+
+
+class Sweeper:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        policies: Policies,
+        erase: Erase,
+        *,
+        rest: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """`erase` removes memories and all that belongs to them, inside a transaction."""
+        self._store = store
+        self._clock = clock
+        self._policies = policies
+        self._erase = erase
+        self._rest = rest
+        self._counted: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # One sweep
+
+    def sweep(self, tenant: str, *, rarely_report: bool = False) -> Sweep:
+        """Do everything that is due now, in small steps; where the policy only observes, that is what TTLs ask for.
+
+        Then count what is still due, and keep that as the tenant's report; `rarely_report` does so once an hour.
+        """
+        as_of = self._clock.now()
+        look = self._look(tenant, as_of)
+        if not look.settled:
+            self._settle(tenant)
+            look = self._look(tenant, as_of)
+        done: _Moved = Counter()
+        if look.expired:
+            done += self._drain(tenant, lambda tx, rows: self._expire_some(tx, as_of, rows))
+        if look.due:
+            done += self._drain(tenant, lambda tx, rows: self._move_some(tx, as_of, rows))
+        if look.retired:
+            done += self._drain(tenant, lambda tx, rows: self._anonymize_some(tx, as_of, rows))
+        if any(move is Move.PURGED for move, _ in done):
+            self._empty_logs()
+        found = Sweep(tenant, as_of, look.policy.mode, done=_by_move(done))
+        if rarely_report and look.reported_at is not None and as_of - look.reported_at < _REPORT_EVERY:
+            return found
+        found = self._store.read(tenant, partial(_survey, found, look.policy))
+        self._store.write(tenant, partial(_conclude, found))
+        return found
+
+    def dry_run(self, tenant: str) -> Sweep:
+        """What an enforced sweep would do now. Changes nothing."""
+        as_of = self._clock.now()
+
+        def work(tx: Reader) -> Sweep:
+            policy = self._policies.of(tx)
+            return _survey(Sweep(tenant, as_of, policy.mode, dry_run=True), policy, tx)
+
+        return self._store.read(tenant, work)
+
+    def report(self, principal: Principal) -> dict[str, Any]:
+        """The last sweep's report of the caller's tenant, or what one would do now. Raises Forbidden."""
+        return self.last_report(principal) or self.dry_run(principal.tenant).to_record()
+
+    def recent_report(self, principal: Principal) -> dict[str, Any]:
+        """The same for those who look often: before the first sweep, what was counted a minute ago will do."""
+        report = self.last_report(principal)
+        if report is not None:
+            return report
+        until, counted = self._counted.get(principal.tenant, (0.0, {}))
+        if time.monotonic() >= until:
+            counted = self.dry_run(principal.tenant).to_record()
+            self._counted = {principal.tenant: (time.monotonic() + _COUNTED_FOR_S, counted)}
+        return counted
+
+    def last_report(self, principal: Principal) -> dict[str, Any] | None:
+        """The last sweep's report of the caller's tenant; None before the first. Raises Forbidden."""
+        access.require(principal, access.Action.ADMINISTER)
+        state = self._store.read(principal.tenant, lambda tx: tx.aging.get_sweep(), snapshot=False)
+        return None if state is None or state.report is None else dict(state.report)
+
+    def _look(self, tenant: str, as_of: datetime) -> "_Look":
+        """What there is to do, in one read: mostly nothing."""
+
+        def work(tx: Reader) -> _Look:
+            policy = self._policies.of(tx)
+            enforced = policy.mode is Mode.ENFORCE
+            state = tx.aging.get_sweep()
+            return _Look(
+                policy,
+                self._policies.is_settled(tx),
+                tx.aging.has_expired(as_of),
+                enforced and tx.aging.has_due(as_of),
+                enforced and tx.aging.has_retired(lifecycle.anonymizable_before(policy, as_of)),
+                None if state is None else state.reported_at,
+            )
+
+        return self._store.read(tenant, work, snapshot=False)
+
+    def _settle(self, tenant: str) -> None:
+        """Deadlines first: those of a policy that is no longer in force decide nothing."""
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            if self._policies.recompute(tenant):
+                return
+            self._rest(min(_LONGEST_REST_SECONDS, _REST * (time.monotonic() - started)))
+
+    def _drain(self, tenant: str, step: Callable[[Writer, int], tuple[int, _Moved]]) -> _Moved:
+        """Repeat a step until it finds no more, in transactions that stay short."""
+        moved: _Moved = Counter()
+        rows = _ROWS
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            claimed, counts = self._store.write(tenant, partial(_with_rows, step, rows))
+            took = time.monotonic() - started
+            moved += counts
+            if claimed < rows:
+                break  # Nothing is left, or others are writing it: then the next sweep sees to it.
+            rows = max(_FEWEST_ROWS, rows // 2) if took > _BUSY_SECONDS else min(_ROWS, rows * 2)
+            self._rest(min(_LONGEST_REST_SECONDS, _REST * took))
+        return moved
+
+    # Steps, each inside one transaction
+
+    def _expire_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
+        claimed = tx.aging.claim_expired(as_of, rows)
+        return len(claimed), self._move(tx, self._policies.of(tx), claimed, as_of)
+
+    def _move_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
+        policy = self._policies.of(tx)
+        if policy.mode is not Mode.ENFORCE:
+            return 0, Counter()  # Somebody changed it meanwhile.
+        claimed = tx.aging.claim_due(as_of, rows)
+        return len(claimed), self._move(tx, policy, claimed, as_of)
+
+    def _move(self, tx: Writer, policy: Policy, claimed: Iterable[Memory], as_of: datetime) -> _Moved:
+        moved: _Moved = Counter()
+        purged: list[Memory] = []
+        now = self._clock.now()
+        for before in claimed:
+            move = lifecycle.due_move(before, as_of)
+            if move is None:
+                tx.aging.set_deadlines(before, before.updated_at)  # Its `due_at` did not say what its deadlines do.
+            elif move is Move.PURGED:
+                purged.append(before)
+            else:
+                after = lifecycle.by_time(before, move, policy, now)
+                if tx.aging.move(after, before.updated_at):
+                    tx.events.append([_event(before, after, move, now)])
+                    moved[move, before.kind] += 1
+        if purged:
+            self._erase(tx, [memory.id for memory in purged])
+            tx.events.append(_purged(memory, now) for memory in purged)
+            moved.update((Move.PURGED, memory.kind) for memory in purged)
+        return moved
+
+    def _anonymize_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
+        moved: _Moved = Counter()
+        policy = self._policies.of(tx)
+        if policy.mode is not Mode.ENFORCE:
+            return 0, moved
+        claimed = tx.aging.claim_retired(lifecycle.anonymizable_before(policy, as_of), rows)
+        anonymized: list[str] = []
+        now = self._clock.now()
+        for memory in claimed:
+            after = lifecycle.anonymize(memory, now)
+            if tx.memories.replace(after, memory.updated_at):
+                tx.aging.clear_traces(after, _events_about(tx, memory))
+                tx.events.append([Event(memory.id, Move.ANONYMIZED, SOURCE, now)])
+                moved[Move.ANONYMIZED, memory.kind] += 1
+                anonymized.append(memory.id)
+        if anonymized and (copies := copies_of(tx, anonymized)):
+            self._erase(tx, copies)
+        return len(claimed), moved
+
+    def _empty_logs(self) -> None:
+        try:
+            self._store.checkpoint()
+        except MemoristError as error:
+            _log.info("purged texts leave the log with a later sweep: %s", error.message)
+
+    # In the background
+
+    def start(self, every_s: float) -> None:
+        """Sweep all tenants now and then, until closed."""
+        self._rest = self._stopping.wait
+        self._thread = threading.Thread(target=self._run, args=(every_s,), name="memorist-sweeper", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            atexit.unregister(self.close)
+
+    def _run(self, every_s: float) -> None:
+        while not self._stopping.wait(every_s):
+            try:
+                for tenant in self._store.list_tenants():
+                    self._sweep_quietly(tenant.id)
+            except MemoristError as error:
+                _log.warning("nothing was swept: %s", error.message)
+
+    def _sweep_quietly(self, tenant: str) -> None:
+        try:
+            if not self._stopping.is_set():
+                self.sweep(tenant, rarely_report=True)
+        except MemoristError as error:
+            _log.warning("the tenant %s is swept later: %s", tenant, error.message)
+        except Exception:
+            _log.exception("the sweeper failed on tenant %s and goes on", tenant)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a sweep found to do."""
+
+    policy: Policy
+    settled: bool
+    expired: bool
+    due: bool
+    retired: bool
+    reported_at: datetime | None
+
+
+def _survey(found: Sweep, policy: Policy, tx: Reader) -> Sweep:
+    """The sweep with what is due at its moment."""
+    counts = tx.aging.count_due(found.as_of, lifecycle.anonymizable_before(policy, found.as_of))
+    return replace(found, due=_due(counts), samples=_samples(counts))
+
+
+def _conclude(found: Sweep, tx: Writer) -> None:
+    """Keep the report, and drop what other parts of the program need no longer."""
+    state = tx.aging.get_sweep() or SweepState(0, "")
+    tx.aging.put_sweep(replace(state, report=found.to_record(), reported_at=found.as_of))
+    tx.idempotency.drop_expired(found.as_of)
+    tx.jobs.drop_done(found.as_of - _JOBS_KEPT_FOR)
+
+
+def _with_rows(step: Callable[[Writer, int], tuple[int, _Moved]], rows: int, tx: Writer) -> tuple[int, _Moved]:
+    return step(tx, rows)
+
+
+def _events_about(tx: Reader, memory: Memory) -> list[Event]:
+    """The events of a retired fact, and those that what took its place has about it."""
+    events = tx.events.of([memory.id, memory.superseded_by or ""])
+    return [event for event in events if event.memory_id == memory.id or memory.id in str(event.payload)]
+
+
+def _event(before: Memory, after: Memory, move: Move, now: datetime) -> Event:
+    return Event(before.id, move, SOURCE, now, payload={"from": before.status, "to": after.status})
+
+
+def _purged(memory: Memory, now: datetime) -> Event:
+    # Of no memory, because there is none any more; its id is told without the letters it was known by.
+    return Event("", Move.PURGED, SOURCE, now, payload={"memory": to_uuid(memory.id).hex})
+
+
+def _by_move(moved: _Moved) -> Counts:
+    counts: Counts = {}
+    for (move, kind), count in sorted(moved.items()):
+        counts.setdefault(move.value, {})[kind.value] = count
+    return counts
+
+
+def _due(counts: Iterable[DueCount]) -> Counts:
+    return _by_move(Counter({(one.move, one.kind): one.count for one in counts}))
+
+
+def _samples(counts: Iterable[DueCount]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in counts:
+        found.setdefault(one.move.value, []).extend(one.samples)
+    return found

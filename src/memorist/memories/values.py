@@ -1,0 +1,184 @@
+"""A memory, what becomes one, and lists of them. No I/O, no policy: just what things are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from memorist.platform.values import Owner, OwnerFilter
+from memorist.times import to_micros
+
+
+class Kind(StrEnum):
+    """Where a memory came from."""
+
+    FACT = "fact"
+    CHAT_MESSAGE = "chat_message"
+    TOOL_OUTPUT = "tool_output"
+    DOCUMENT_CHUNK = "document_chunk"
+
+
+class Trust(StrEnum):
+    """Who vouches for a text."""
+
+    USER = "user"
+    AGENT = "agent"
+    TOOL = "tool"
+    DOCUMENT = "document"
+
+
+class Status(StrEnum):
+    """Where a memory stands in its life; `lifecycle` holds the moves."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    SOFT_DELETED = "soft_deleted"
+    HARD_DELETE_PENDING = "hard_delete_pending"
+    PURGED = "purged"
+
+
+class Retention(StrEnum):
+    """Whether the tenant's policy ages a memory, or it is kept until somebody deletes it."""
+
+    POLICY = "policy"
+    KEEP = "keep"
+
+
+class Order(StrEnum):
+    """How a list is sorted. NEWEST is stable under edits; IMPORTANCE is for named memories."""
+
+    NEWEST = "newest"
+    IMPORTANCE = "importance"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory about to be written. Without an `owner` it belongs to the caller."""
+
+    content: str
+    kind: Kind = Kind.FACT
+    category: str | None = None
+    name: str | None = None
+    description: str | None = None
+    excerpt: str | None = None
+    importance: int = 0
+    confidence: float | None = None
+    relevance: float | None = None
+    meta: Mapping[str, Any] | None = None
+    source_ref: str | None = None
+    trust: Trust = Trust.USER
+    project: str | None = None
+    session: str | None = None
+    retention: Retention = Retention.KEEP
+    event_time: datetime | None = None
+    owner: Owner | None = None
+    ttl: timedelta | None = None
+    same_as: str | None = None
+    """What makes a fact the same as one that is there, where that is not its text; '' where nothing does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One row: a text with a kind, a category, an owner, provenance, a state and times (aware, UTC)."""
+
+    id: str
+    tenant: str
+    content: str
+    content_hash: str
+    dedup_key: str
+    created_at: datetime
+    updated_at: datetime
+    owner: Owner = Owner()
+    session: str | None = None
+    project: str | None = None
+    kind: Kind = Kind.FACT
+    category: str | None = None
+    name: str | None = None
+    description: str | None = None
+    excerpt: str | None = None
+    importance: int = 0
+    confidence: float | None = None
+    relevance: float | None = None
+    meta: Mapping[str, Any] | None = None
+    source_ref: str | None = None
+    trust: Trust = Trust.USER
+    status: Status = Status.ACTIVE
+    retention: Retention = Retention.KEEP
+    superseded_by: str | None = None
+    event_time: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    archive_at: datetime | None = None
+    retention_expires_at: datetime | None = None
+    expires_at: datetime | None = None
+    deleted_at: datetime | None = None
+    hard_delete_at: datetime | None = None
+    anonymized_at: datetime | None = None
+    access_count: int = 0
+    last_accessed_at: datetime | None = None
+    redacted: Mapping[str, int] | None = field(default=None, compare=False)
+    """What a write took out of it, by rule: known to that write alone, and afterwards from the memory's events."""
+
+    @property
+    def user(self) -> str | None:
+        return self.owner.user
+
+    @property
+    def agent(self) -> str | None:
+        return self.owner.agent
+
+    @property
+    def version(self) -> str:
+        """Changes with every edit, and with nothing else; the doors show it as the ETag."""
+        return f"{to_micros(self.updated_at):x}"
+
+    def is_expired(self, now: datetime) -> bool:
+        """Past its own expiry, whether or not a sweep ran."""
+        return self.expires_at is not None and self.expires_at <= now
+
+    def is_current(self, now: datetime) -> bool:
+        """Active and not past its own expiry."""
+        return self.status is Status.ACTIVE and not self.is_expired(now)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a write did: the memory, and whether it is new or was there before."""
+
+    memory: Memory
+    was_new: bool
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a page ended: the sort key of its last row."""
+
+    created_at: datetime
+    id: str
+    importance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to list. `owners` is the union of the slices that the caller may see."""
+
+    owners: tuple[OwnerFilter, ...]
+    named: bool = False
+    kind: Kind | None = None
+    category: str | None = None
+    project: str | None = None
+    session: str | None = None
+    status: Status = Status.ACTIVE
+    order: Order = Order.NEWEST
+    limit: int = 20
+    after: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of memories; `next_cursor` is None on the last one."""
+
+    items: tuple[Memory, ...]
+    next_cursor: str | None

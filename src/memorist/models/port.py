@@ -1,0 +1,71 @@
+"""What recall, judging and turns need of models."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from memorist.models.values import LlmAnswer, LlmRequest
+
+if TYPE_CHECKING:  # Only those who embed pay for importing numpy.
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Llm(Protocol):
+    """A language model behind an address. It is asked once a call: trying again is the caller's decision."""
+
+    @property
+    def model_id(self) -> str: ...
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens it reads at most."""
+        ...
+
+    def ask(self, request: LlmRequest) -> LlmAnswer:
+        """The whole answer. Raises LlmError, with `retry_after` where the server named a time."""
+        ...
+
+    def stream(self, request: LlmRequest) -> Iterator[str | LlmAnswer]:
+        """The pieces of the text as they come, and at last the whole answer. Raises LlmError, also half way.
+
+        Closing the iterator ends the call.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """Reads a question and a memory together. Raises ModelError where it cannot."""
+
+    is_local: bool
+    """Whether it is ours, whose scores recall knows how to read as a degree of certainty."""
+
+    @property
+    def model_id(self) -> str: ...
+
+    def load(self) -> None:
+        """Get ready now rather than at the first use."""
+        ...
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """A score for each passage, in their order, higher is better; only their differences mean anything."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Raises ModelError where it cannot."""
+
+    is_local: bool
+    """Whether it answers in milliseconds, so that a write may wait for it."""
+
+    @property
+    def model_id(self) -> str:
+        """Names the vectors: those of different models are never compared."""
+        ...
+
+    def load(self) -> None:
+        """Get ready now rather than at the first use."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        """A row of length 1 for each text, in their order."""
+        ...

@@ -1,0 +1,80 @@
+"""What a language model is asked and answers, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a language model wants to be run. `arguments` is what it wrote, which may be no good."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmMessage:
+    """One message of a prompt: `user`, `assistant` (with the tools it called) or `tool` (what a call returned)."""
+
+    role: str
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LlmTool:
+    """A tool as a language model is told of it; `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmRequest:
+    """What a language model is asked."""
+
+    messages: tuple[LlmMessage, ...]
+    system: str = ""
+    tools: tuple[LlmTool, ...] = ()
+    max_tokens: int = 4096
+
+
+class Stop(StrEnum):
+    """Why a language model stopped: it was done, wants tools to be run, ran out of tokens, or declined."""
+
+    DONE = "done"
+    TOOLS = "tools"
+    LENGTH = "length"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call took. `cost_usd` is None where the price of the model is not known."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+    def plus(self, other: "Usage") -> "Usage":
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            round((self.cost_usd or 0.0) + (other.cost_usd or 0.0), 9) if known else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LlmAnswer:
+    """What a language model answered, and what that took."""
+
+    text: str
+    stop: Stop
+    usage: Usage
+    tool_calls: tuple[ToolCall, ...] = ()

@@ -1,0 +1,170 @@
+"""The one policy layer: who may see and change what. Every door goes through it; what is not allowed here is denied."""
+
+from dataclasses import replace
+from enum import StrEnum
+from functools import lru_cache
+
+from memorist.errors import Forbidden, NotFound
+from memorist.memories.values import Memory, Status
+from memorist.platform import validation
+from memorist.platform.values import Owner, OwnerFilter, Principal, Role
+
+# The profile of callers that name no agent.
+DEFAULT_PROFILE = "default"
+
+
+class Action(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    SHARE = "share"
+    ADMINISTER = "administer"
+
+
+ALLOWED: dict[Role, frozenset[Action]] = {
+    Role.ADMIN: frozenset({Action.READ, Action.WRITE, Action.SHARE, Action.ADMINISTER}),
+    Role.SERVICE: frozenset({Action.READ, Action.WRITE}),
+    Role.USER: frozenset({Action.READ, Action.WRITE}),
+    Role.READER: frozenset({Action.READ}),
+}
+
+_DENIALS = {
+    Action.WRITE: "This key only reads. Writing needs a user, service or admin key.",
+    Action.SHARE: "Only an admin key writes memories that everybody shares. Name a profile, or use an admin key.",
+    Action.ADMINISTER: "Only an admin key does that.",
+}
+
+
+def allows(principal: Principal, action: Action) -> bool:
+    return action in ALLOWED[principal.role]
+
+
+def require(principal: Principal, action: Action) -> None:
+    """Raises Forbidden where the role does not allow the action."""
+    if not allows(principal, action):
+        raise Forbidden(_DENIALS.get(action))
+
+
+def visible_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """Whose memories the caller sees, as disjoint slices.
+
+    A user sees its own (with an agent named: that profile's and those of no profile), the tenant's and, where the
+    credential vouches for the agent, what that agent shares among its users.
+    An admin that acts for nobody sees the whole tenant; anybody else that acts for nobody sees what the tenant shares.
+    """
+    require(principal, Action.READ)
+    if principal.user is None and principal.role is Role.ADMIN:
+        if principal.agent is None:
+            return (OwnerFilter(any_user=True, any_agent=True),)
+        return (OwnerFilter(any_user=True, agent=principal.agent), OwnerFilter(any_user=True, agent=None))
+    shared = [OwnerFilter()]
+    if principal.agent is not None and principal.agent_vouched:
+        shared.append(OwnerFilter(agent=principal.agent))
+    if principal.user is None:
+        return tuple(shared)
+    if principal.agent is None:
+        return (OwnerFilter(user=principal.user, any_agent=True), *shared)
+    own = OwnerFilter(user=principal.user, agent=principal.agent)
+    return (own, OwnerFilter(user=principal.user), *shared)
+
+
+def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """Whose doings the caller looks after: its own, never what is merely shared with it; an admin's are the tenant's.
+
+    Raises Forbidden where it acts for nobody.
+    """
+    require(principal, Action.READ)
+    user, agent = principal.user, principal.agent
+    if user is None and principal.role is Role.ADMIN:
+        return (OwnerFilter(any_user=True, agent=agent, any_agent=agent is None),)
+    if user is not None:
+        own = OwnerFilter(user, agent, any_agent=agent is None)
+        return (own,) if agent is None else (own, OwnerFilter(user))
+    if agent is None or not principal.agent_vouched:
+        raise Forbidden("This key acts for nobody. Name the user it acts for.")
+    return (OwnerFilter(agent=agent),)
+
+
+def recoverable_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """Whose deleted memories the caller sees: of what it sees, what it may restore."""
+    if not allows(principal, Action.WRITE):
+        return ()
+    shares = allows(principal, Action.SHARE)
+    return tuple(part for part in visible_slices(principal) if shares or part != OwnerFilter())
+
+
+def slices_of(principal: Principal, status: Status) -> tuple[OwnerFilter, ...]:
+    """Whose memories of a state the caller sees."""
+    in_use = status in (Status.ACTIVE, Status.ARCHIVED)
+    return visible_slices(principal) if in_use else recoverable_slices(principal)
+
+
+def can_see(principal: Principal, owner: Owner) -> bool:
+    return any(part.matches(owner) for part in visible_slices(principal))
+
+
+def require_visible(principal: Principal, memory: Memory | None, memory_id: str) -> Memory:
+    """The memory, or NotFound: whether it exists is not told to those who may not see it."""
+    if memory is None or not can_see(principal, memory.owner):
+        raise NotFound(f"There is no memory {memory_id} that you may see.")
+    return memory
+
+
+def require_writable(principal: Principal, owner: Owner) -> None:
+    """Raises Forbidden where the caller may not write memories of that owner."""
+    require(principal, Action.WRITE)
+    if owner == Owner():
+        require(principal, Action.SHARE)
+    if not can_see(principal, owner):
+        raise Forbidden("These memories belong to somebody else.")
+
+
+def default_owner(principal: Principal) -> Owner:
+    """Whose a new memory is when nothing else is said: the caller's. Raises Forbidden where it acts for nobody."""
+    if principal.user is None and principal.agent is None and principal.role is not Role.ADMIN:
+        raise Forbidden("This key acts for nobody. Name the user it acts for.")
+    return Owner(principal.user, principal.agent)
+
+
+# Asked for every write, and decided by nothing but its arguments.
+@lru_cache(maxsize=4096)
+def writable_owner(principal: Principal, owner: Owner | None) -> Owner:
+    """Whose a new memory will be: the owner that is named, or the caller. Raises InvalidField or Forbidden."""
+    owner = validation.owner(default_owner(principal) if owner is None else owner)
+    require_writable(principal, owner)
+    return owner
+
+
+def acting(
+    principal: Principal,
+    *,
+    user: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+) -> Principal:
+    """The principal that a credential becomes when a request names whom it acts for. Raises Forbidden."""
+    if user is not None and user != principal.user and not _may_act_for_others(principal):
+        raise Forbidden("This key acts for its own user only. Acting for another needs a service or admin key.")
+    if agent is not None and principal.agent not in (None, agent) and not _impersonates(principal.role):
+        raise Forbidden(f"This key is bound to the agent {principal.agent!r}.")
+    is_own_agent = agent is None or agent == principal.agent
+    return replace(
+        principal,
+        user=user or principal.user,
+        agent=agent or principal.agent,
+        session=session or principal.session,
+        agent_vouched=principal.agent_vouched if is_own_agent else _may_act_for_others(principal),
+    )
+
+
+def in_profile(principal: Principal) -> Principal:
+    """The caller within one profile: what it keeps there is not mixed with other profiles of the same user."""
+    return principal if principal.agent is not None else acting(principal, agent=DEFAULT_PROFILE)
+
+
+def _may_act_for_others(principal: Principal) -> bool:
+    # A reader bound to nobody reads on behalf of whom it names.
+    return _impersonates(principal.role) or (principal.role is Role.READER and principal.user is None)
+
+
+def _impersonates(role: Role) -> bool:
+    return role in (Role.ADMIN, Role.SERVICE)

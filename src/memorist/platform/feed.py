@@ -1,0 +1,327 @@
+"""The feed of changes: every change of a memory that a caller may see, in the order of the commits, from any place on.
+
+SQL is the truth: the feed is the audit trail, which is written with the change itself. A follower that fell behind, or
+comes back, reads it page by page; one that is up to date takes what is new from memory, where one thread puts it for
+all followers of a tenant. That thread looks when a write of this process was committed, and otherwise a few times a
+second, since other processes write too. It lives as long as somebody follows.
+"""
+
+import bisect
+import contextlib
+import re
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from memorist.errors import InvalidCursor, MemoristError
+from memorist.ids import parse_id
+from memorist.platform import access
+from memorist.platform.values import Change, FeedPage, FeedPosition, FeedRow, HiddenOwner, OwnerFilter, Principal
+from memorist.ports import Reader, Store
+from memorist.secrets.logs import redacting_logger
+
+_log = redacting_logger(__name__)
+
+START = "0-0"
+"""The position before the first change."""
+
+# Events that leave a memory as it was, or that go along with one that does not.
+_NO_CHANGES = frozenset(
+    {
+        "deduplicated",
+        "doubt_dismissed",
+        "doubt_reopened",
+        "extracted",
+        "extraction_failed",
+        "judged",
+        "redacted",
+        "supersedes",
+    }
+)
+
+_POSITION = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
+_PAGE = 500
+_KEPT = 2000
+_POLL_SECONDS = 0.5
+# Between two looks, so that a burst of writes costs a few of them.
+_PAUSE_SECONDS = 0.02
+
+
+class Feed:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._watches: dict[str, _Watch] = {}
+        self._thread: threading.Thread | None = None
+        self._look = threading.Event()
+        self._stopping = threading.Event()
+        store.on_write(self._written)
+
+    def follow(
+        self, who: Callable[[], Principal], after: str | None = None, *, wake: Callable[[], object] | None = None
+    ) -> "Follower":
+        """Follow what `who` may see, asked anew at every read, from a position on or, without one, from now on.
+
+        `wake` is called, on another thread, whenever there may be something to read, and when the feed is closed.
+        Raises Forbidden, InvalidCursor where the position is none, or what `who` raises.
+        """
+        place = None if after is None else parse_position(after)
+        principal = who()
+        access.require(principal, access.Action.READ)
+        tenant = principal.tenant
+        if self._store.read(tenant, lambda tx: tx.feed.is_foreign()):
+            self._store.write(tenant, lambda tx: tx.feed.restart())
+        follower = Follower(self, self._store, who, tenant, wake)
+        with self._lock:
+            follower.closed = self._stopping.is_set()
+            watch = self._watches.setdefault(tenant, _Watch())
+            watch.followers.append(follower)
+            self._ensure_thread()
+        try:
+            # Read once the watch is there, so that nothing falls between the two.
+            head: FeedPosition = self._store.read(tenant, lambda tx: tx.feed.head())
+        except BaseException:
+            self.leave(follower)
+            raise
+        watch.begin(head)
+        follower.begin(watch, head, place)
+        self._look.set()
+        return follower
+
+    def leave(self, follower: "Follower") -> None:
+        with self._lock:
+            watch = self._watches.get(follower.tenant)
+            if watch is not None and follower in watch.followers:
+                watch.followers.remove(follower)
+                if not watch.followers:
+                    del self._watches[follower.tenant]
+                    self._look.set()
+
+    def close(self) -> None:
+        """End every follower and the thread."""
+        self._stopping.set()
+        self._look.set()
+        with self._lock:
+            thread = self._thread
+            followers = [follower for watch in self._watches.values() for follower in watch.followers]
+        for follower in followers:
+            follower.closed = True
+            follower.wake()
+        if thread is not None:
+            thread.join()
+
+    def _written(self, tenant: str) -> None:
+        if tenant in self._watches:
+            self._look.set()
+
+    def _ensure_thread(self) -> None:
+        if self._thread is None and not self._stopping.is_set():
+            self._thread = threading.Thread(target=self._run, name="memorist-feed", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        patience = _POLL_SECONDS
+        while True:
+            self._look.wait(patience)
+            self._look.clear()
+            with self._lock:
+                watches = list(self._watches.items())
+                if self._stopping.is_set() or not watches:
+                    self._thread = None
+                    return
+            patience = min(self._poll(tenant, watch) for tenant, watch in watches)
+            self._stopping.wait(_PAUSE_SECONDS)
+
+    def _poll(self, tenant: str, watch: "_Watch") -> float:
+        """Take what is new, and say in how many seconds to look again."""
+        head = watch.head
+        if head is None:
+            return _POLL_SECONDS
+        try:
+            page = self._store.read(tenant, partial(_page_after, head))
+        except MemoristError as error:
+            if not watch.is_failing:
+                _log.warning("changes cannot be read for now: %s", error.message)
+            watch.is_failing = True
+            return _POLL_SECONDS
+        watch.is_failing = False
+        if page.rows:
+            watch.add(page.rows)
+            with self._lock:
+                followers = list(watch.followers)
+            for follower in followers:
+                follower.wake()
+        if not page.is_last and not page.has_unsafe:
+            return 0
+        # A transaction that holds others back mostly ends at once; one that does not is waited for with patience.
+        watch.patience = min(watch.patience * 2, _POLL_SECONDS) if page.has_unsafe else _PAUSE_SECONDS
+        return watch.patience if page.has_unsafe else _POLL_SECONDS
+
+
+class _Watch:
+    """The newest events of one tenant, for those who follow it."""
+
+    def __init__(self) -> None:
+        self.followers: list[Follower] = []
+        self.head: FeedPosition | None = None
+        self.is_failing = False
+        self.patience = _PAUSE_SECONDS
+        self._lock = threading.Lock()
+        self._rows: list[FeedRow] = []
+        self._start = FeedPosition(0, 0)
+
+    def begin(self, head: FeedPosition) -> None:
+        with self._lock:
+            if self.head is None:
+                self.head = self._start = head
+
+    def add(self, rows: tuple[FeedRow, ...]) -> None:
+        with self._lock:
+            self._rows = [*self._rows, *rows]
+            if len(self._rows) > _KEPT:
+                self._start = self._rows[-_KEPT - 1].position
+                self._rows = self._rows[-_KEPT:]
+            self.head = rows[-1].position
+
+    def rows_after(self, position: FeedPosition) -> FeedPage | None:
+        """What is new; None where that is to be read from the store."""
+        with self._lock:
+            if self.head is None or position < self._start:
+                return None
+            place = bisect.bisect_right(self._rows, position, key=lambda row: row.position)
+            rows = tuple(self._rows[place : place + _PAGE])
+        return FeedPage(rows, is_last=len(rows) < _PAGE, has_unsafe=False)
+
+
+class Follower:
+    """One reader of the feed. Used by one thread at a time; to be closed, or used in a `with`."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        store: Store,
+        who: Callable[[], Principal],
+        tenant: str,
+        wake: Callable[[], object] | None,
+    ) -> None:
+        self._feed = feed
+        self._store = store
+        self._who = who
+        self._woken = threading.Event()
+        self._wake = wake or self._woken.set
+        self._watch = _Watch()
+        self._place = FeedPosition(0, 0)
+        self.tenant = tenant
+        self.is_lost = False
+        """The position is not of this database, or of a state of it that a restored backup knows nothing of."""
+        self.closed = False
+        self.is_behind = True
+        """Whether there is more to read at once."""
+
+    def begin(self, watch: _Watch, head: FeedPosition, place: FeedPosition | None) -> None:
+        self._watch = watch
+        self.is_lost = place is not None and place > head
+        self._place = head if place is None or self.is_lost else place
+
+    def require_known(self) -> None:
+        """Raises InvalidCursor where the position is not of this feed."""
+        if self.is_lost:
+            raise InvalidCursor("The feed has no such position yet: it is of another database, or of a lost state.")
+
+    @property
+    def position(self) -> str:
+        """Up to where everything was read."""
+        return f"{self._place.change}-{self._place.seq}"
+
+    def read(self, *, fresh: bool = False) -> list[Change]:
+        """The next changes, none of which was read before; after an empty answer more may be there (`is_behind`).
+
+        `fresh`: ask the store, though nothing new was noticed yet.
+        Raises StoreError, or Unauthenticated once the credential is revoked.
+        """
+        slices = access.visible_slices(self._who())
+        page = None if fresh else self._watch.rows_after(self._place)
+        if page is None:
+            page = self._store.read(self.tenant, partial(_page_after, self._place))
+        # What cannot be told yet is not read again and again: the watch wakes when it can.
+        self.is_behind = not page.is_last and not page.has_unsafe
+        found = [_change(row) for row in page.rows if _is_change(row) and _is_visible(row, slices)]
+        if page.rows:
+            self._place = page.rows[-1].position
+        return found
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Until there may be something to read, or the time is over. For followers without a `wake` of their own."""
+        woken = self._woken.wait(seconds)
+        self._woken.clear()
+        return woken
+
+    def wake(self) -> None:
+        # Whoever waited may be gone with its event loop.
+        with contextlib.suppress(RuntimeError):
+            self._wake()
+
+    def close(self) -> None:
+        self.closed = True
+        self._feed.leave(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def changes(
+    feed: Feed, who: Callable[[], Principal], after: str | None = None, *, wait: float | None = None
+) -> Iterator[Change]:
+    """Changes as they happen, from a position on or from now on; ends when none came for `wait` seconds.
+
+    Raises InvalidCursor where the position is not of this feed.
+    """
+    with feed.follow(who, after) as follower:
+        follower.require_known()
+        is_over = False
+        while not follower.closed:
+            found = follower.read(fresh=is_over)
+            yield from found
+            if found or follower.is_behind:
+                continue
+            if is_over:
+                return
+            # What other processes wrote is noticed a moment later, so that the last look asks the store.
+            is_over = not follower.wait(wait)
+
+
+def parse_position(text: str) -> FeedPosition:
+    """Raises InvalidCursor."""
+    found = _POSITION.fullmatch(text.strip())
+    if found is None:
+        raise InvalidCursor("That is no position of the feed: send back an id that it gave, or leave it out.")
+    return FeedPosition(int(found[1]), int(found[2]))
+
+
+def _page_after(place: FeedPosition, tx: Reader) -> FeedPage:
+    return tx.feed.read(place, _PAGE)
+
+
+def _is_change(row: FeedRow) -> bool:
+    return row.event_type not in _NO_CHANGES
+
+
+def _is_visible(row: FeedRow, slices: tuple[OwnerFilter, ...]) -> bool:
+    owner = row.owner
+    if owner is None:
+        return False
+    if isinstance(owner, HiddenOwner):
+        return any(owner.is_in(part) for part in slices)
+    return any(part.matches(owner) for part in slices)
+
+
+def _change(row: FeedRow) -> Change:
+    position = f"{row.position.change}-{row.position.seq}"
+    return Change(position, row.event_type, parse_id("mem", row.memory_id), row.at)

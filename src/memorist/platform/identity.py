@@ -1,0 +1,129 @@
+"""Tenants, API keys and who a key stands for."""
+
+import hashlib
+import hmac
+import secrets
+import zlib
+from collections.abc import Sequence
+
+from memorist.errors import InvalidField, NotFound, Unauthenticated
+from memorist.ids import new_id, parse_id
+from memorist.memories.accesses import AccessLog
+from memorist.platform import access, validation
+from memorist.platform.redaction import Redaction
+from memorist.platform.values import ApiKey, Principal, Role, Tenant
+from memorist.ports import Store
+from memorist.times import Clock
+
+KEY_PREFIX = "mst_live_"
+_SECRET_BYTES = 32
+_CHECKSUM_LENGTH = 8
+
+
+class Identity:
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, redaction: Redaction) -> None:
+        self._redaction = redaction
+        self._store = store
+        self._clock = clock
+        self._accesses = accesses
+
+    def authenticate(self, secret: str | None, *, source: str = "library") -> Principal:
+        """Whom a key stands for, asked of the store every time, so that a revoked key stops at once.
+
+        Raises Unauthenticated, with the same words whether the key is unknown or revoked.
+        """
+        key = self.find_key(secret)
+        return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source=source)
+
+    def find_key(self, secret: str | None) -> ApiKey:
+        """The valid key with that secret, whose use is noted. Raises Unauthenticated."""
+        if not secret or not _looks_like_a_key(secret):
+            raise Unauthenticated
+        digest = _hash(secret)
+        key = self._store.find_key(digest)
+        # The lookup goes by hash, and the hashes are compared in constant time.
+        if key is None or not hmac.compare_digest(key.secret_hash, digest) or key.revoked_at is not None:
+            raise Unauthenticated("This API key is not known here, or was revoked.")
+        self._accesses.record_key(key.tenant, key.id, self._clock.now())
+        return key
+
+    def create_tenant(self, name: str) -> tuple[Tenant, bool]:
+        """The tenant, and whether it is new."""
+        tenant = Tenant(validation.tenant_name(name), self._clock.now())
+        known = self._tenant(name)
+        if known is not None:
+            return known, False
+        self._redaction.refuse("tenant", name)
+        is_new = self._store.create_tenant(tenant)
+        return (tenant if is_new else self._tenant(name) or tenant), is_new
+
+    def _tenant(self, name: str) -> Tenant | None:
+        return next((found for found in self._store.list_tenants() if found.id == name), None)
+
+    def list_tenants(self) -> Sequence[Tenant]:
+        return self._store.list_tenants()
+
+    def has_keys(self) -> bool:
+        return self._store.has_keys()
+
+    def create_key(
+        self,
+        principal: Principal,
+        role: Role,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        label: str | None = None,
+        secret: str | None = None,
+    ) -> tuple[ApiKey, str]:
+        """A new key of the caller's tenant and its secret, shown this once. Raises Forbidden or InvalidField.
+
+        A `secret` made by `new_secret` may be given by whoever has to store it before the key exists.
+        """
+        access.require(principal, access.Action.ADMINISTER)
+        if role is Role.USER and user is None:
+            raise InvalidField("A user key belongs to one user: name the user.", field="user")
+        for field, name in (("user", user), ("agent", agent)):
+            if name is not None:
+                self._redaction.refuse(field, validation.identifier(field, name))
+        if label is not None:
+            validation.text("label", label, longest=validation.MAX_LINE, one_line=True)
+            label = self._redaction.text(label)
+        self.create_tenant(principal.tenant)
+        secret = secret or new_secret()
+        key = ApiKey(new_id("key"), principal.tenant, _hash(secret), role, self._clock.now(), user, agent, label)
+        self._store.write(principal.tenant, lambda tx: tx.keys.insert(key))
+        return key, secret
+
+    def list_keys(self, principal: Principal) -> Sequence[ApiKey]:
+        access.require(principal, access.Action.ADMINISTER)
+        return self._store.read(principal.tenant, lambda tx: tx.keys.all())
+
+    def revoke_key(self, principal: Principal, key_id: str) -> None:
+        """End a key, effective with the next request in every process. Raises Forbidden, InvalidId or NotFound."""
+        access.require(principal, access.Action.ADMINISTER)
+        key_id = parse_id("key", key_id)
+        if not self._store.write(principal.tenant, lambda tx: tx.keys.revoke(key_id, self._clock.now())):
+            raise NotFound(f"There is no key {key_id} that is still valid.")
+
+
+def new_secret() -> str:
+    """256 random bits and a checksum, so that a mistyped key is recognised without asking the database."""
+    body = secrets.token_hex(_SECRET_BYTES)
+    return f"{KEY_PREFIX}{body}{_checksum(body)}"
+
+
+def _looks_like_a_key(secret: str) -> bool:
+    body = secret.removeprefix(KEY_PREFIX)
+    expected_length = 2 * _SECRET_BYTES + _CHECKSUM_LENGTH
+    if body == secret or len(body) != expected_length or not body.isascii():
+        return False
+    return hmac.compare_digest(_checksum(body[:-_CHECKSUM_LENGTH]), body[-_CHECKSUM_LENGTH:])
+
+
+def _checksum(body: str) -> str:
+    return f"{zlib.crc32(body.encode()):08x}"
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

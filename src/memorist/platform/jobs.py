@@ -1,0 +1,363 @@
+"""Work that is promised now and done later: judging and extraction.
+
+A job is a row, written in the transaction of what caused it: it is not lost when a process dies. Whoever takes one
+moves its time on, so that others leave it alone for a while and find it again where the taker is gone. A job that
+fails is tried again, later each time, and at last is dead: kept, with its error, until somebody retries or drops it.
+An attempt may be interrupted anywhere, so a handler must not mind running twice; what must happen once goes into the
+function that a handler returns, which runs in the transaction that notes the job as done.
+"""
+
+import atexit
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from memorist.errors import Conflict, Forbidden, Invalid, LlmRefused, MemoristError, NotFound
+from memorist.ids import new_id, parse_id
+from memorist.platform import access, validation
+from memorist.platform.paging import decode_id_cursor, encode_id_cursor
+from memorist.platform.redaction import Redaction
+from memorist.platform.rounds import Rounds
+from memorist.platform.values import Job, JobPage, JobStatus, Principal
+from memorist.ports import Reader, Store, Writer
+from memorist.secrets.logs import redacting_logger
+from memorist.times import Clock
+
+_log = redacting_logger(__name__)
+
+Result = Mapping[str, Any] | None
+Handler = Callable[[Job], Result | Callable[[Writer], Result]]
+"""Does a job and returns what to note as its result, or a function that does the rest in the noting transaction.
+
+Whatever it raises is a failed attempt; `retry_after` on the error (seconds) puts the next one off at least so long.
+"""
+
+ATTEMPTS = 8
+CLAIMED_FOR = timedelta(minutes=5)
+_FIRST_WAIT_S = 5.0
+_WAIT_FACTOR = 3.0
+_LONGEST_WAIT_S = 900.0
+_LONGEST_RETRY_AFTER_S = 3600.0
+_DONE_KEPT_FOR = timedelta(days=7)
+_TIDY_EVERY_S = 3600.0
+_AT_ONCE = 4
+_POLL_SECONDS = 1.0
+_MOST_DOUBLINGS = 5
+_GRACE_S = 5.0
+_LONGEST_ERROR = 1000
+# Trying again gives the same answer.
+_FINAL = (Invalid, Forbidden, NotFound, LlmRefused)
+_CURSOR = "jobs"
+
+
+class Jobs:
+    def __init__(
+        self, store: Store, clock: Clock, handlers: Mapping[str, Handler], redaction: Redaction | None = None
+    ) -> None:
+        self._redaction = redaction or Redaction()
+        self._store = store
+        self._clock = clock
+        self._handlers = handlers
+        self._rounds = Rounds(store)
+        self._tidied: dict[str, float] = {}
+        self._looked: set[str] = set()
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._running: set[threading.Thread] = set()
+
+    # Promising
+
+    def add(
+        self,
+        tx: Writer,
+        principal: Principal,
+        kind: str,
+        payload: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        claimed: bool = False,
+    ) -> Job:
+        """Promise a job inside the transaction of its cause; it will act as the principal.
+
+        Under a `key` a job of a kind is added once, and the one that was added comes back. After the transaction, call
+        `wake`, or `run` where it was `claimed`: then nobody else takes it for some minutes.
+        """
+        now = self._clock.now()
+        return tx.jobs.insert(
+            Job(
+                id=new_id("job"),
+                kind=kind,
+                principal=replace(principal, key_id=None),
+                payload=self._redaction.json(validation.payload(payload)),
+                run_at=now + CLAIMED_FOR if claimed else now,
+                created_at=now,
+                updated_at=now,
+                key=key,
+                attempts=1 if claimed else 0,
+            )
+        )
+
+    def wake(self, tenant: str) -> None:
+        """See to it that what was added is done soon, in the background. Never waits and never fails."""
+        self._start(tenant)
+        self._wake.set()
+
+    # Doing
+
+    def run(self, job: Job) -> Job:
+        """Do a claimed job here and now, and forget it where it succeeds; otherwise it is retried in the background.
+
+        Never raises: how it went is in the job that comes back.
+        """
+        done = self._attempt(job, forget=True)
+        if done.status is JobStatus.WAITING or self._was_left(job.tenant):
+            self.wake(job.tenant)
+        return done
+
+    def _was_left(self, tenant: str) -> bool:
+        """Whether a process that is gone left something to do; looked at once, where no server does."""
+        if tenant in self._looked:
+            return False
+        self._looked.add(tenant)
+        now = self._clock.now()
+        try:
+            return self._store.read(tenant, lambda tx: tx.jobs.has_due(now), snapshot=False)
+        except MemoristError as error:
+            _log.warning("jobs of %s wait: %s", tenant, error.message)
+            return False
+
+    def run_due(self, tenant: str) -> int:
+        """Do all jobs of a tenant that are due, here and now, one after the other. Returns how many there were."""
+        count = 0
+        while claimed := self._claim(tenant, 1):
+            self._attempt(claimed[0])
+            count += 1
+        return count
+
+    def _claim(self, tenant: str, limit: int) -> list[Job]:
+        now = self._clock.now()
+        # Looked for before it is claimed: a claim is a write, and there is mostly nothing to do.
+        if not self._store.read(tenant, lambda tx: tx.jobs.has_due(now), snapshot=False):
+            return []
+        return self._store.write(tenant, lambda tx: tx.jobs.claim(now, now + CLAIMED_FOR, limit))
+
+    def _attempt(self, job: Job, *, forget: bool = False) -> Job:
+        try:
+            if job.attempts > ATTEMPTS:
+                raise Conflict("Every attempt ended before it could say how: the process was stopped, or hung.")
+            handler = self._handlers.get(job.kind)
+            if handler is None:
+                raise NotFound(f"Nothing here does jobs of the kind {job.kind!r}.")
+            return self._succeed(job, handler(job), forget=forget)
+        except _GivenAway:
+            return job
+        except MemoristError as error:
+            return self._fail(job, error)
+        except Exception as error:
+            _log.exception("the job %s (%s) failed", job.id, job.kind)
+            return self._fail(job, MemoristError(f"Something unexpected went wrong: {type(error).__name__}."))
+
+    def _succeed(self, job: Job, result: Result | Callable[[Writer], Result], *, forget: bool) -> Job:
+        def work(tx: Writer) -> Job:
+            noted = result(tx) if callable(result) else result
+            done = replace(job, status=JobStatus.DONE, result=noted, error=None, updated_at=self._clock.now())
+            if not tx.jobs.finish(done):
+                raise _GivenAway
+            if forget:
+                tx.jobs.drop(job.id)
+            return done
+
+        return self._store.write(job.tenant, work)
+
+    def _fail(self, job: Job, error: MemoristError) -> Job:
+        now = self._clock.now()
+        is_dead = isinstance(error, _FINAL) or job.attempts >= ATTEMPTS
+        failed = replace(
+            job,
+            status=JobStatus.DEAD if is_dead else JobStatus.WAITING,
+            run_at=now if is_dead else now + timedelta(seconds=wait_before(job.attempts + 1, _retry_after(error))),
+            error=self._redaction.text(f"{error.message} [{error.code}]")[:_LONGEST_ERROR],
+            updated_at=now,
+        )
+        _log.warning("the job %s (%s) %s: %s", job.id, job.kind, "is dead" if is_dead else "waits", failed.error)
+        try:
+            self._store.write(job.tenant, lambda tx: tx.jobs.finish(failed))
+        except MemoristError as refusal:
+            # Nothing is lost: it is due again when the claim ends.
+            _log.warning("how the job %s went was not noted: %s", job.id, refusal.message)
+        return failed
+
+    # In the background
+
+    def start(self) -> None:
+        """For servers: do what is due of all tenants, from now on."""
+        self._start(None)
+
+    def _start(self, tenant: str | None) -> None:
+        if self._stopping.is_set():
+            return
+        with self._lock:
+            if tenant is None:
+                self._rounds.tell_of_everybody()
+            else:
+                self._rounds.tell(tenant)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="memorist-jobs", daemon=True)
+                self._thread.start()
+                atexit.register(self.close)
+
+    def close(self) -> None:
+        """Take no more jobs, and give those that run a moment; what they do not finish is done again later."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is None:
+            return
+        self._thread.join()
+        deadline = time.monotonic() + _GRACE_S
+        for thread in list(self._running):
+            thread.join(max(0.0, deadline - time.monotonic()))
+        atexit.unregister(self.close)
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            self._wake.clear()
+            failed = [tenant for tenant in self._next_tenants() if not self._hand_out(tenant)]
+            for tenant in failed:
+                self._rounds.tell(tenant)
+            failures = min(failures + 1, _MOST_DOUBLINGS) if failed else 0
+            self._wake.wait(_POLL_SECONDS * 2**failures)
+
+    def _next_tenants(self) -> list[str]:
+        try:
+            return self._rounds.take()
+        except MemoristError as error:
+            _log.warning("jobs wait: %s", error.message)
+            return []
+
+    def _hand_out(self, tenant: str) -> bool:
+        """Start what is due, as far as there is room. Returns whether the database answered."""
+        try:
+            free = _AT_ONCE - len(self._running)
+            if free <= 0:
+                self._rounds.tell(tenant)
+                return True
+            for job in self._claim(tenant, free) if not self._stopping.is_set() else ():
+                thread = threading.Thread(target=self._work, args=(job,), name="memorist-job", daemon=True)
+                self._running.add(thread)
+                thread.start()
+            self._tidy(tenant)
+        except MemoristError as error:
+            _log.warning("jobs of %s wait: %s", tenant, error.message)
+            return False
+        except Exception:
+            _log.exception("the jobs of %s wait", tenant)
+            return False
+        return True
+
+    def _work(self, job: Job) -> None:
+        try:
+            self._attempt(job)
+        finally:
+            self._running.discard(threading.current_thread())
+            # More may be due than there was room for.
+            self._rounds.tell(job.tenant)
+            self._wake.set()
+
+    def _tidy(self, tenant: str) -> None:
+        if time.monotonic() - self._tidied.get(tenant, float("-inf")) > _TIDY_EVERY_S:
+            self._tidied[tenant] = time.monotonic()
+            before = self._clock.now() - _DONE_KEPT_FOR
+            self._store.write(tenant, lambda tx: tx.jobs.drop_done(before))
+
+    # Looking after them
+
+    def list(
+        self,
+        principal: Principal,
+        *,
+        status: JobStatus | None = None,
+        kind: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> JobPage:
+        """A page of the caller's jobs, newest first; of everybody's for an admin that acts for nobody.
+
+        Raises InvalidField, InvalidCursor or Forbidden.
+        """
+        validation.page_limit(limit)
+        status = None if status is None else validation.choice("status", status, JobStatus)
+        if kind is not None:
+            validation.slug("kind", kind)
+        before = None if cursor is None else decode_id_cursor(_CURSOR, "job", cursor)
+        slices = access.own_slices(principal)
+
+        def work(tx: Reader) -> list[Job]:
+            found = [job for part in slices for job in tx.jobs.page(part, before, limit + 1, status=status, kind=kind)]
+            return sorted(found, key=lambda job: job.id, reverse=True)
+
+        found = self._store.read(principal.tenant, work)
+        items = tuple(found[:limit])
+        return JobPage(items, encode_id_cursor(_CURSOR, items[-1].id) if len(found) > limit else None)
+
+    def get(self, principal: Principal, job_id: str) -> Job:
+        """One job of the caller's. Raises NotFound or InvalidId."""
+        job_id = parse_id("job", job_id)
+        return _own(principal, self._store.read(principal.tenant, lambda tx: tx.jobs.get(job_id)), job_id)
+
+    def retry(self, principal: Principal, job_id: str) -> Job:
+        """Make a job due now, whatever it waits for; a dead one gets all its attempts again.
+
+        Raises NotFound, Forbidden, or Conflict where it is done.
+        """
+        job_id = parse_id("job", job_id)
+
+        def work(tx: Writer) -> Job:
+            _own(principal, tx.jobs.get(job_id), job_id)
+            access.require(principal, access.Action.WRITE)
+            if not tx.jobs.retry(job_id, self._clock.now()):
+                raise Conflict("That job is done: there is nothing to retry.")
+            return _own(principal, tx.jobs.get(job_id), job_id)
+
+        job = self._store.write(principal.tenant, work)
+        self.wake(principal.tenant)
+        return job
+
+    def drop(self, principal: Principal, job_id: str) -> Job:
+        """Remove a job: what it was to do is not done. Raises NotFound or Forbidden."""
+        job_id = parse_id("job", job_id)
+
+        def work(tx: Writer) -> Job:
+            job = _own(principal, tx.jobs.get(job_id), job_id)
+            access.require(principal, access.Action.WRITE)
+            tx.jobs.drop(job_id)
+            return job
+
+        return self._store.write(principal.tenant, work)
+
+
+def wait_before(attempt: int, retry_after: float | None = None) -> float:
+    """Seconds before an attempt, counted from 1: three times as long each time, spread, and not before it is asked."""
+    wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * _WAIT_FACTOR ** max(0, attempt - 2)) * random.uniform(0.75, 1.25)
+    return max(wait, min(retry_after or 0.0, _LONGEST_RETRY_AFTER_S))
+
+
+class _GivenAway(Exception):
+    """Undoes an attempt that took too long: another one has the job now."""
+
+
+def _retry_after(error: MemoristError) -> float | None:
+    seconds = getattr(error, "retry_after", None)
+    return float(seconds) if isinstance(seconds, int | float) else None
+
+
+def _own(principal: Principal, job: Job | None, job_id: str) -> Job:
+    if job is None or not any(part.matches(job.owner) for part in access.own_slices(principal)):
+        raise NotFound(f"There is no job {job_id} that you may see.")
+    return job

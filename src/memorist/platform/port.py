@@ -1,0 +1,185 @@
+"""What a store keeps for every feature: events, requests, keys, sign-ins and jobs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memorist.platform.values import (
+    ApiKey,
+    Event,
+    FeedPage,
+    FeedPosition,
+    IdempotencyRecord,
+    Job,
+    JobStatus,
+    OwnerFilter,
+    RedactionNote,
+    SignIn,
+)
+
+
+class EventReads(Protocol):
+    """The audit trail."""
+
+    def of(self, memory_ids: Sequence[str]) -> list[Event]:
+        """The audit trail of these memories, oldest first."""
+        ...
+
+    def latest(self, memory_id: str, limit: int) -> list[Event]:
+        """The last events of a memory, newest first."""
+        ...
+
+    def redactions(self, before: int | None, limit: int) -> list[RedactionNote]:
+        """What redaction took out of memories that are there, newest first, before the number of an event."""
+        ...
+
+
+class EventWrites(EventReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def append(self, events: Iterable[Event]) -> None: ...
+
+
+class FeedReads(Protocol):
+    """Changes in the order of their commits."""
+
+    def read(self, after: FeedPosition, limit: int) -> FeedPage:
+        """The next events of the tenant. None will appear later at or before the position of the last one."""
+        ...
+
+    def head(self) -> FeedPosition:
+        """The position of the last event that `read_feed` would give."""
+        ...
+
+    def is_foreign(self) -> bool:
+        """Whether events bear numbers that this database has yet to give: it was restored from another server."""
+        ...
+
+
+class FeedWrites(FeedReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def restart(self) -> int:
+        """Number a foreign feed's events anew, in their order; positions from before are then ahead of the head."""
+        ...
+
+
+class RequestReads(Protocol):
+    """Remembered requests."""
+
+    def find(self, principal: str, route: str, key: str) -> IdempotencyRecord | None: ...
+
+
+class RequestWrites(RequestReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def insert(self, record: IdempotencyRecord) -> bool:
+        """False where the key is taken."""
+        ...
+
+    def drop_expired(self, now: datetime) -> int: ...
+
+    def erase(self, user: str | None) -> int:
+        """Forget every stored answer of a user, or with None of the tenant, since answers quote memories.
+
+        Answers to those who act for nobody go as well: they may quote anybody.
+        """
+        ...
+
+
+class KeyReads(Protocol):
+    """API keys."""
+
+    def all(self) -> list[ApiKey]: ...
+
+
+class KeyWrites(KeyReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def insert(self, key: ApiKey) -> None: ...
+
+    def revoke(self, key_id: str, at: datetime) -> bool: ...
+
+    def revoke_all(self, at: datetime) -> int: ...
+
+    def touch(self, uses: Mapping[str, datetime]) -> None: ...
+
+
+class SignInReads(Protocol):
+    """Links and sessions of the dashboard."""
+
+    def sessions(self, now: datetime, limit: int) -> list[SignIn]:
+        """Who is signed in to the dashboard, newest first."""
+        ...
+
+
+class SignInWrites(SignInReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def insert(self, token_hash: str, sign_in: SignIn) -> None: ...
+
+    def delete(self, token_hash: str) -> bool:
+        """False where it was not there: of two that use a link, one may."""
+        ...
+
+    def drop_expired(self, now: datetime) -> int: ...
+
+
+class JobReads(Protocol):
+    """Work that was promised."""
+
+    def get(self, job_id: str) -> Job | None: ...
+
+    def has_due(self, now: datetime) -> bool: ...
+
+    def page(
+        self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: JobStatus | None, kind: str | None
+    ) -> list[Job]:
+        """Jobs of a slice, newest first, those before an id."""
+        ...
+
+    def count(self, owner: OwnerFilter, most: int) -> dict[JobStatus, int]:
+        """How many jobs of a slice there are of each status; `most` at most, of those that are not done together."""
+        ...
+
+
+class JobWrites(JobReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def insert(self, job: Job) -> Job:
+        """The job, or the one that was added before under its kind and key."""
+        ...
+
+    def claim(self, now: datetime, until: datetime, limit: int) -> list[Job]:
+        """Jobs that are due, as their next attempt has them; nobody else's until then."""
+        ...
+
+    def finish(self, job: Job) -> bool:
+        """Note how the attempt that `job` was ended. False where the job was given to another one meanwhile."""
+        ...
+
+    def retry(self, job_id: str, now: datetime) -> bool:
+        """Make a job due now. False where it is done or gone."""
+        ...
+
+    def drop(self, job_id: str) -> bool: ...
+
+    def drop_done(self, before: datetime) -> int: ...
+
+    def erase(self, owner: OwnerFilter) -> int: ...
+
+
+class SpendingReads(Protocol):
+    """What calls of language models have cost."""
+
+    def spent(self, month: datetime) -> float:
+        """What the tenant's turns have cost in the month that began then, in dollars, also those that were erased."""
+        ...
+
+
+class SpendingWrites(SpendingReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def add(self, month: datetime, cost_usd: float) -> None:
+        """Count what calls have cost, in the month that began then."""
+        ...

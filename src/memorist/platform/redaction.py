@@ -1,0 +1,172 @@
+"""Secrets leave what is written before it is stored, hashed, embedded or told to anybody. Every write comes by here.
+
+Texts have their secrets replaced. An identifier cannot: what it names could no longer be found, so it is refused.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memorist.errors import InvalidField
+from memorist.platform import validation
+from memorist.secrets import Finding, Redacted, names_a_secret, redact, redact_value
+
+if TYPE_CHECKING:  # Only those who store documents pay for what reads them.
+    from memorist.documents import Block, Extracted
+
+Counts = Mapping[str, int]
+"""How often each rule took a secret out."""
+
+M = TypeVar("M", bound=Mapping[str, Any])
+
+_TEXTS = frozenset({"content", "excerpt"})
+_LINES = frozenset({"description", "source_ref", "project"})
+_IDENTIFIERS = frozenset({"name", "category", "session", "user", "agent"})
+REDACTED_FIELDS = (*sorted(_TEXTS | _LINES), "meta")
+# Between texts that are looked at together: no rule reaches over it.
+_BETWEEN = "\n\0\n"
+_LEAST_NUMBER = 10**5
+"""Numbers below it are neither cards nor passwords."""
+
+
+class Redaction:
+    def __init__(self, *, enabled: bool = True) -> None:
+        self._enabled = enabled
+
+    def text(self, value: str) -> str:
+        return self.found(value).text
+
+    def found(self, value: str) -> Redacted:
+        """The text without its secrets, and where they were."""
+        return redact(value) if self._enabled else Redacted(value)
+
+    def extracted(self, document: "Extracted") -> tuple["Extracted", Sequence[Finding]]:
+        """The text of a document and its blocks, moved to where they are without its secrets."""
+        found = self.found(document.text)
+        if not found.findings:
+            return document, ()
+        blocks = tuple(_moved(document.blocks, found.findings))
+        return replace(document, text=found.text, blocks=blocks), found.findings
+
+    def fields(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], Counts]:
+        """Those fields of a memory that change because they hold a secret, as they may be stored; and what was found.
+
+        Raises InvalidField where an identifier holds one, or where the text without them has grown too long.
+        """
+        if not self._enabled or not self._holds_a_secret(values):
+            return {}, {}
+        changed: dict[str, Any] = {}
+        counts: Counter[str] = Counter()
+        for field, value in values.items():
+            if isinstance(value, str) and field in _IDENTIFIERS:
+                self.refuse(field, value)
+            elif isinstance(value, str) and (field in _TEXTS or field in _LINES):
+                found = redact(value)
+                counts.update(finding.rule for finding in found.findings)
+                if found.findings:
+                    changed[field] = _fitting(field, found.text)
+            elif field == "meta" and value is not None:
+                plain = _plain(value, counts)
+                if plain != value:
+                    changed[field] = validation.meta(plain)
+        return changed, dict(counts)
+
+    def json(self, value: M) -> M:
+        """A JSON object without secrets in its names and values."""
+        return _plain(value, Counter()) if self._enabled and _strings_hold_a_secret(value) else value
+
+    def refuse(self, field: str, value: str | None) -> None:
+        """Raises InvalidField where an identifier holds a secret."""
+        found = redact(value).findings if self._enabled and value else ()
+        if found:
+            raise InvalidField(f"{field} holds a secret ({found[0].rule}). Name it by something else.", field=field)
+
+    def _holds_a_secret(self, values: Mapping[str, Any]) -> bool:
+        """All fields are looked at in one go, because most hold none."""
+        meta = values.get("meta")
+        texts = [value for value in values.values() if isinstance(value, str)]
+        if meta:
+            texts += _strings(meta)
+        return bool(redact(_BETWEEN.join(texts)).findings) or (bool(meta) and _names_secrets(meta))
+
+
+def counted(findings: Iterable[Any]) -> Counts:
+    return dict(Counter(finding.rule for finding in findings))
+
+
+def _moved(blocks: "Iterable[Block]", findings: Sequence[Finding]) -> "Iterator[Block]":
+    """A block that begins inside a secret goes on after it; one that is inside of it altogether goes."""
+    starts = [finding.start for finding in findings]
+
+    def moved(place: int) -> int:
+        before = bisect_left(starts, place) - 1
+        if before < 0:
+            return place
+        finding = findings[before]
+        return finding.after + max(0, place - finding.end)
+
+    for block in blocks:
+        start, end = moved(block.start), moved(block.end)
+        if start < end:
+            yield replace(block, start=start, end=end)
+
+
+def _fitting(field: str, text: str) -> str:
+    """A marker can be longer than what it stands for: a line is cut, a text that no longer fits is refused."""
+    if field in _LINES:
+        return text[: validation.MAX_LINE]
+    return validation.text(field, text, longest=validation.MAX_CONTENT, empty=True)
+
+
+def _strings_hold_a_secret(value: Any) -> bool:
+    return bool(redact(_BETWEEN.join(_strings(value))).findings) or _names_secrets(value)
+
+
+def _strings(value: Any) -> list[str]:
+    """Every text in a JSON value: names, texts, and numbers that are long enough to be one."""
+    found: list[str] = []
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, Mapping):
+            pending += item.keys()
+            pending += item.values()
+        elif isinstance(item, list | tuple):
+            pending += item
+        elif _is_long_number(item):
+            found.append(str(item))
+    return found
+
+
+def _names_secrets(value: Any) -> bool:
+    """Whether something in a JSON value stands under a name such as `password`."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            if any(names_a_secret(str(name)) for name in item):
+                return True
+            pending += item.values()
+        elif isinstance(item, list | tuple):
+            pending += item
+    return False
+
+
+def _plain(value: Any, counts: Counter[str], name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {_plain(str(key), counts): _plain(child, counts, str(key)) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(child, counts, name) for child in value]
+    if isinstance(value, str) or _is_long_number(value):
+        found = redact_value(name, str(value)) if name else redact(str(value))
+        counts.update(finding.rule for finding in found.findings)
+        return found.text if found.findings else value
+    return value
+
+
+def _is_long_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _LEAST_NUMBER

@@ -1,0 +1,217 @@
+"""What a memory may hold. Each function returns the value or raises InvalidField naming the field and the rule."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from memorist.errors import InvalidField
+from memorist.memories.values import Draft, Kind, Retention, Trust
+from memorist.platform.values import Owner
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_CONTENT = 1_000_000
+MAX_TOOL_OUTPUT = 20_000_000
+MAX_DOCUMENT = 20_000_000
+MAX_DOCUMENT_PAGE = 100
+MAX_QUERY = 10_000
+MAX_TOP_K = 20
+MAX_BUDGET_TOKENS = 100_000
+MAX_LINE = 500
+MAX_NAME = 128
+MAX_IDENTIFIER = 128
+MAX_META_BYTES = 64_000
+MAX_META_DEPTH = 32
+MAX_PAYLOAD_BYTES = 6_000_000
+MAX_BATCH = 1000
+MAX_IDEMPOTENCY_KEY = 255
+MAX_TTL = timedelta(days=36_500)
+
+_SLUG = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
+_TENANT = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62})")
+_IDENTIFIER = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,128}")
+# NUL cannot be stored as text in PostgreSQL, and a lone surrogate is no Unicode text at all.
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+def text(field: str, value: str, *, longest: int, empty: bool = False, one_line: bool = False) -> str:
+    if not isinstance(value, str):
+        raise InvalidField(f"{field} must be a text.", field=field)
+    if not empty and not value.strip():
+        raise InvalidField(f"{field} must not be empty.", field=field)
+    if len(value) > longest:
+        raise InvalidField(f"{field} has {len(value)} characters; at most {longest} are taken.", field=field)
+    if _UNSTORABLE.search(value):
+        raise InvalidField(f"{field} holds a NUL or a lone surrogate, which is no text. Remove it.", field=field)
+    if one_line and _LINE_BREAK.search(value):
+        raise InvalidField(f"{field} must be a single line.", field=field)
+    return value
+
+
+def slug(field: str, value: str) -> str:
+    if not isinstance(value, str) or len(value) > MAX_NAME or not _SLUG.fullmatch(value):
+        raise InvalidField(
+            f"{field} must be a slug such as feedback_no_db_mocking: small letters and digits, "
+            f"joined by _ or -, at most {MAX_NAME} characters.",
+            field=field,
+        )
+    return value
+
+
+def identifier(field: str, value: str) -> str:
+    """The name of a user, agent, session or project."""
+    if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
+        raise InvalidField(
+            f"{field} must be 1 to {MAX_IDENTIFIER} characters without spaces or control characters.",
+            field=field,
+        )
+    return value
+
+
+def tenant_name(value: str) -> str:
+    if not _TENANT.fullmatch(value):
+        raise InvalidField(
+            "A tenant's name has 1 to 63 small letters, digits, _ or -, and starts with a letter or digit.",
+            field="tenant",
+        )
+    return value
+
+
+def choice(field: str, value: str, choices: type[E]) -> E:
+    """The member that the value names."""
+    if isinstance(value, choices):
+        return value
+    try:
+        return choices(value)
+    except ValueError as error:
+        raise InvalidField(f"{field} must be one of {', '.join(choices)}.", field=field) from error
+
+
+def integer(field: str, value: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) < value < 2**31 - 1:
+        raise InvalidField(f"{field} must be a whole number within 32 bits.", field=field)
+    return value
+
+
+def fraction(field: str, value: float) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or not 0 <= value <= 1:
+        raise InvalidField(f"{field} must be a number from 0 to 1.", field=field)
+    return float(value)
+
+
+def moment(field: str, value: datetime) -> datetime:
+    """An aware time within what every store can hold."""
+    if not isinstance(value, datetime):
+        raise InvalidField(f"{field} must be a time.", field=field)
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidField(f"{field} must be a time from year 1 to 9999 in UTC.", field=field) from error
+
+
+def ttl(value: timedelta) -> timedelta:
+    """How long a memory lives: more than no time, and less than a lifetime of this program."""
+    if not isinstance(value, timedelta) or not timedelta(0) < value <= MAX_TTL:
+        raise InvalidField(f"ttl must be more than 0 and at most {MAX_TTL.days} days.", field="ttl")
+    return value
+
+
+def meta(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A JSON object of bounded size, returned as plain JSON values."""
+    return json_object("meta", value, largest=MAX_META_BYTES, deepest=MAX_META_DEPTH)
+
+
+def payload(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What an event carries: it may quote a whole memory as it was before a change."""
+    return json_object("payload", value, largest=MAX_PAYLOAD_BYTES, deepest=MAX_META_DEPTH + 2)
+
+
+def json_object(field: str, value: Mapping[str, Any], *, largest: int, deepest: int) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidField(f"{field} must be an object.", field=field)
+    try:
+        encoded = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField(f"{field} must be plain JSON without NaN, infinity or cycles.", field=field) from error
+    if len(encoded.encode("utf-8", "surrogatepass")) > largest:
+        raise InvalidField(f"{field} takes at most {largest} bytes.", field=field)
+    for item, depth in _walk(value):
+        if depth > deepest:
+            raise InvalidField(f"{field} is nested deeper than {deepest} levels.", field=field)
+        if isinstance(item, str) and _UNSTORABLE.search(item):
+            raise InvalidField(f"{field} holds a NUL or a lone surrogate, which is no text. Remove it.", field=field)
+    decoded: Mapping[str, Any] = json.loads(encoded)
+    return decoded
+
+
+def project(value: str) -> str:
+    """A project as it is kept and looked for: a path with a slash at its end is the same without."""
+    return value.rstrip("/") or value[:1]
+
+
+def draft(value: Draft) -> None:
+    """Raises InvalidField for the first field that cannot be stored."""
+    text("content", value.content, longest=MAX_CONTENT)
+    if value.category is not None:
+        slug("category", value.category)
+    if value.name is not None:
+        slug("name", value.name)
+    if value.description is not None:
+        text("description", value.description, longest=MAX_LINE, empty=True, one_line=True)
+    if value.excerpt is not None:
+        text("excerpt", value.excerpt, longest=MAX_CONTENT, empty=True)
+    if value.source_ref is not None:
+        text("source_ref", value.source_ref, longest=MAX_LINE, one_line=True)
+    if value.project is not None:
+        text("project", value.project, longest=MAX_LINE, one_line=True)
+    if value.session is not None:
+        identifier("session", value.session)
+    integer("importance", value.importance)
+    if value.confidence is not None:
+        fraction("confidence", value.confidence)
+    if value.relevance is not None:
+        fraction("relevance", value.relevance)
+    if value.event_time is not None:
+        moment("event_time", value.event_time)
+    if value.ttl is not None:
+        ttl(value.ttl)
+    choice("kind", value.kind, Kind)
+    choice("trust", value.trust, Trust)
+    choice("retention", value.retention, Retention)
+    if value.owner is not None:
+        owner(value.owner)
+
+
+def owner(value: Owner) -> Owner:
+    for field, name in (("user", value.user), ("agent", value.agent)):
+        if name is not None:
+            identifier(field, name)
+    return value
+
+
+def idempotency_key(value: str) -> str:
+    return text("Idempotency-Key", value, longest=MAX_IDEMPOTENCY_KEY, one_line=True)
+
+
+def page_limit(value: int, *, largest: int = 100) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
+        raise InvalidField(f"limit must be a whole number from 1 to {largest}.", field="limit")
+    return value
+
+
+def _walk(value: Any) -> Iterator[tuple[Any, int]]:
+    """Every value and key inside, with its depth."""
+    pending = [(value, 1)]
+    while pending:
+        item, depth = pending.pop()
+        yield item, depth
+        if isinstance(item, Mapping):
+            pending.extend((key, depth) for key in item)
+            pending.extend((child, depth + 1) for child in item.values())
+        elif isinstance(item, list | tuple):
+            pending.extend((child, depth + 1) for child in item)

@@ -1,0 +1,249 @@
+"""Who is calling, whose a thing is, and the values of keys, events, jobs and remembered requests."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Role(StrEnum):
+    """What a credential may do; `platform.access` holds the rules."""
+
+    ADMIN = "admin"
+    SERVICE = "service"
+    USER = "user"
+    READER = "reader"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is calling. The tenant always comes from the credential, never from a request.
+
+    `agent_vouched`: the credential itself stands for the agent, or may act for any. An agent that a user merely names
+    is a choice among the user's own profiles; what all users of that agent share is not opened by it.
+    """
+
+    tenant: str
+    role: Role
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    key_id: str | None = None
+    source: str = "library"
+    agent_vouched: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose memory: a user's, an agent's, a user's with one agent, or (neither) the whole tenant's."""
+
+    user: str | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerFilter:
+    """A slice of memories by owner. `user` or `agent` None matches rows without one; `any_*` matches all."""
+
+    user: str | None = None
+    agent: str | None = None
+    any_user: bool = False
+    any_agent: bool = False
+
+    def matches(self, owner: Owner) -> bool:
+        return (self.any_user or owner.user == self.user) and (self.any_agent or owner.agent == self.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the audit trail. `seq` is given by the database and orders a tenant's events."""
+
+    memory_id: str
+    event_type: str
+    source: str
+    created_at: datetime
+    actor: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    seq: int = 0
+
+
+class FeedPosition(NamedTuple):
+    """A place in a tenant's feed of changes: the transaction that wrote an event, and the event's number."""
+
+    change: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenOwner:
+    """Whose an erased memory was, told only to those who know: salted hashes of the user and the agent."""
+
+    salt: str
+    user: str
+    agent: str
+
+    @staticmethod
+    def hide(salt: str, name: str | None) -> str:
+        return "" if name is None else hashlib.sha256(f"{salt}\0{name}".encode()).hexdigest()
+
+    def is_in(self, part: OwnerFilter) -> bool:
+        is_user = part.any_user or self.hide(self.salt, part.user) == self.user
+        return is_user and (part.any_agent or self.hide(self.salt, part.agent) == self.agent)
+
+
+class FeedRow(NamedTuple):
+    """An event in the feed. Of an erased memory the id is 32 hexadecimal digits and the owner hidden."""
+
+    position: FeedPosition
+    memory_id: str
+    event_type: str
+    at: datetime
+    owner: Owner | HiddenOwner | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPage:
+    """Events in the order of their commits. `has_unsafe`: some are not shown, since one before them may yet appear."""
+
+    rows: tuple[FeedRow, ...]
+    is_last: bool
+    has_unsafe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """That a memory changed, without its text. Pass `position` back to go on from there."""
+
+    position: str
+    action: str
+    memory_id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """The isolation boundary."""
+
+    id: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A credential as stored: the secret itself is kept nowhere, only its SHA-256."""
+
+    id: str
+    tenant: str
+    secret_hash: str
+    role: Role
+    created_at: datetime
+    user: str | None = None
+    agent: str | None = None
+    label: str | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+class SignInKind(StrEnum):
+    LINK = "link"
+    SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A link to the dashboard that works once, or a session there; it stands for a key."""
+
+    kind: SignInKind
+    key: ApiKey
+    created_at: datetime
+    expires_at: datetime
+
+
+class JobStatus(StrEnum):
+    """Where a job stands: it waits for its next attempt, it succeeded, or it was given up."""
+
+    WAITING = "waiting"
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work that was promised durably. It acts as `principal`; a `waiting` one is due at `run_at`."""
+
+    id: str
+    kind: str
+    principal: Principal
+    payload: Mapping[str, Any]
+    run_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    key: str | None = None
+    status: JobStatus = JobStatus.WAITING
+    attempts: int = 0
+    error: str | None = None
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def tenant(self) -> str:
+        return self.principal.tenant
+
+    @property
+    def user(self) -> str | None:
+        return self.principal.user
+
+    @property
+    def agent(self) -> str | None:
+        return self.principal.agent
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.principal.user, self.principal.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """A page of jobs; `next_cursor` is None on the last one."""
+
+    items: tuple[Job, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyRecord:
+    """A remembered request: what was asked (as a hash) and what was answered (as JSON)."""
+
+    principal: str
+    route: str
+    key: str
+    user: str | None
+    request_hash: str
+    response: str
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionNote:
+    """That secrets were taken out of a memory when it was written: by which rules, and how many; never what they were.
+
+    `seq` is the number of the event that tells it.
+    """
+
+    seq: int
+    memory_id: str
+    owner: Owner
+    rules: Mapping[str, int]
+    source: str
+    actor: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionPage:
+    """A page of what redaction took out; `next_cursor` is None on the last one."""
+
+    items: tuple[RedactionNote, ...]
+    next_cursor: str | None

@@ -1,0 +1,1 @@
+"""The index of what is searched, in memory and in the database."""

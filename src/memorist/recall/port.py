@@ -1,0 +1,87 @@
+"""What a store keeps for recall."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memorist.memories.values import Memory
+from memorist.platform.values import OwnerFilter
+from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow, PastRecall
+
+
+class IndexReads(Protocol):
+    """What is searched."""
+
+    def turn_before(self, memory: Memory) -> Memory | None:
+        """The message before this one in its session."""
+        ...
+
+    def load(self, user: str | None, after_id: str, limit: int) -> list[IndexRow]:
+        """What is searched of a user's memories, or of those of no user, in id order."""
+        ...
+
+    def follow(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
+        """For each place up to `limit` rows whose change and id come after it, in that order; all of one moment."""
+        ...
+
+    def watermark(self, user: str | None) -> int:
+        """No row will appear later with a smaller change than this."""
+        ...
+
+    def users(self) -> list[str | None]:
+        """The users that have memories, None standing for those of no user."""
+        ...
+
+    def count(self, model: str) -> IndexCounts: ...
+
+    def has_waiting(self) -> bool:
+        """Whether rows wait for vectors."""
+        ...
+
+
+class IndexWrites(IndexReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def claim_waiting(self, now: datetime, until: datetime, limit: int) -> list[str]:
+        """Ids of memories that wait for vectors, nobody else's until then."""
+        ...
+
+    def release_claims(self, until: datetime | None = None) -> None:
+        """Let anybody take what was claimed until a moment or, without one, whatever was claimed by whomever."""
+        ...
+
+    def save_vectors(self, embedded: Iterable[Embedded]) -> int:
+        """Returns how many were kept: a text that changed meanwhile waits again."""
+        ...
+
+    def unindex(self, model: str, limit: int) -> int:
+        """Let some rows that have vectors of another model wait for new ones. Returns how many."""
+        ...
+
+    def adopt_rows(self, limit: int) -> int:
+        """Put some memories into the index that were written before there was one. Returns how many."""
+        ...
+
+
+class PastRecallReads(Protocol):
+    """What memories were recalled for."""
+
+    def of(self, memory_id: str, limit: int) -> list[PastRecall]:
+        """What a memory was recalled for, newest first."""
+        ...
+
+
+class PastRecallWrites(PastRecallReads, Protocol):
+    """The same in a transaction that writes."""
+
+    def insert(self, recalls: Iterable[PastRecall]) -> None:
+        """Note what memories were recalled for, as far as they exist; in a transaction that added to their accesses."""
+        ...
+
+    def trim(self, memory_ids: Collection[str], keep: int) -> None:
+        """Keep the newest few of each memory, at least one."""
+        ...
+
+    def erase(self, owner: OwnerFilter) -> int:
+        """Remove what a slice of users and agents asked."""
+        ...

@@ -1,0 +1,96 @@
+"""What of a memory is searched: its terms, the text that is embedded, and where it stands. Pure.
+
+Who said it and when belong to the text: "what did Ada say in May" is answered by words that the message itself lacks.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum
+
+from memorist import words
+from memorist.memories.values import Kind, Memory, Status
+from memorist.models import passages
+
+QUOTES = "quotes"
+"""In the meta of a tool output: the memories that it repeats."""
+
+
+class Standing(IntEnum):
+    """Whether recall may show a memory: by default, only when asked for the past, or never."""
+
+    LIVE = 0
+    RETIRED = 1
+    GONE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """A memory as text, and its parts as the models read them."""
+
+    text: str
+    speaker: str
+    date: str
+    context: str
+    """What stands around it wherever it is found: a document's headings."""
+
+    def terms(self) -> bytes:
+        return words.pack(f"{self.date} {self.speaker} {self.context} {self.text}")
+
+    def digest(self) -> int:
+        """Changes when something changes that is embedded; 63 bits, which every database takes as an integer."""
+        parts = "\0".join((self.text, self.speaker, self.date, self.context))
+        return int.from_bytes(hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
+
+    def windows(self) -> list[str]:
+        return passages.windows(self.text)
+
+
+def repeats(memory: Memory) -> bool:
+    """Whether it only says again what other memories say: a memory tool's output is kept, and is not found itself."""
+    return memory.kind is Kind.TOOL_OUTPUT and QUOTES in (memory.meta or {})
+
+
+def searchable(memory: Memory) -> Searchable:
+    meta = memory.meta or {}
+    if repeats(memory):
+        return Searchable(text=_text(meta.get("tool_name")), speaker="", date="", context="")
+    moment = memory.event_time or memory.created_at
+    named = [memory.name.replace("_", " ").replace("-", " ") if memory.name else "", memory.description or ""]
+    headings = meta.get("heading_path")
+    return Searchable(
+        text="\n".join(part for part in (*named, memory.content) if part),
+        speaker=_text(meta.get("speaker")) or _text(meta.get("tool_name")) or _text(meta.get("role")),
+        date=passages.spoken_date(moment),
+        context=" > ".join(map(_text, headings)) if isinstance(headings, list) else "",
+    )
+
+
+def as_turn(memory: Memory) -> str:
+    """A memory as the turn before or after another."""
+    found = searchable(memory)
+    return passages.turn(found.speaker, found.text)
+
+
+def is_turn(memory: Memory) -> bool:
+    """Whether it was said in a session, so that turns stand before and after it."""
+    return memory.session is not None and memory.kind in (Kind.CHAT_MESSAGE, Kind.TOOL_OUTPUT) and not repeats(memory)
+
+
+def thread_of(memory: Memory) -> str:
+    """What a memory is a turn of: its session, or its document; '' for what stands alone."""
+    if memory.kind is Kind.DOCUMENT_CHUNK:
+        # No session has a space in its name.
+        return f"document {memory.source_ref}" if memory.source_ref else ""
+    return (memory.session or "") if is_turn(memory) else ""
+
+
+def standing(memory: Memory) -> Standing:
+    is_kept = memory.anonymized_at is None and memory.status in (Status.ACTIVE, Status.ARCHIVED)
+    if not is_kept or repeats(memory):
+        return Standing.GONE
+    retired = memory.status is Status.ARCHIVED or memory.superseded_by is not None
+    return Standing.RETIRED if retired else Standing.LIVE
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

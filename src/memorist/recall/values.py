@@ -1,0 +1,152 @@
+"""A question, its answer, and what the index holds, as values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from memorist.memories.values import Kind, Memory
+
+
+class Scope(StrEnum):
+    """Which slice of memory to search."""
+
+    ANY = "any"
+    SESSION = "session"
+    USER = "user"
+    AGENT = "agent"
+    TENANT = "tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to recall, and how."""
+
+    query: str
+    top_k: int = 5
+    source_kinds: Sequence[Kind] | None = None
+    scope: Scope = Scope.ANY
+    enable_rerank: bool = True
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+    after: datetime | None = None
+    before: datetime | None = None
+    category: str | None = None
+    project: str | None = None
+    budget_tokens: int | None = None
+    min_score: float | None = None
+    explain: bool = False
+    why_not: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that was recalled. `excerpt` is the part of a long text that fits the question best."""
+
+    memory: Memory
+    score: float
+    excerpt: str
+    explanation: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastRecall:
+    """One time that a memory came back: who asked what, and at which place of the answer it was, from 1.
+
+    `id` is shared by all memories that came back together.
+    """
+
+    memory_id: str
+    at: datetime
+    id: str
+    user: str | None
+    agent: str | None
+    source: str
+    query: str
+    place: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The answer. `degraded`: some memories are found by keyword only, because they wait for their vectors."""
+
+    hits: tuple[Hit, ...]
+    degraded: bool
+    rerank_used: bool
+    why_not: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much a memory of each class counts when all are searched; 0 leaves a class out."""
+
+    session: float = 1.3
+    user: float = 1.1
+    agent: float = 1.0
+    tenant: float = 1.0
+    history: float = 1.0
+    """What was said in the user's other sessions."""
+
+
+class IndexRow(NamedTuple):
+    """What is searched of one memory. `model` is '' and `vectors` None until it is embedded.
+
+    Times are microseconds, and texts that are absent are '', as the database has them: these are read by the thousand.
+    """
+
+    change: int
+    memory_id: str
+    agent: str
+    thread: str
+    kind: str
+    category: str
+    project: str
+    standing: int
+    event_time: int
+    created_at: int
+    expires_at: int | None
+    valid_from: int | None
+    valid_to: int | None
+    retired_at: int | None
+    digest: int
+    model: str
+    terms: bytes
+    vectors: bytes | None
+
+
+class IndexPlace(NamedTuple):
+    """How far somebody has read what changed among a user's rows, or among those of no user."""
+
+    user: str | None
+    change: int
+    memory_id: str
+
+
+class IndexPage(NamedTuple):
+    """Rows after a place, and the change from which on others may appear that are not to be seen yet."""
+
+    watermark: int
+    rows: list[IndexRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What a model made of one memory, and of which of its texts."""
+
+    memory_id: str
+    user: str | None
+    digest: int
+    terms: bytes
+    model: str
+    vectors: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCounts:
+    """How far the index of a tenant is: all rows, those that wait for vectors, those with another model's."""
+
+    total: int
+    waiting: int
+    outdated: int

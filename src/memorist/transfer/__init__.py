@@ -1,0 +1,1 @@
+"""Everything that a caller sees, out of one store and into another."""

@@ -1,0 +1,258 @@
+"""Export and import: everything a caller sees, as JSON records, one a line, streamed."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from memorist.erasure import ledger
+from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
+from memorist.ingestion.values import Document
+from memorist.memories import policies
+from memorist.memories.hashes import content_hash, dedup_key
+from memorist.memories.records import (
+    document_from_record,
+    document_to_record,
+    event_from_record,
+    event_to_record,
+    memory_from_record,
+    memory_to_record,
+)
+from memorist.memories.values import Kind, Memory, Retention
+from memorist.platform import access, validation
+from memorist.platform.redaction import REDACTED_FIELDS, Redaction, counted
+from memorist.platform.validation import MAX_TOOL_OUTPUT
+from memorist.platform.values import Event, Owner, OwnerFilter, Principal
+from memorist.ports import Reader, Store, Writer
+from memorist.recall.searchable import QUOTES, repeats
+from memorist.times import Clock
+
+FORMAT = "memorist-export"
+VERSION = 1
+_BATCH = 200
+_DOCUMENTS = 20
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did, row by row."""
+
+    imported: int = 0
+    already_there: int = 0
+    conflicting: int = 0
+    shared: int = 0
+    erased: int = 0
+
+
+class Transfer:
+    def __init__(
+        self, store: Store, clock: Clock, redaction: Redaction, index: Callable[[str, list[Memory]], None]
+    ) -> None:
+        """`index` is told what was imported, once that is durable."""
+        self._store = store
+        self._clock = clock
+        self._redaction = redaction
+        self._index = index
+
+    def export(self, principal: Principal) -> Iterator[str]:
+        """Lines of JSON: a header, then each visible memory of any status with its events, in id order.
+
+        Importing them into an empty tenant and exporting again gives the same lines.
+        """
+        yield json.dumps({"format": FORMAT, "version": VERSION})
+        slices = access.visible_slices(principal)
+        after = ""
+        while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
+            for memory, events, payload in batch:
+                line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
+                yield json.dumps(line if payload is None else line | {"tool_output": payload}, ensure_ascii=False)
+            after = batch[-1][0].id
+        for part in slices:
+            yield from self._export_documents(principal, part)
+
+    def _export_documents(self, principal: Principal, part: OwnerFilter) -> Iterator[str]:
+        after: Document | None = None
+        while page := self._store.read(principal.tenant, partial(_read_documents, part, after)):
+            for document in page:
+                yield json.dumps({"document": document_to_record(document)}, ensure_ascii=False)
+            after = page[-1]
+
+    def import_(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
+        """Write what an export holds, batch by batch, yielding the report so far after each.
+
+        A memory whose id exists is left alone, so that an import can be repeated. One whose name or text belongs to
+        another active memory is counted as conflicting, one that the whole tenant shares, where the caller may not
+        write those, as shared, and one that was erased here, and so is not written again, as erased.
+        Raises InvalidField or Forbidden with the line's number; batches before it are stored.
+        """
+        access.require(principal, access.Action.WRITE)
+        report = ImportReport()
+        batch: list[_Line] = []
+        for line in self._parse(principal, lines):
+            owner = line.document.owner if line.memory is None else line.memory.owner
+            if owner == Owner() and not access.allows(principal, access.Action.SHARE):
+                report.shared += 1
+                continue
+            batch.append(line)
+            if len(batch) == _BATCH:
+                self._write(principal, batch, report)
+                yield report
+                batch = []
+        self._write(principal, batch, report)
+        yield report
+
+    def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator["_Line"]:
+        number = 0
+        for number, line in enumerate(lines, start=1):
+            if number == 1:
+                _check_header(line)
+            elif line.strip():
+                try:
+                    yield self._parse_line(principal, line)
+                except (InvalidField, InvalidId, InvalidJson) as error:
+                    raise InvalidField(f"Line {number}: {error.message}", field=error.field) from error
+                except Forbidden as error:
+                    raise Forbidden(f"Line {number}: {error.message}") from error
+        if number == 0:
+            _check_header("{}")
+
+    def _parse_line(self, principal: Principal, line: str) -> "_Line":
+        record = _json_object(line)
+        if isinstance(record.get("document"), dict):
+            document = document_from_record(record["document"])
+            if document.owner != Owner():
+                access.require_writable(principal, document.owner)
+            return _Line(None, [], None, self._document_without_secrets(document))
+        if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
+            raise InvalidField("A line holds a `memory` and its `events`, or a `document`.")
+        memory = memory_from_record(record["memory"], principal.tenant)
+        if memory.owner != Owner():
+            access.require_writable(principal, memory.owner)
+        if not all(isinstance(event, dict) for event in record["events"]):
+            raise InvalidField("Each event is an object.", field="events")
+        events = [event_from_record(event, memory.id) for event in record["events"]]
+        if not any(event.event_type == "created" for event in events):
+            events.insert(0, Event(memory.id, "created", "import", memory.created_at, principal.user))
+        payload = record.get("tool_output")
+        if payload is not None:
+            validation.text("tool_output", payload, longest=MAX_TOOL_OUTPUT)
+        return self._without_secrets(principal, _Line(memory, events, payload, None))
+
+    def _without_secrets(self, principal: Principal, line: "_Line") -> "_Line":
+        """An export may come from where nothing was redacted. What is taken out is told by an event."""
+        memory: Memory = line.memory
+        values = {name: getattr(memory, name) for name in (*REDACTED_FIELDS, "name", "category", "session")}
+        changed, found = self._redaction.fields({**values, "user": memory.owner.user, "agent": memory.owner.agent})
+        payload = None if line.payload is None else self._redaction.found(line.payload)
+        events = [replace(event, payload=self._redaction.json(event.payload)) for event in line.events]
+        for event in events:
+            self._redaction.refuse("actor", event.actor)
+            self._redaction.refuse("source", event.source)
+        rules = Counter(found) + Counter(counted(payload.findings if payload else ()))
+        if rules:
+            told = {"rules": dict(rules)}
+            events.append(Event(memory.id, "redacted", principal.source, self._clock.now(), principal.user, told))
+        if changed:
+            memory = replace(memory, **changed)
+            memory = replace(
+                memory,
+                content_hash=content_hash(memory.content),
+                dedup_key=dedup_key(memory, memory.id, memory.session),
+            )
+        return _Line(memory, events, None if payload is None else payload.text, None)
+
+    def _document_without_secrets(self, document: Document) -> Document:
+        self._redaction.refuse("id", document.id)
+        self._redaction.refuse("media_type", document.media_type)
+        title = self._redaction.text(document.title)[: validation.MAX_LINE]
+        content = self._redaction.text(document.content)
+        validation.text("content", content, longest=validation.MAX_DOCUMENT)
+        return replace(document, title=title, content=content)
+
+    def _write(self, principal: Principal, batch: Sequence["_Line"], report: ImportReport) -> None:
+        memories = [line for line in batch if line.memory is not None]
+
+        def work(tx: Writer) -> tuple[list[Memory], int, int, int]:
+            there = {memory.id for memory in tx.memories.get_many([line.memory.id for line in memories])}
+            named = [ledger.hexadecimal(id_) for line in memories for id_ in (line.memory.id, *_quoted(line.memory))]
+            erased = tx.ledger.find(ledger.MEMORY, named)
+            known = refused = documents = 0
+            imported: list[Memory] = []
+            for line in memories:
+                if any(ledger.hexadecimal(id_) in erased for id_ in (line.memory.id, *_quoted(line.memory))):
+                    refused += 1
+                elif line.memory.id in there:
+                    known += 1
+                elif tx.memories.insert(line.memory):
+                    tx.events.append(line.events)
+                    if line.payload is not None:
+                        tx.tool_outputs.insert(line.memory.id, line.payload)
+                    there.add(line.memory.id)
+                    imported.append(line.memory)
+            gone = tx.ledger.of_kind(ledger.DOCUMENT) if len(memories) < len(batch) else []
+            for line in batch:
+                if line.document is None:
+                    continue
+                if ledger.erased_documents(gone, line.document.owner, line.document.id):
+                    documents += 1
+                elif tx.documents.get(line.document.owner, line.document.id) is None:
+                    tx.documents.put(line.document)
+            if any(memory.retention is Retention.POLICY for memory in imported):
+                policies.ask_for_deadlines(tx)
+            return imported, known, refused, documents
+
+        imported, known, refused, documents = self._store.write(principal.tenant, work)
+        report.imported += len(imported)
+        report.already_there += known
+        report.erased += refused + documents
+        report.conflicting += len(memories) - len(imported) - known - refused
+        self._index(principal.tenant, imported)
+
+
+class _Line(NamedTuple):
+    """What one line of an export holds: a memory with its history and payload, or a document."""
+
+    memory: Any
+    events: list[Event]
+    payload: str | None
+    document: Any
+
+
+def _quoted(memory: Memory) -> set[str]:
+    """The memories that it only repeats."""
+    return ledger.ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if repeats(memory) else set()
+
+
+def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:
+    return tx.documents.page(part, after, _DOCUMENTS, whole=True)
+
+
+def _read_batch(slices: Sequence[OwnerFilter], after: str, tx: Reader) -> list[tuple[Memory, list[Event], str | None]]:
+    """The next memories in id order, each with its events as they were at the same moment."""
+    found = [memory for part in slices for memory in tx.memories.scan(part, after, _BATCH)]
+    batch = sorted(found, key=lambda memory: memory.id)[:_BATCH]
+    trails: dict[str, list[Event]] = defaultdict(list)
+    for event in tx.events.of([memory.id for memory in batch]):
+        trails[event.memory_id].append(event)
+    return [
+        (memory, trails[memory.id], tx.tool_outputs.get(memory.id) if memory.kind is Kind.TOOL_OUTPUT else None)
+        for memory in batch
+    ]
+
+
+def _check_header(line: str) -> None:
+    header = _json_object(line)
+    if header.get("format") != FORMAT or header.get("version") != VERSION:
+        raise InvalidField(f"This is no Memorist export: the first line must be {FORMAT}, version {VERSION}.")
+
+
+def _json_object(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidJson("This line is not JSON.") from error
+    if not isinstance(value, dict):
+        raise InvalidJson("This line is not a JSON object.")
+    return value

@@ -1,0 +1,1 @@
+"""Turns: one exchange with a language model, with memory, streamed and replayable."""

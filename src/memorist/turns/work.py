@@ -1,0 +1,278 @@
+"""What is done in a turn: remember, tell the model, let it answer and call tools, and learn from the exchange."""
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import wait
+from typing import Any
+
+from memorist.context.tokens import count_tokens
+from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
+from memorist.ids import parse_id
+from memorist.ingestion.service import Message
+from memorist.memories.values import Memory, Remembered
+from memorist.models.port import Llm
+from memorist.models.values import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Stop, ToolCall, Usage
+from memorist.platform import validation
+from memorist.secrets.logs import redacting_logger
+from memorist.turns.limits import Toolbox
+from memorist.turns.prompts import Prompt, prompt_for
+from memorist.turns.service import Run, spent
+
+_log = redacting_logger(__name__)
+
+MAX_ROUNDS = 6
+"""How often a model may call tools before it has to answer."""
+
+MAX_ANSWER_TOKENS = 4096
+_LONGEST_RESULT = 20_000
+_LONGEST_NAME = 100
+_FLUSH_S = 0.04
+# Of all turns of a process together: where many run, each tells more at a time, so that none waits for the disk.
+_MOST_DELTAS_A_SECOND = 200
+_ATTEMPTS = 3
+_LAST_WORD = re.compile(r"\S*\Z")
+_LONGEST_WAIT_S = 5.0
+
+
+def answer(run: Run, llm: Llm) -> None:
+    """Work on a turn until it is completed or failed. Never raises."""
+    work = _Work(run, llm)
+    try:
+        work.answer()
+    except MemoristError as error:
+        _fail(run, error, work)
+    except Exception:
+        _log.exception("a turn failed")
+        _fail(run, MemoristError(), work)
+
+
+def _fail(run: Run, error: MemoristError, work: "_Work") -> None:
+    try:
+        run.fail(error, work.usage)
+        # What the user said is worth remembering all the same.
+        work.learn()
+    except MemoristError as later:
+        _log.warning("a turn could not be ended here: %s", later.message)
+
+
+class _Work:
+    def __init__(self, run: Run, llm: Llm) -> None:
+        self._run = run
+        self._llm = llm
+        self._turns = run.turns
+        request = json.loads(run.turn.request)
+        self._messages = [Message(one["role"], one["content"]) for one in request["messages"]]
+        self._include_memory: bool = request["include_memory"]
+        self._kept: list[Memory] = []
+        self.usage = Usage()
+
+    def answer(self) -> None:
+        # First of all what was said is stored, so that nothing is lost whatever happens to the model. Its meaning is
+        # computed while the model thinks: whoever waits for the first word does not wait for that as well.
+        self._keep([], index=False)
+        box = self._turns.toolbox()
+        tools = box.offered() if box is not None else ()
+        prompt = self._prompt(tools)
+        run, kept = self._run, list(self._kept)
+        indexing = self._turns.meanwhile(lambda: self._turns.extraction.index_kept(run.principal, kept))
+        text = self._converse(prompt, box, tools)
+        self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
+        at = self._turns.clock.now()
+        self._keep([Message("assistant", text)] if text.strip() else [])
+        self._run.emit("agent.completed", self.learn())
+        if indexing is not None:
+            wait([indexing])
+        total = {"turn_id": self._run.turn.id, "status": "completed", "duration_ms": round(1000 * self._run.seconds)}
+        self._run.complete(text, self.usage, {**total, **spent(self.usage)}, at)
+
+    # Remembering
+
+    def _keep(self, more: Sequence[Message], *, index: bool = True) -> None:
+        said = [one for one in self._messages if one.role != "system"]
+        if self._run.turn.session == self._run.turn.id:
+            # Without a session nobody knows what of a conversation is stored already, but its end is new.
+            said = said[-1:]
+        run = self._run
+        keep = self._turns.extraction.keep_messages
+        self._kept += keep(run.principal, run.turn.session, [*said, *more], index=index)
+
+    def _keep_dropped(self, count: int) -> None:
+        """Store the messages that the model is not shown: it is told that recall finds them."""
+        run = self._run
+        if run.turn.session == run.turn.id:
+            said = [one for one in self._messages if one.role != "system"]
+            missing = self._turns.extraction.keep_missing(run.principal, run.turn.session, said[:count])
+            self._kept = [*missing, *self._kept]
+
+    def learn(self) -> dict[str, Any]:
+        """Find what is worth remembering. Whatever goes wrong with it is told, and is no failure of the turn."""
+        started = time.monotonic()
+        usage = Usage()
+        try:
+            found = self._turns.extraction.read_kept(
+                self._run.principal, self._run.turn.session, self._kept, source_ref=self._run.turn.id
+            )
+        except MemoristError as error:
+            summary = f"not extracted: {error.code}"
+        else:
+            usage = found.usage
+            summary = _summary([one for one in found.memories if one.was_new], found.waiting)
+            self._kept = []
+        self.usage = self.usage.plus(usage)
+        return _completed("memory", started, usage, summary)
+
+    # Asking
+
+    def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
+        memory = ""
+        if self._include_memory:
+            summary = self._turns.companion.summary(self._run.principal)
+            memory = summary.fenced
+            # Which memories, not what they say: an erased one is then nowhere in a turn's events.
+            self._run.emit(
+                "memory.injected",
+                {"entries": summary.entries, "tokens": count_tokens(memory), "ids": list(summary.ids)},
+            )
+        window = self._turns.limits.context_tokens or self._llm.context_tokens
+        said = [LlmMessage(one.role, one.content) for one in self._messages]
+        prompt = prompt_for(said, memory, tools, window=window, reserve=min(MAX_ANSWER_TOKENS, window // 4))
+        if prompt.dropped:
+            self._keep_dropped(prompt.dropped)
+            told = {"dropped": prompt.dropped, "kept": len(said) - prompt.dropped, "tokens": prompt.tokens}
+            self._run.emit("context.compressed", {**told, "window": window})
+        return prompt
+
+    def _converse(self, prompt: Prompt, box: Toolbox | None, tools: tuple[LlmTool, ...]) -> str:
+        messages = list(prompt.messages)
+        parts: list[str] = []
+        for round_ in range(MAX_ROUNDS + 1):
+            request = LlmRequest(
+                tuple(messages), prompt.system, tools if round_ < MAX_ROUNDS else (), MAX_ANSWER_TOKENS
+            )
+            started = time.monotonic()
+            said = self._ask(request, parts)
+            self._turns.spending.add(self._run.principal.tenant, [said.usage])
+            self.usage = self.usage.plus(said.usage)
+            called = [call.name for call in said.tool_calls]
+            summary = f"called {', '.join(called)}" if called else f"answered in {len(said.text)} characters"
+            self._run.emit("agent.completed", _completed("assistant", started, said.usage, summary))
+            if said.stop is Stop.REFUSED:
+                raise LlmRefused
+            if not said.tool_calls or box is None:
+                break
+            messages.append(LlmMessage("assistant", said.text, said.tool_calls))
+            messages += [self._call(box, call) for call in said.tool_calls]
+        return "".join(parts)
+
+    def _ask(self, request: LlmRequest, parts: list[str]) -> LlmAnswer:
+        """One answer, its pieces told as they come. It is asked for again while nothing of it was told yet."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            before = len(parts)
+            try:
+                return self._stream(request, parts)
+            except LlmUnavailable as error:
+                if len(parts) > before or attempt == _ATTEMPTS:
+                    raise
+                self._run.stopped.wait(min(error.retry_after or attempt, _LONGEST_WAIT_S))
+                self._run.check()
+        raise AssertionError("unreachable")
+
+    def _stream(self, request: LlmRequest, parts: list[str]) -> LlmAnswer:
+        pieces: list[str] = []
+        is_first = True
+        told_at = 0.0
+        final = LlmAnswer("", Stop.DONE, Usage())
+        redact = self._turns.redaction.text
+
+        def tell(*, all_of_it: bool) -> None:
+            nonlocal told_at
+            text = "".join(pieces)
+            # A word is told whole, so that a secret in it is seen.
+            end = len(text) if all_of_it else len(_LAST_WORD.sub("", text))
+            if end:
+                told = redact(text[:end])
+                self._run.emit("answer.delta", {"text": told})
+                parts.append(told)
+                pieces[:] = [text[end:]]
+                told_at = time.monotonic()
+
+        stream = self._llm.stream(request)
+        try:
+            for piece in stream:
+                self._run.check()
+                if isinstance(piece, LlmAnswer):
+                    final = piece
+                    continue
+                if is_first and parts:
+                    pieces.append("\n\n")  # After what was said before a tool was called.
+                is_first = False
+                pieces.append(piece)
+                # The first piece goes out at once; later ones are gathered a little, since each event is written.
+                if time.monotonic() - told_at >= max(_FLUSH_S, self._turns.running / _MOST_DELTAS_A_SECOND):
+                    tell(all_of_it=False)
+            tell(all_of_it=True)
+        finally:
+            close = getattr(stream, "close", None)
+            if close is not None:
+                close()
+        return final
+
+    def _call(self, box: Toolbox, call: ToolCall) -> LlmMessage:
+        arguments = self._turns.redaction.json(dict(call.arguments))
+        self._run.emit("tool.called", {"id": call.id, "name": call.name, "arguments": arguments})
+        started = time.monotonic()
+        is_error = False
+        result: Mapping[str, Any] = {}
+        try:
+            result = box.run(self._run.principal, call.name, call.arguments)
+            content = json.dumps(result, ensure_ascii=False)
+        except MemoristError as error:
+            is_error = True
+            content = json.dumps({"error": {"code": error.code, "message": error.message}}, ensure_ascii=False)
+        # Its output is stored; the event names it and what it found, and repeats nothing.
+        told = {"id": call.id, "name": call.name, "duration_ms": _ms(started), "is_error": is_error}
+        ids = [item["id"] for item in result.get("items", ())]
+        key = self._keep_output(call, content, [*ids, result.get("id"), result.get("tool_output_key")])
+        self._run.emit("tool.completed", {**told, "characters": len(content), "ids": ids, "tool_output_key": key})
+        return LlmMessage("tool", content[:_LONGEST_RESULT], tool_call_id=call.id)
+
+    def _keep_output(self, call: ToolCall, content: str, named: Sequence[str | None]) -> str | None:
+        """Store what a tool returned, word for word, and return its key; None where what it found is erased by now."""
+        run = self._run
+        try:
+            stored = self._turns.ingestion.add_tool_output(
+                run.principal,
+                run.turn.session,
+                # A model may write anything there.
+                tool_call_id=_one_line(call.id),
+                tool_name=_one_line(call.name),
+                content=content[: validation.MAX_TOOL_OUTPUT],
+                quotes=[parse_id("mem", one.removeprefix("tout_")) for one in named if one is not None],
+            )
+        except NotFound:
+            return None
+        return stored.key
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())[:_LONGEST_NAME] or "unnamed"
+
+
+def _completed(agent: str, started: float, usage: Usage, summary: str) -> dict[str, Any]:
+    return {"agent": agent, "duration_ms": _ms(started), "cost_usd": usage.cost_usd, "output_summary": summary}
+
+
+def _summary(found: Sequence[Remembered], waiting: int) -> str:
+    """Such as "+3 entries (1 insight, 1 goal, 1 history)"."""
+    counts = Counter(one.memory.category or "fact" for one in found)
+    entries = f"+{len(found)} {'entry' if len(found) == 1 else 'entries'}"
+    kinds = ", ".join(f"{count} {category}" for category, count in counts.items())
+    told = f"{entries} ({kinds})" if kinds else entries
+    return f"{told}; the rest is tried again" if waiting else told
+
+
+def _ms(started: float) -> int:
+    return round(1000 * (time.monotonic() - started))

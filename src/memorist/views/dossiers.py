@@ -1,0 +1,280 @@
+"""Everything about one memory, in whatever state it is: where it comes from, how it got here, and what comes next."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from memorist.errors import Conflict, Forbidden, IllegalTransition, MemoristError, NotFound
+from memorist.ids import parse_id
+from memorist.memories import lifecycle
+from memorist.memories.accesses import AccessLog
+from memorist.memories.policy import Mode, Move, Policy
+from memorist.memories.values import Kind, Memory, Status
+from memorist.platform import access
+from memorist.platform.values import Event, Principal
+from memorist.ports import Reader, Store
+from memorist.times import Clock
+
+LATEST_EVENTS = 50
+_LINES_BEFORE = 3
+_LINES_AFTER = 2
+
+
+class Act(StrEnum):
+    """What somebody may do to a memory now."""
+
+    EDIT = "edit"
+    ARCHIVE = "archive"
+    RESTORE = "restore"
+    DELETE = "delete"
+    ERASE = "erase"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a memory was made of. `source` is the message, output or chunk itself, where it is still there and may be
+    seen; `before` and `after` stand around it, or around the memory's own time where it names no source.
+    """
+
+    source: Memory | None = None
+    before: tuple[Memory, ...] = ()
+    after: tuple[Memory, ...] = ()
+    session: str | None = None
+    turn_id: str | None = None
+    is_payload_longer: bool = False
+    """Whether a tool returned more than the memory shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A state of a memory's life: when it was reached, or will be as the policy is now; None where that is open."""
+
+    status: Status
+    at: datetime | None
+    is_past: bool = False
+    is_now: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """`steps` is the memory's life from active to purged, without what it skipped. `events` are the latest first."""
+
+    memory: Memory
+    origin: Origin
+    steps: tuple[Step, ...]
+    acts: frozenset[Act]
+    events: tuple[Event, ...]
+    has_more_events: bool
+    is_expired: bool
+    is_enforced: bool
+    """Whether the policy moves memories, or only says what it would move."""
+    anonymized_from: datetime | None
+    """When a fact that another took the place of loses its text."""
+
+
+class Dossiers:
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, policy: Callable[[Reader], Policy]) -> None:
+        self._store = store
+        self._clock = clock
+        self._accesses = accesses
+        self._policy = policy
+
+    def get(self, principal: Principal, memory_id: str) -> Dossier:
+        """A memory that the caller may see; one that is deleted or expired only if it is the caller's to look after.
+
+        Looking is no read: it is not counted. Raises NotFound or InvalidId.
+        """
+        memory_id = parse_id("mem", memory_id)
+        now = self._clock.now()
+
+        def work(tx: Reader) -> Dossier:
+            memory = _require_inspectable(principal, tx.memories.get(memory_id), memory_id, now)
+            policy = self._policy(tx)
+            events = tx.events.latest(memory_id, LATEST_EVENTS + 1)
+            is_retired = memory.status is Status.ARCHIVED and memory.superseded_by is not None
+            return Dossier(
+                memory=self._accesses.overlay(memory),
+                origin=_origin(tx, principal, memory, now),
+                steps=_steps(memory, policy, events),
+                acts=_acts(principal, memory, policy, now),
+                events=tuple(events[:LATEST_EVENTS]),
+                has_more_events=len(events) > LATEST_EVENTS,
+                is_expired=memory.is_expired(now),
+                is_enforced=policy.mode is Mode.ENFORCE,
+                anonymized_from=memory.updated_at + timedelta(days=policy.anonymize_after_days) if is_retired else None,
+            )
+
+        return self._store.read(principal.tenant, work)
+
+    def require_editable(self, principal: Principal, memory_id: str) -> Memory:
+        """A memory that the caller may change now. Raises NotFound, InvalidId, Forbidden or Conflict."""
+        memory_id = parse_id("mem", memory_id)
+        now = self._clock.now()
+        found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
+        memory = _require_inspectable(principal, found, memory_id, now)
+        access.require_writable(principal, memory.owner)
+        if not memory.is_current(now):
+            raise Conflict("Only an active memory can be edited. Restore it first.")
+        return memory
+
+    def payload(self, principal: Principal, memory_id: str) -> tuple[Memory, str]:
+        """The memory of a tool's output, and all that the tool returned. Raises NotFound or InvalidId."""
+        memory_id = parse_id("mem", memory_id)
+
+        def work(tx: Reader) -> tuple[Memory, str]:
+            memory = _require_inspectable(principal, tx.memories.get(memory_id), memory_id, self._clock.now())
+            if memory.kind is not Kind.TOOL_OUTPUT:
+                raise NotFound(f"{memory_id} is no tool output.")
+            return memory, tx.tool_outputs.get(memory_id) or memory.content
+
+        return self._store.read(principal.tenant, work)
+
+
+def _require_inspectable(principal: Principal, memory: Memory | None, memory_id: str, now: datetime) -> Memory:
+    memory = access.require_visible(principal, memory, memory_id)
+    is_readable = memory.status in (Status.ACTIVE, Status.ARCHIVED) and not memory.is_expired(now)
+    if not is_readable and not _looks_after(principal, memory):
+        access.require_visible(principal, None, memory_id)
+    return memory
+
+
+def _looks_after(principal: Principal, memory: Memory) -> bool:
+    if access.allows(principal, access.Action.ADMINISTER):
+        return True
+    try:
+        return any(part.matches(memory.owner) for part in access.own_slices(principal))
+    except Forbidden:  # It acts for nobody.
+        return False
+
+
+# Where it comes from
+
+
+def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> Origin:
+    meta = memory.meta or {}
+    if memory.kind is Kind.DOCUMENT_CHUNK:
+        before, after = tx.surroundings.chunks_around(memory, 1, 1)
+        return Origin(memory, tuple(before), tuple(after))
+    if memory.kind is not Kind.FACT:
+        is_longer = memory.kind is Kind.TOOL_OUTPUT and _number(meta, "size") > len(memory.content)
+        return replace(_conversation(tx, memory, memory.session, now), source=memory, is_payload_longer=is_longer)
+    turn_id = memory.source_ref if memory.source_ref and memory.source_ref.startswith("turn_") else None
+    source = _source(tx, principal, memory, now)
+    session = source.session if source is not None else memory.session or _text(meta, "session_id")
+    found = _conversation(tx, source or memory, session, now)
+    return replace(found, source=source, turn_id=turn_id)
+
+
+def _source(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> Memory | None:
+    """The message that a fact was learned from, where it is still there."""
+    for named in (_text(memory.meta or {}, "message_id"), memory.source_ref):
+        if named and named.startswith("mem_"):
+            found = tx.memories.get(named)
+            if found is not None and access.can_see(principal, found.owner) and _is_shown(found, now):
+                return found
+    return None
+
+
+def _conversation(tx: Reader, memory: Memory, session: str | None, now: datetime) -> Origin:
+    """What stands around a memory in a session of its owner, who is seen by whoever sees the memory."""
+    if session is None:
+        return Origin()
+    before, after = tx.surroundings.said_around(memory, session, _LINES_BEFORE, _LINES_AFTER)
+    return Origin(
+        before=tuple(one for one in before if _is_shown(one, now)),
+        after=tuple(one for one in after if _is_shown(one, now)),
+        session=session,
+    )
+
+
+def _is_shown(memory: Memory, now: datetime) -> bool:
+    return memory.status in (Status.ACTIVE, Status.ARCHIVED) and not memory.is_expired(now)
+
+
+def _text(meta: Mapping[str, object], name: str) -> str | None:
+    value = meta.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _number(meta: Mapping[str, object], name: str) -> int:
+    value = meta.get(name)
+    return value if isinstance(value, int) else 0
+
+
+# What may be done
+
+
+def _acts(principal: Principal, memory: Memory, policy: Policy, now: datetime) -> frozenset[Act]:
+    try:
+        access.require_writable(principal, memory.owner)
+    except MemoristError:
+        return frozenset()
+    acts = {Act.ERASE}
+    if not memory.is_expired(now):
+        if memory.status is Status.ACTIVE:
+            acts |= {Act.ARCHIVE, Act.DELETE}
+            if memory.kind is Kind.FACT:
+                acts.add(Act.EDIT)
+        elif memory.status is Status.ARCHIVED:
+            acts.add(Act.DELETE)
+    try:
+        lifecycle.restore(memory, policy, now)
+        acts.add(Act.RESTORE)
+    except IllegalTransition:
+        pass
+    return frozenset(acts)
+
+
+# Its life
+
+_REACHED_BY = {
+    Status.ARCHIVED: ("archived", "superseded"),
+    Status.SOFT_DELETED: ("deleted", "expired", "replaced"),
+    Status.HARD_DELETE_PENDING: ("hard_delete_pending",),
+}
+
+
+def _steps(memory: Memory, policy: Policy, events: list[Event]) -> tuple[Step, ...]:
+    here = list(Status).index(memory.status)
+    ahead = _foreseen(memory, policy)
+    steps = []
+    for place, status in enumerate(Status):
+        if place > here:
+            steps.append(Step(status, ahead.get(status)))
+        else:
+            at = _reached(memory, status, events)
+            if place == here or at is not None:
+                steps.append(Step(status, at, is_past=place < here, is_now=place == here))
+    return tuple(steps)
+
+
+def _reached(memory: Memory, status: Status, events: list[Event]) -> datetime | None:
+    """When a state was last reached, as far as the latest events tell; None of one that was skipped."""
+    if status is Status.ACTIVE:
+        return memory.created_at
+    if status is Status.SOFT_DELETED and memory.deleted_at is not None:
+        return memory.deleted_at
+    for event in events:
+        if event.event_type == "restored":
+            break
+        if event.event_type in _REACHED_BY.get(status, ()):
+            return event.created_at
+    return None
+
+
+def _foreseen(memory: Memory, policy: Policy) -> dict[Status, datetime]:
+    """When each state will be reached if nobody does anything, as the policy is now and if it were enforced."""
+    found: dict[Status, datetime] = {}
+    while True:
+        due = lifecycle.due_at(memory)
+        is_alive = memory.status in (Status.ACTIVE, Status.ARCHIVED)
+        if is_alive and memory.expires_at is not None and (due is None or memory.expires_at <= due):
+            due = memory.expires_at
+        move = None if due is None else lifecycle.due_move(memory, due)
+        if due is None or move is None:
+            return found
+        if move is Move.PURGED:
+            return found | {Status.PURGED: due}
+        memory = lifecycle.by_time(memory, move, policy, due)
+        found[memory.status] = due

@@ -1,0 +1,153 @@
+"""What memories can be narrowed down to, and how many there are of each; see views.browsing.
+
+Counting reads an index, for a few hundredths of a second at most. What was counted is kept for a moment, until this
+process writes something of the tenant: who narrows a list down step by step counts once, and what there was no time for
+is counted the next time.
+"""
+
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+
+from memorist.memories.values import Status
+from memorist.platform import access, folding
+from memorist.platform.values import Owner, Principal
+from memorist.ports import Reader, Store
+from memorist.times import Clock
+from memorist.views.values import Browse, FacetRow, Facets
+
+_GROUPS = 400
+_MOST_PROJECTS = 50
+# Other processes write too.
+_KEPT_S = 5.0
+_MOST_KEPT = 64
+
+_FACETS = ("state", "profile", "category", "kind", "trust")
+
+_Users = tuple[tuple[str | None, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """All combinations among some users' memories, as far as there was time, and their first projects."""
+
+    rows: tuple[FacetRow, ...]
+    projects: tuple[str, ...]
+    until: float
+    left: _Users
+    """Whose are still to be counted; of the first of them, those after the last row."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.left
+
+
+class FacetCounts:
+    def __init__(self, store: Store, clock: Clock, *, budget_s: float) -> None:
+        self._store = store
+        self._clock = clock
+        self._budget_s = budget_s
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, _Users], _Counted] = OrderedDict()
+        self._writes: Counter[str] = Counter()
+        store.on_write(self._written)
+
+    def of(self, principal: Principal, browse: Browse) -> Facets:
+        """What a caller's memories can be narrowed down to."""
+        users = tuple(dict.fromkeys((part.user, part.any_user) for part in access.visible_slices(principal)))
+        counted = self._counted(principal.tenant, users)
+        slices = {status.value: access.slices_of(principal, status) for status in Status}
+
+        @cache
+        def shows(user: str, agent: str, status: str) -> bool:
+            owner = Owner(user or None, agent or None)
+            return any(part.matches(owner) for part in slices[status])
+
+        seen = [row for row in counted.rows if shows(row.user, row.agent, row.status)]
+        return Facets(_tally(seen, browse), counted.projects, counted.is_complete)
+
+    def _counted(self, tenant: str, users: _Users) -> _Counted:
+        with self._lock:
+            kept = self._kept.get((tenant, users))
+            writes = self._writes[tenant]
+        if kept is not None and time.monotonic() > kept.until:
+            kept = None
+        if kept is not None and kept.is_complete:
+            return kept
+        now = self._clock.now()
+        counted = self._store.read(tenant, lambda tx: _count(tx, users, kept, now, self._budget_s))
+        with self._lock:
+            # What was written meanwhile may be missing from it.
+            if self._writes[tenant] == writes:
+                self._kept[tenant, users] = counted
+                while len(self._kept) > _MOST_KEPT:
+                    self._kept.popitem(last=False)
+        return counted
+
+    def _written(self, tenant: str) -> None:
+        with self._lock:
+            self._writes[tenant] += 1
+            for key in [key for key in self._kept if key[0] == tenant]:
+                del self._kept[key]
+
+
+def _count(tx: Reader, users: _Users, before: _Counted | None, now: datetime, budget_s: float) -> _Counted:
+    """Count on from what was counted before, as far as the time allows."""
+    until = time.perf_counter() + budget_s
+    if before is None:
+        projects = tuple(_projects(tx, users, until - budget_s / 2))
+        before = _Counted((), projects, time.monotonic() + _KEPT_S, users)
+    rows = list(before.rows)
+    left = before.left
+    after = rows[-1] if rows and _is_of(rows[-1], left[0]) else None
+    while left:
+        user, any_user = left[0]
+        some = tx.browsing.count_facets(user, after, now, _GROUPS, any_user=any_user)
+        rows += some
+        left, after = (left, some[-1]) if len(some) == _GROUPS else (left[1:], None)
+        if time.perf_counter() > until:
+            break
+    return replace(before, rows=tuple(rows), left=left)
+
+
+def _is_of(row: FacetRow, whose: tuple[str | None, bool]) -> bool:
+    user, any_user = whose
+    return any_user or row.user == (user or "")
+
+
+def _projects(tx: Reader, users: _Users, until: float) -> list[str]:
+    found: set[str] = set()
+    for user, any_user in users:
+        place: tuple[str, str] | None = ("", "")
+        while place is not None and len(found) < _MOST_PROJECTS and time.perf_counter() < until:
+            place = tx.browsing.next_project(user, place, any_user=any_user)
+            if place is not None:
+                found.add(place[1])
+    return sorted(found, key=folding.fold)
+
+
+def _tally(rows: Sequence[FacetRow], browse: Browse) -> dict[str, dict[str, int]]:
+    """Each value counts where nothing but its own facet says otherwise."""
+    wanted = [
+        set(map(str, browse.statuses)),
+        _only(browse.agent),
+        _only(browse.category),
+        _only(browse.kind),
+        _only(browse.trust),
+    ]
+    counts: list[Counter[str]] = [Counter() for _ in wanted]
+    for _, status, kind, category, trust, agent, memories in rows:
+        values = (status, agent, category, kind, trust)
+        missed = [place for place, chosen in enumerate(wanted) if chosen and values[place] not in chosen]
+        if len(missed) <= 1:
+            for place in missed or range(len(wanted)):
+                counts[place][values[place]] += memories
+    return dict(zip(_FACETS, map(dict, counts), strict=True))
+
+
+def _only(value: str | None) -> set[str]:
+    return set() if value is None else {value}

@@ -1,0 +1,198 @@
+"""An overview: how many memories there are and of what kind, how they grew, what waits, and who there is.
+
+Counting reads an index from one end to the other, so that what was counted is kept for a moment: until somebody writes
+here, and for at most some seconds, since others may write elsewhere. Where counting takes long, it is not repeated for
+every write either.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from memorist.errors import Forbidden
+from memorist.memories.policies import Policies
+from memorist.memories.policy import Mode
+from memorist.memories.values import Kind, Status
+from memorist.platform import access
+from memorist.platform.values import JobStatus, Owner, OwnerFilter, Principal, SignIn
+from memorist.ports import Reader, Store
+from memorist.times import Clock
+from memorist.views.values import KindCount, OwnerCount
+
+DAYS = 30
+MOST = 1000
+"""What could be long is counted up to here; one more says that there are more."""
+
+_OWNERS = 20
+_SESSIONS = 20
+_KEPT_S = 10.0
+_SLOW_S = 0.01
+_SHARE = 20
+"""So many times as long as it took, counts that took long are kept although somebody wrote."""
+_MOST_KEPT = 1000
+
+_NOBODY = Owner()
+
+_Key = tuple[str, tuple[OwnerFilter, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a caller sees, counted. `days` ends with today (UTC), and counts what was written then and is still kept."""
+
+    counts: tuple[KindCount, ...]
+    days: tuple[tuple[date, int], ...]
+
+    @property
+    def memories(self) -> int:
+        return sum(one.count for one in self.counts)
+
+    def of_status(self, status: Status) -> int:
+        return sum(one.count for one in self.counts if one.status is status)
+
+    def active_of(self, kind: Kind) -> int:
+        return sum(one.count for one in self.counts if one.status is Status.ACTIVE and one.kind is kind)
+
+    def lately(self, days: int) -> int:
+        """What was written in the last days, today among them."""
+        return sum(count for _, count in self.days[-days:])
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits, for a machine or for somebody; a count above MOST stands for more than that.
+
+    `mode` and `report` are the sweeper's, and only told to admins.
+    """
+
+    vectors: int
+    jobs: Mapping[JobStatus, int]
+    doubts: int
+    mode: Mode | None = None
+    report: Mapping[str, Any] | None = None
+    reported_at: datetime | None = None
+
+    @property
+    def due(self) -> dict[str, int]:
+        """How many memories each move would touch, that the sweeper's last report found due."""
+        found = (self.report or {}).get("due", {})
+        return {move: sum(counts.values()) for move, counts in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerPage:
+    """Owners of memories, in the order of their names; `next` is the last one's where there are more."""
+
+    items: tuple[OwnerCount, ...]
+    next: Owner | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    totals: Totals
+    at: float
+    cost: float
+    writes: int
+
+
+class Overview:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        policies: Policies,
+        embeds: Callable[[], bool],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`embeds` says whether memories get vectors here: where they do not, none waits for them."""
+        self._store = store
+        self._clock = clock
+        self._policies = policies
+        self._embeds = embeds
+        self._monotonic = monotonic
+        self._kept: dict[_Key, _Counted] = {}
+        self._writes: dict[str, int] = {}
+        store.on_write(self._note_write)
+
+    def totals(self, principal: Principal, *, fresh: bool = False) -> Totals:
+        """What the caller sees, counted now or, unless it must be `fresh`, a moment ago. Raises StoreError."""
+        key = (principal.tenant, access.visible_slices(principal))
+        kept = self._kept.get(key)
+        if kept is not None and not fresh and self._holds(kept, principal.tenant):
+            return kept.totals
+        started, writes = self._monotonic(), self._writes.get(principal.tenant, 0)
+        totals = self._store.read(principal.tenant, partial(self._count, key[1]))
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        now = self._monotonic()
+        self._kept[key] = _Counted(totals, now, now - started, writes)
+        return totals
+
+    def waiting(self, principal: Principal) -> Waiting:
+        """What waits, as far as it concerns the caller. Raises StoreError."""
+        return self._store.read(principal.tenant, partial(self._find_waiting, principal))
+
+    def owners(self, principal: Principal, after: Owner = _NOBODY) -> OwnerPage:
+        """A page of those who have memories in the tenant. Raises Forbidden."""
+        access.require(principal, access.Action.ADMINISTER)
+        found = self._store.read(principal.tenant, lambda tx: tx.overview.list_owners(after, _OWNERS + 1, MOST + 1))
+        items = tuple(found[:_OWNERS])
+        return OwnerPage(items, items[-1].owner if len(found) > _OWNERS else None)
+
+    def sessions(self, principal: Principal) -> Sequence[SignIn]:
+        """Who is signed in to the dashboard, the newest few first. Raises Forbidden."""
+        access.require(principal, access.Action.ADMINISTER)
+        return self._store.read(principal.tenant, lambda tx: tx.sign_ins.sessions(self._clock.now(), _SESSIONS))
+
+    def _note_write(self, tenant: str) -> None:
+        self._writes[tenant] = self._writes.get(tenant, 0) + 1
+
+    def _holds(self, kept: _Counted, tenant: str) -> bool:
+        age = self._monotonic() - kept.at
+        if kept.writes == self._writes.get(tenant, 0):
+            return age < _KEPT_S
+        return kept.cost > _SLOW_S and age < min(_KEPT_S, _SHARE * kept.cost)
+
+    def _count(self, slices: tuple[OwnerFilter, ...], tx: Reader) -> Totals:
+        now = self._clock.now()
+        first = now.astimezone(UTC).date() - timedelta(days=DAYS - 1)
+        since = datetime(first.year, first.month, first.day, tzinfo=UTC)
+        counts = tuple(one for part in slices for one in tx.overview.count_kinds(part, now))
+        by_day = [tx.overview.count_days(part, since, DAYS) for part in slices]
+        days = tuple((first + timedelta(days=place), sum(day)) for place, day in enumerate(zip(*by_day, strict=True)))
+        return Totals(counts, days)
+
+    def _find_waiting(self, principal: Principal, tx: Reader) -> Waiting:
+        visible = access.visible_slices(principal)
+        users = {(part.any_user, part.user): part for part in visible}.values()
+        found = Waiting(
+            vectors=sum(tx.overview.count_waiting(part, MOST + 1) for part in users) if self._embeds() else 0,
+            jobs=_add_up([tx.jobs.count(part, MOST + 1) for part in _own_slices(principal)]),
+            doubts=sum(tx.facts.count_open_doubts(part, MOST + 1) for part in visible),
+        )
+        if not access.allows(principal, access.Action.ADMINISTER):
+            return found
+        state = tx.aging.get_sweep()
+        return Waiting(
+            found.vectors,
+            found.jobs,
+            found.doubts,
+            self._policies.of(tx).mode,
+            None if state is None else state.report,
+            None if state is None else state.reported_at,
+        )
+
+
+def _own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    try:
+        return access.own_slices(principal)
+    except Forbidden:  # It acts for nobody, who has no jobs.
+        return ()
+
+
+def _add_up(counts: Sequence[Mapping[JobStatus, int]]) -> dict[JobStatus, int]:
+    return {status: sum(one[status] for one in counts) for status in JobStatus}

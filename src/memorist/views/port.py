@@ -1,0 +1,81 @@
+"""What a store finds for those who look on."""
+
+from datetime import datetime
+from typing import Protocol
+
+from memorist.memories.values import Memory
+from memorist.platform.values import Owner, OwnerFilter
+from memorist.views.values import BrowsePlace, FacetRow, KindCount, OwnerCount, Stretch, Walk
+
+
+class BrowsingReads(Protocol):
+    """Walks over what a caller sees."""
+
+    def walk(
+        self, walk: Walk, after: BrowsePlace | None, now: datetime, *, span: int, limit: int, texts: bool
+    ) -> Stretch:
+        """What may fit among the next `span` rows of a walk, at most `limit` of them.
+
+        Every row is among them that has a text which is not of ASCII alone, or fits `walk.pattern` in any case.
+        """
+        ...
+
+    def count_facets(
+        self, user: str | None, after: FacetRow | None, now: datetime, limit: int, *, any_user: bool
+    ) -> list[FacetRow]:
+        """How many memories a user has, or everybody, of each combination: the next ones in a fixed order."""
+        ...
+
+    def next_project(self, user: str | None, after: tuple[str, str], *, any_user: bool) -> tuple[str, str] | None:
+        """The user and project after a pair of them, in a fixed order; names of more than 1,000 bytes aside."""
+        ...
+
+
+class OverviewReads(Protocol):
+    """Counts, and who there is."""
+
+    def count_kinds(self, owner: OwnerFilter, now: datetime) -> list[KindCount]:
+        """How many memories of each state and kind a slice has, those that `list_memories` would list."""
+        ...
+
+    def count_days(self, owner: OwnerFilter, since: datetime, days: int) -> list[int]:
+        """How many memories of a slice were written on each of so many days, and are still there."""
+        ...
+
+    def count_waiting(self, owner: OwnerFilter, most: int) -> int:
+        """How many memories of a slice's users wait for vectors; `most` at most."""
+        ...
+
+    def list_owners(self, after: Owner, limit: int, most: int) -> list[OwnerCount]:
+        """Owners of memories after one of them, by user and then by agent; each count is `most` at most."""
+        ...
+
+
+class SurroundingsReads(Protocol):
+    """What stands around a memory, and what a turn or a sample left behind."""
+
+    def said_around(self, memory: Memory, session: str, before: int, after: int) -> tuple[list[Memory], list[Memory]]:
+        """The last messages and tool outputs of a session before a memory of the same owner, and the first after it,
+        each in their order, as far as they are not deleted.
+        """
+        ...
+
+    def chunks_around(self, chunk: Memory, before: int, after: int) -> tuple[list[Memory], list[Memory]]:
+        """The chunks of its document before and after one, likewise."""
+        ...
+
+    def list_session_ids(self, owner: Owner, session: str, limit: int) -> list[str]:
+        """The memories of a session that are exactly this owner's, whatever their state, in id order."""
+        ...
+
+    def list_chunk_ids(self, owner: Owner, document_id: str, limit: int) -> list[str]:
+        """The chunks of exactly this owner's document, likewise."""
+        ...
+
+    def list_learned(self, source_ref: str, limit: int) -> list[Memory]:
+        """Facts of every status that name a source, oldest first."""
+        ...
+
+    def list_said(self, owner: Owner, session: str, since: datetime, until: datetime, limit: int) -> list[Memory]:
+        """Messages of exactly that owner's session that were stored between two moments, in their order."""
+        ...

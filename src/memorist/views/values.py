@@ -1,0 +1,125 @@
+"""What is browsed and counted, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from memorist.memories.values import Kind, Memory, Status, Trust
+from memorist.platform.values import Owner, OwnerFilter
+
+
+@dataclass(frozen=True, slots=True)
+class KindCount:
+    """How many memories there are of a state and a kind."""
+
+    status: Status
+    kind: Kind
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerCount:
+    """An owner, how many active memories they have, and when the last of those was written."""
+
+    owner: Owner
+    count: int
+    newest_at: datetime | None
+
+
+class BrowseOrder(StrEnum):
+    """How browsing sorts. By importance, what has none comes last, newest first."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    IMPORTANCE = "importance"
+
+
+@dataclass(frozen=True, slots=True)
+class Browse:
+    """What to browse. Every word of `text` must occur; '' as a category or an agent means those without one."""
+
+    text: str = ""
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    agent: str | None = None
+    category: str | None = None
+    kind: Kind | None = None
+    trust: Trust | None = None
+    project: str | None = None
+    order: BrowseOrder = BrowseOrder.NEWEST
+
+
+class BrowsePlace(NamedTuple):
+    """A place in the order of a walk; the time in microseconds."""
+
+    importance: int
+    created_at: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One slice and state in one order. `pattern` is for LIKE, with `!` before what is literal; None fits no ASCII."""
+
+    owner: OwnerFilter
+    status: Status
+    order: BrowseOrder = BrowseOrder.NEWEST
+    pattern: str | None = "%"
+    category: str | None = None
+    kind: Kind | None = None
+    trust: Trust | None = None
+    project: str | None = None
+    most_importance: int = 2**31 - 1
+
+
+class BrowseCandidate(NamedTuple):
+    """A row that may fit a text; `content` is '' where no text is looked for."""
+
+    place: BrowsePlace
+    name: str
+    description: str | None
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What was found on a part of a walk. `end` is where it stopped; None where the walk is over."""
+
+    candidates: tuple[BrowseCandidate, ...]
+    end: BrowsePlace | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrowsedPage:
+    """A page of what was browsed. With a `next_cursor` it goes on, even where the page is not full, or empty:
+    `reached` is then the time up to which was looked.
+    """
+
+    items: tuple[Memory, ...]
+    next_cursor: str | None
+    reached: datetime | None = None
+
+
+class FacetRow(NamedTuple):
+    """How many memories there are of one combination; '' for what is absent."""
+
+    user: str
+    status: str
+    kind: str
+    category: str
+    trust: str
+    agent: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What can be narrowed down to: by name, the values and how many memories each has while the others stay as chosen.
+
+    `is_complete`: False where there was more to count than time; the counts are then lower bounds.
+    """
+
+    counts: Mapping[str, Mapping[str, int]]
+    projects: tuple[str, ...]
+    is_complete: bool
