@@ -1,6 +1,7 @@
 """Times: aware UTC datetimes inside, integer microseconds in the store, ISO-8601 with Z at the doors."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -12,6 +13,14 @@ def to_micros(moment: datetime) -> int:
 
 def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
+
+
+def optional_micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def optional_moment(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
 
 
 def to_iso(moment: datetime) -> str:
@@ -32,12 +41,12 @@ def from_iso(text: str) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+
 class SystemClock:
     """The clock of the machine."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
-
-
-class Clock(Protocol):
-    def now(self) -> datetime: ...

@@ -122,7 +122,7 @@ class AccessLog:
                 recalls = self._flushing_recalls.get(tenant, ())
                 self._store.write(tenant, partial(_write, reads, recalls, self._recall_history))
             for tenant, uses in key_uses.items():
-                self._store.write(tenant, lambda tx: tx.keys.touch(uses))
+                self._store.write(tenant, partial(_touch, uses))
         finally:
             self._flushing, self._flushing_recalls = {}, {}
 
@@ -157,6 +157,10 @@ def _noted(principal: Principal, query: str, hits: Sequence[Hit], now: datetime)
         yield PastRecall(
             hit.memory.id, now, recall_id, principal.user, principal.agent, principal.source, query, place, hit.score
         )
+
+
+def _touch(uses: dict[str, datetime], tx: Writer) -> None:
+    tx.keys.touch(uses)
 
 
 def _write(reads: _Reads, recalls: Sequence[PastRecall], keep: int, tx: Writer) -> None:

@@ -1,4 +1,4 @@
-"""Archive, restore and delete by hand. What time does to memories is in `memories.sweeper`; the rules are `lifecycle`'s."""
+"""Archive, restore and delete by hand. What time does to memories is `sweeper`'s; the rules are `lifecycle`'s."""
 
 from collections.abc import Callable
 

@@ -11,6 +11,7 @@ from memorist.views.values import BrowseCandidate, BrowseOrder, BrowsePlace, Fac
 
 # Before and after every row, in the order of their times.
 _EARLIEST = BrowsePlace(-(2**31), -(2**62), "")
+
 _LATEST = BrowsePlace(2**31 - 1, 2**62, "~")
 
 # By order and breadth: what says where a span ends, and what reads it. An agent's own order by importance is the
@@ -31,9 +32,11 @@ _FIRST = FacetRow("", "", "", "", "", "", 0)
 
 
 class BrowsingStatements(TenantStatements):
+    """One tenant's memories looked through, inside a transaction."""
+
     __slots__ = ()
 
-    def browse(
+    def walk(
         self, walk: Walk, after: BrowsePlace | None, now: datetime, *, span: int, limit: int, texts: bool
     ) -> Stretch:
         start, end = (_EARLIEST, _LATEST) if walk.order is BrowseOrder.OLDEST else (_LATEST, _EARLIEST)

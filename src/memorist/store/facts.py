@@ -1,19 +1,14 @@
-"""Chains of facts and links between them, as rows."""
+"""Chains of facts and doubts between them, as rows."""
 
 from datetime import datetime
 from typing import Any
 
 from memorist.facts.values import Doubt, DoubtStatus
 from memorist.memories.values import Memory, Position
-from memorist.platform.values import Owner, OwnerFilter
-from memorist.store.rows import memory_from_row
+from memorist.platform.values import OwnerFilter
+from memorist.store.rows import LATEST, NEWEST_ID, memory_from_row, owner_of, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
-
-# After every id in byte order.
-_NEWEST = "~"
-# After every time.
-_LATEST = 2**62
 
 
 class FactStatements(TenantStatements):
@@ -21,18 +16,17 @@ class FactStatements(TenantStatements):
 
     __slots__ = ()
 
-    def list_superseded(self, memory_id: str) -> list[Memory]:
+    def superseded(self, memory_id: str) -> list[Memory]:
         return [memory_from_row(row) for row in self._rows("list_superseded", id=memory_id)]
 
-    def list_retired(self, owner: OwnerFilter, before: Position | None, now: datetime, limit: int) -> list[Memory]:
+    def retired(self, owner: OwnerFilter, before: Position | None, now: datetime, limit: int) -> list[Memory]:
         rows = self._rows(
             "list_retired",
-            before_time=_LATEST if before is None else to_micros(before.created_at),
-            before_id=_NEWEST if before is None else before.id,
+            before_time=LATEST if before is None else to_micros(before.created_at),
+            before_id=NEWEST_ID if before is None else before.id,
             now=to_micros(now),
             limit=limit,
-            user_id=None if owner.any_user else owner.user or "",
-            agent_id=None if owner.any_agent else owner.agent or "",
+            **slice_parameters(owner),
         )
         return [memory_from_row(row) for row in rows]
 
@@ -44,16 +38,18 @@ class FactStatements(TenantStatements):
         rows = self._rows("find_doubt", fact_id=fact_id, other_id=other_id)
         return _doubt(rows[0]) if rows else None
 
-    def list_doubts(self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: DoubtStatus) -> list[Doubt]:
+    def doubts(self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: DoubtStatus) -> list[Doubt]:
         rows = self._rows(
             "list_doubts",
-            before_id=before_id or _NEWEST,
+            before_id=before_id or NEWEST_ID,
             limit=limit,
             status=status,
-            user_id=None if owner.any_user else owner.user or "",
-            agent_id=None if owner.any_agent else owner.agent or "",
+            **slice_parameters(owner),
         )
         return [_doubt(row) for row in rows]
+
+    def count_open_doubts(self, owner: OwnerFilter, most: int) -> int:
+        return int(self._rows("count_open_doubts", most=most, **slice_parameters(owner))[0][0])
 
     def insert_doubt(self, doubt: Doubt) -> bool:
         inserted = self._run(
@@ -78,6 +74,6 @@ class FactStatements(TenantStatements):
 def _doubt(row: tuple[Any, ...]) -> Doubt:
     id_, user, agent, fact_id, other_id, reason, judge, status, created_at, updated_at = row
     return Doubt(
-        id_, Owner(user or None, agent or None), fact_id, other_id, reason, judge, from_micros(created_at),
+        id_, owner_of(user, agent), fact_id, other_id, reason, judge, from_micros(created_at),
         from_micros(updated_at), DoubtStatus(status),
     )  # fmt: skip

@@ -6,11 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from memorist.platform.values import Job, JobStatus, OwnerFilter, Principal, Role
+from memorist.store.rows import NEWEST_ID, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
-
-# After every id in byte order.
-_NEWEST = "~"
 
 
 class JobStatements(TenantStatements):
@@ -18,23 +16,33 @@ class JobStatements(TenantStatements):
 
     __slots__ = ()
 
-    def get_job(self, job_id: str) -> Job | None:
+    def get(self, job_id: str) -> Job | None:
         rows = self._rows("get_job", id=job_id)
         return self._job(rows[0]) if rows else None
 
-    def has_due_jobs(self, now: datetime) -> bool:
+    def has_due(self, now: datetime) -> bool:
         return bool(self._rows("any_due", now=to_micros(now)))
 
-    def list_jobs(
+    def page(
         self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: JobStatus | None, kind: str | None
     ) -> list[Job]:
         statement = "list_jobs" if status in (None, JobStatus.DONE) else "list_jobs_not_done"
         rows = self._rows(
-            statement, before_id=before_id or _NEWEST, limit=limit, status=status, kind=kind, **_slice(owner)
+            statement,
+            before_id=before_id or NEWEST_ID,
+            limit=limit,
+            status=status,
+            kind=kind,
+            **slice_parameters(owner),
         )
         return [self._job(row) for row in rows]
 
-    def insert_job(self, job: Job) -> Job:
+    def count(self, owner: OwnerFilter, most: int) -> dict[JobStatus, int]:
+        done = int(self._rows("count_jobs_done", most=most, **slice_parameters(owner))[0][0])
+        rows = self._rows("count_jobs_not_done", most=most, **slice_parameters(owner))
+        return dict.fromkeys(JobStatus, 0) | {JobStatus.DONE: done} | {JobStatus(one): int(n) for one, n in rows}
+
+    def insert(self, job: Job) -> Job:
         while self._run("insert_job", **_parameters(job)) != 1:
             rows = self._rows("find_job", kind=job.kind, key=job.key or "")
             if rows:
@@ -42,11 +50,11 @@ class JobStatements(TenantStatements):
             # Dropped between the two statements: the next try succeeds.
         return job
 
-    def claim_jobs(self, now: datetime, until: datetime, limit: int) -> list[Job]:
+    def claim(self, now: datetime, until: datetime, limit: int) -> list[Job]:
         rows = self._rows("claim_jobs", now=to_micros(now), until=to_micros(until), limit=limit)
         return [self._job(row) for row in rows]
 
-    def finish_job(self, job: Job) -> bool:
+    def finish(self, job: Job) -> bool:
         noted = self._run(
             "finish_job",
             id=job.id,
@@ -59,17 +67,17 @@ class JobStatements(TenantStatements):
         )
         return noted == 1
 
-    def retry_job(self, job_id: str, now: datetime) -> bool:
+    def retry(self, job_id: str, now: datetime) -> bool:
         return self._run("retry_job", id=job_id, now=to_micros(now)) == 1
 
-    def drop_job(self, job_id: str) -> bool:
+    def drop(self, job_id: str) -> bool:
         return self._run("drop_job", id=job_id) == 1
 
-    def drop_done_jobs(self, before: datetime) -> int:
+    def drop_done(self, before: datetime) -> int:
         return self._run("drop_done_jobs", before=to_micros(before))
 
-    def erase_jobs(self, owner: OwnerFilter) -> int:
-        return self._run("erase_jobs", **_slice(owner))
+    def erase(self, owner: OwnerFilter) -> int:
+        return self._run("erase_jobs", **slice_parameters(owner))
 
     def _job(self, row: tuple[Any, ...]) -> Job:
         (
@@ -116,10 +124,3 @@ def _parameters(job: Job) -> dict[str, Any]:
 
 def _encoded(value: Mapping[str, Any] | None) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _slice(owner: OwnerFilter) -> dict[str, str | None]:
-    return {
-        "user_id": None if owner.any_user else owner.user or "",
-        "agent_id": None if owner.any_agent else owner.agent or "",
-    }

@@ -1,7 +1,6 @@
 """What each memory was recalled for, as rows."""
 
 from collections.abc import Collection, Iterable
-from datetime import datetime
 
 from memorist.platform.values import OwnerFilter
 from memorist.recall.values import PastRecall
@@ -14,7 +13,14 @@ class RecallStatements(TenantStatements):
 
     __slots__ = ()
 
-    def insert_recalls(self, recalls: Iterable[PastRecall]) -> None:
+    def of(self, memory_id: str, limit: int) -> list[PastRecall]:
+        rows = self._rows("list_recalls", memory_id=memory_id, limit=limit)
+        return [
+            PastRecall(id_, from_micros(at), recall_id, user or None, agent or None, source, query, place, score)
+            for id_, at, recall_id, user, agent, source, query, place, score in rows
+        ]
+
+    def insert(self, recalls: Iterable[PastRecall]) -> None:
         rows = [
             {
                 "tenant": self._tenant,
@@ -32,23 +38,12 @@ class RecallStatements(TenantStatements):
         ]
         self._connection.run_many(self._statements["insert_recall"], rows)
 
-    def trim_recalls(self, memory_ids: Collection[str], keep: int) -> None:
+    def trim(self, memory_ids: Collection[str], keep: int) -> None:
         # In id order, so that two processes never wait for each other.
         rows = [{"tenant": self._tenant, "memory_id": id_, "older_than": keep - 1} for id_ in sorted(memory_ids)]
         self._connection.run_many(self._statements["trim_recalls"], rows)
 
-    def list_recalls(self, memory_id: str, limit: int) -> list[PastRecall]:
-        rows = self._rows("list_recalls", memory_id=memory_id, limit=limit)
-        return [
-            PastRecall(id_, from_micros(at), recall_id, user or None, agent or None, source, query, place, score)
-            for id_, at, recall_id, user, agent, source, query, place, score in rows
-        ]
-
-    def list_purges(self, since: datetime) -> list[tuple[str, str, datetime]]:
-        rows = self._rows("list_purges", since=to_micros(since))
-        return [(salt, subject, from_micros(started_at)) for salt, subject, started_at in rows]
-
-    def erase_recalls(self, owner: OwnerFilter) -> int:
+    def erase(self, owner: OwnerFilter) -> int:
         user = None if owner.any_user else owner.user or ""
         agent = None if owner.any_agent else owner.agent or ""
         return self._run("purge_recalls_of_owner", user_id=user, agent_id=agent)

@@ -1,19 +1,24 @@
 """Between rows and values. An absent text that is part of a key is '' in the row and None in the value."""
 
 import json
-from datetime import datetime
 from typing import Any
 
 from memorist.ingestion.values import Document
+from memorist.memories import lifecycle
 from memorist.memories.values import Kind, Memory, Retention, Status, Trust
-from memorist.platform.values import ApiKey, Owner, Role
+from memorist.platform.values import ApiKey, Event, Owner, OwnerFilter, Role, SignIn, SignInKind
 from memorist.recall.searchable import searchable, standing, thread_of
-from memorist.times import from_micros, to_micros
+from memorist.times import from_micros, optional_micros, optional_moment, to_micros
+
+# After every id in byte order, and after every time.
+NEWEST_ID = "~"
+LATEST = 2**62
 
 # Lookups in a dict are several times faster than calling the enum, and this runs for every row read.
 _KINDS = {kind.value: kind for kind in Kind}
 _TRUSTS = {trust.value: trust for trust in Trust}
 _STATUSES = {status.value: status for status in Status}
+_moment, _micros = optional_moment, optional_micros
 _RETENTIONS = {retention.value: retention for retention in Retention}
 
 
@@ -27,7 +32,7 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
     ) = row  # fmt: skip
     return Memory(
         id_, tenant, content, content_hash, dedup_key, from_micros(created_at), from_micros(updated_at),
-        Owner(user or None, agent or None), session or None, project or None,
+        owner_of(user, agent), session or None, project or None,
         _KINDS[kind], category or None, name or None, description, excerpt, importance, confidence, relevance,
         None if meta is None else json.loads(meta), source_ref, _TRUSTS[trust], _STATUSES[status],
         _RETENTIONS[retention], superseded_by, _moment(event_time), _moment(valid_from), _moment(valid_to),
@@ -77,9 +82,9 @@ def index_to_parameters(memory: Memory) -> dict[str, Any]:
         "standing": int(standing(memory)),
         "event_time": to_micros(memory.event_time or memory.created_at),
         "created_at": to_micros(memory.created_at),
-        "expires_at": _micros(memory.expires_at),
-        "valid_from": _micros(memory.valid_from),
-        "valid_to": _micros(memory.valid_to),
+        "expires_at": optional_micros(memory.expires_at),
+        "valid_from": optional_micros(memory.valid_from),
+        "valid_to": optional_micros(memory.valid_to),
         "retired_at": to_micros(memory.updated_at) if memory.status is Status.ARCHIVED else None,
         "digest": found.digest(),
         "terms": found.terms(),
@@ -88,7 +93,7 @@ def index_to_parameters(memory: Memory) -> dict[str, Any]:
 
 def document_from_row(row: tuple[Any, ...]) -> Document:
     user, agent, id_, title, media_type, content, chunks, created_at, updated_at = row
-    owner = Owner(user or None, agent or None)
+    owner = owner_of(user, agent)
     return Document(id_, owner, title, media_type, content, chunks, from_micros(created_at), from_micros(updated_at))
 
 
@@ -110,7 +115,7 @@ def key_from_row(row: tuple[Any, ...]) -> ApiKey:
     id_, tenant, secret_hash, role, user, agent, label, created_at, revoked_at, last_used_at = row
     return ApiKey(
         id_, tenant, secret_hash, Role(role), from_micros(created_at), user or None, agent or None, label,
-        _moment(revoked_at), _moment(last_used_at),
+        optional_moment(revoked_at), optional_moment(last_used_at),
     )  # fmt: skip
 
 
@@ -123,14 +128,37 @@ def key_to_parameters(key: ApiKey) -> dict[str, Any]:
         "agent_id": key.agent or "",
         "label": key.label,
         "created_at": to_micros(key.created_at),
-        "revoked_at": _micros(key.revoked_at),
-        "last_used_at": _micros(key.last_used_at),
+        "revoked_at": optional_micros(key.revoked_at),
+        "last_used_at": optional_micros(key.last_used_at),
     }
 
 
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
+def event_from_row(row: tuple[Any, ...]) -> Event:
+    return Event(row[0], row[1], row[2], from_micros(row[3]), row[4], json.loads(row[5]), row[6])
 
 
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)
+def sign_in_from_row(row: tuple[Any, ...]) -> SignIn:
+    kind, created_at, expires_at, *key = row
+    return SignIn(SignInKind(kind), key_from_row(tuple(key)), from_micros(created_at), from_micros(expires_at))
+
+
+def due_micros(memory: Memory) -> int | None:
+    """The memory's `due_at` as a row has it."""
+    return optional_micros(lifecycle.due_at(memory))
+
+
+def owner_of(user: str | None, agent: str | None) -> Owner:
+    return Owner(user or None, agent or None)
+
+
+def owner_parameters(owner: Owner | OwnerFilter) -> dict[str, str]:
+    """Exactly that owner."""
+    return {"user_id": owner.user or "", "agent_id": owner.agent or ""}
+
+
+def slice_parameters(owner: OwnerFilter) -> dict[str, str | None]:
+    """Whose rows a statement takes: None where anybody's."""
+    return {
+        "user_id": None if owner.any_user else owner.user or "",
+        "agent_id": None if owner.any_agent else owner.agent or "",
+    }

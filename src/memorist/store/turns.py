@@ -1,18 +1,16 @@
-"""Turns and their events as rows."""
+"""Turns and their events as rows, and what they cost."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from memorist.models.values import Usage
 from memorist.platform.values import Owner, OwnerFilter
+from memorist.store.rows import NEWEST_ID, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
-from memorist.times import from_micros, to_micros
+from memorist.times import from_micros, optional_micros, to_micros
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
-
-# After every id in byte order.
-_NEWEST = "~"
 
 
 class TurnStatements(TenantStatements):
@@ -20,7 +18,31 @@ class TurnStatements(TenantStatements):
 
     __slots__ = ()
 
-    def insert_turn(self, turn: Turn) -> None:
+    def get(self, turn_id: str) -> Turn | None:
+        rows = self._rows("get_turn", id=turn_id)
+        return _turn(rows[0]) if rows else None
+
+    def page(self, owner: OwnerFilter, before_id: str | None, limit: int) -> list[Turn]:
+        rows = self._rows(
+            "list_turns",
+            before_id=before_id or NEWEST_ID,
+            **slice_parameters(owner),
+            limit=limit,
+        )
+        return [_turn(row) for row in rows]
+
+    def events(self, turn_id: str, after: int, limit: int) -> list[TurnEvent]:
+        rows = self._rows("list_turn_events", turn_id=turn_id, after=after, limit=limit)
+        return [TurnEvent(row[0], row[1], json.loads(row[2]), from_micros(row[3])) for row in rows]
+
+    def last_event(self, turn_id: str) -> int:
+        last: int = self._rows("last_turn_event", turn_id=turn_id)[0][0]
+        return last
+
+    def lost(self, now: datetime, limit: int) -> list[Turn]:
+        return [_turn(row) for row in self._rows("list_lost_turns", now=to_micros(now), limit=limit)]
+
+    def insert(self, turn: Turn) -> None:
         self._run(
             "insert_turn",
             id=turn.id,
@@ -29,26 +51,12 @@ class TurnStatements(TenantStatements):
             session_id=turn.session,
             request=turn.request,
             runner=turn.runner,
-            lease_until=_micros(turn.lease_until),
-            attended_until=_micros(turn.attended_until),
+            lease_until=optional_micros(turn.lease_until),
+            attended_until=optional_micros(turn.attended_until),
             created_at=to_micros(turn.created_at),
         )
 
-    def get_turn(self, turn_id: str) -> Turn | None:
-        rows = self._rows("get_turn", id=turn_id)
-        return _turn(rows[0]) if rows else None
-
-    def list_turns(self, owner: OwnerFilter, before_id: str | None, limit: int) -> list[Turn]:
-        rows = self._rows(
-            "list_turns",
-            before_id=before_id or _NEWEST,
-            user_id=None if owner.any_user else owner.user or "",
-            agent_id=None if owner.any_agent else owner.agent or "",
-            limit=limit,
-        )
-        return [_turn(row) for row in rows]
-
-    def append_turn_event(self, turn_id: str, event: TurnEvent) -> None:
+    def append_event(self, turn_id: str, event: TurnEvent) -> None:
         self._run(
             "append_turn_event",
             turn_id=turn_id,
@@ -58,28 +66,17 @@ class TurnStatements(TenantStatements):
             created_at=to_micros(event.created_at),
         )
 
-    def list_turn_events(self, turn_id: str, after: int, limit: int) -> list[TurnEvent]:
-        rows = self._rows("list_turn_events", turn_id=turn_id, after=after, limit=limit)
-        return [TurnEvent(row[0], row[1], json.loads(row[2]), from_micros(row[3])) for row in rows]
-
-    def last_turn_event(self, turn_id: str) -> int:
-        last: int = self._rows("last_turn_event", turn_id=turn_id)[0][0]
-        return last
-
-    def hold_turn(self, turn_id: str, runner: str, until: datetime) -> bool:
+    def hold(self, turn_id: str, runner: str, until: datetime) -> bool:
         return self._run("hold_turn", id=turn_id, runner=runner, lease_until=to_micros(until)) == 1
 
-    def attend_turn(self, turn_id: str, until: datetime) -> None:
+    def attend(self, turn_id: str, until: datetime) -> None:
         self._run("attend_turn", id=turn_id, attended_until=to_micros(until))
 
-    def list_lost_turns(self, now: datetime, limit: int) -> list[Turn]:
-        return [_turn(row) for row in self._rows("list_lost_turns", now=to_micros(now), limit=limit)]
-
-    def take_turn(self, turn_id: str, runner: str, now: datetime, until: datetime) -> bool:
+    def take(self, turn_id: str, runner: str, now: datetime, until: datetime) -> bool:
         times = {"now": to_micros(now), "lease_until": to_micros(until)}
         return self._run("take_turn", id=turn_id, runner=runner, **times) == 1
 
-    def finish_turn(self, turn: Turn) -> bool:
+    def finish(self, turn: Turn) -> bool:
         changed = self._run(
             "finish_turn",
             id=turn.id,
@@ -90,20 +87,21 @@ class TurnStatements(TenantStatements):
             input_tokens=turn.usage.input_tokens,
             output_tokens=turn.usage.output_tokens,
             cost_usd=turn.usage.cost_usd,
-            completed_at=_micros(turn.completed_at),
+            completed_at=optional_micros(turn.completed_at),
         )
         return changed == 1
 
-    def spent_on_turns(self, month: datetime) -> float:
+
+class SpendingStatements(TenantStatements):
+    """What one tenant's turns have cost, inside a transaction."""
+
+    __slots__ = ()
+
+    def spent(self, month: datetime) -> float:
         rows = self._rows("spent_on_turns", month=to_micros(month))
         return float(rows[0][0]) if rows else 0.0
 
-    def count_said(self, user: str | None, agent: str | None, hashes: Sequence[str]) -> dict[str, int]:
-        encoded = self._encode_list(hashes)
-        rows = self._rows("count_said", user_id=user or "", agent_id=agent or "", hashes=encoded)
-        return {row[0]: row[1] for row in rows}
-
-    def add_spending(self, month: datetime, cost_usd: float) -> None:
+    def add(self, month: datetime, cost_usd: float) -> None:
         self._run("add_spending", month=to_micros(month), cost_usd=cost_usd)
 
 
@@ -124,7 +122,3 @@ def _turn(row: tuple[Any, ...]) -> Turn:
         created_at=from_micros(row[14]),
         completed_at=None if row[15] is None else from_micros(row[15]),
     )
-
-
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)

@@ -19,7 +19,7 @@ pytest.register_assert_rewrite(
 
 from memorist.testing.clocks import FrozenClock, StepClock  # noqa: E402
 from memorist.testing.conformance import StoreConformance  # noqa: E402
-from memorist.testing.makers import (
+from memorist.testing.makers import (  # noqa: E402
     full_memory,
     make_document,
     make_embedded,

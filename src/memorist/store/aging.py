@@ -1,0 +1,130 @@
+"""Deadlines and the state of the sweeper as rows."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from memorist.memories import lifecycle
+from memorist.memories.policy import DueCount, Move, SweepState
+from memorist.memories.values import Kind, Memory, Retention, Status
+from memorist.platform.values import Event
+from memorist.recall.searchable import standing
+from memorist.store.rows import due_micros, memory_from_row
+from memorist.store.tenant_statements import TenantStatements
+from memorist.times import from_micros, optional_micros, optional_moment, to_micros
+from memorist.words import pack
+
+_SAMPLES = 5
+
+
+class AgingStatements(TenantStatements):
+    """The lives of one tenant's memories, inside a transaction."""
+
+    __slots__ = ()
+
+    def get_sweep(self) -> SweepState | None:
+        rows = self._rows("get_sweep")
+        if not rows:
+            return None
+        revision, recomputed_after, report, reported_at = rows[0]
+        return SweepState(
+            revision, recomputed_after, None if report is None else json.loads(report), optional_moment(reported_at)
+        )
+
+    def put_sweep(self, state: SweepState) -> None:
+        self._run(
+            "put_sweep",
+            revision=state.revision,
+            recomputed_after=state.recomputed_after,
+            report=None if state.report is None else json.dumps(state.report),
+            reported_at=optional_micros(state.reported_at),
+        )
+
+    def has_due(self, as_of: datetime) -> bool:
+        return bool(self._rows("any_move_due", as_of=to_micros(as_of)))
+
+    def has_expired(self, as_of: datetime) -> bool:
+        return bool(self._rows("any_expired", as_of=to_micros(as_of)))
+
+    def has_retired(self, before: datetime) -> bool:
+        return bool(self._rows("any_retired", before=to_micros(before)))
+
+    def count_due(self, as_of: datetime, retired_before: datetime) -> list[DueCount]:
+        rows = [
+            *self._rows("count_expired", as_of=to_micros(as_of), samples=_SAMPLES),
+            *self._rows("count_due", as_of=to_micros(as_of), samples=_SAMPLES),
+            *self._rows("count_retired", as_of=to_micros(as_of), before=to_micros(retired_before), samples=_SAMPLES),
+        ]
+        found: dict[tuple[Move, Kind], tuple[int, list[str]]] = {}
+        for move, kind, memory_id, total in rows:
+            found.setdefault((Move(move), Kind(kind)), (total, []))[1].append(memory_id)
+        return [DueCount(move, kind, total, tuple(ids)) for (move, kind), (total, ids) in found.items()]
+
+    def scan(self, after_id: str, limit: int) -> list[tuple[Memory, datetime | None]]:
+        rows = self._rows("scan_aging", after_id=after_id, limit=limit)
+        return [(self._aging(row), optional_moment(row[-1])) for row in rows]
+
+    def last_restored(self, memory_ids: Sequence[str]) -> dict[str, datetime]:
+        rows = self._rows("last_restored", ids=self._encode_list(memory_ids))
+        return {row[0]: from_micros(row[1]) for row in rows}
+
+    def claim_due(self, as_of: datetime, limit: int) -> list[Memory]:
+        return [memory_from_row(row) for row in self._rows("claim_due", as_of=to_micros(as_of), limit=limit)]
+
+    def claim_expired(self, as_of: datetime, limit: int) -> list[Memory]:
+        return [memory_from_row(row) for row in self._rows("claim_expired", as_of=to_micros(as_of), limit=limit)]
+
+    def claim_retired(self, before: datetime, limit: int) -> list[Memory]:
+        return [memory_from_row(row) for row in self._rows("claim_retired", before=to_micros(before), limit=limit)]
+
+    def move(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        moved = self._run(
+            "move_memory",
+            expected_updated_at=to_micros(expected_updated_at),
+            status=memory.status,
+            deleted_at=optional_micros(memory.deleted_at),
+            **_deadlines(memory),
+        )
+        if moved == 1:
+            self._run(
+                "restate_index",
+                user_id=memory.owner.user or "",
+                memory_id=memory.id,
+                standing=int(standing(memory)),
+                expires_at=optional_micros(memory.expires_at),
+                retired_at=to_micros(memory.updated_at) if memory.status is Status.ARCHIVED else None,
+            )
+        return moved == 1
+
+    def set_deadlines(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        parameters = _deadlines(memory)
+        return self._run("set_deadlines", expected_updated_at=to_micros(expected_updated_at), **parameters) == 1
+
+    def clear_traces(self, memory: Memory, events: Iterable[Event]) -> None:
+        self._run("clear_index", user_id=memory.owner.user or "", memory_id=memory.id, terms=pack(""))
+        for statement in ("erase_tool_outputs", "erase_recalls", "purge_doubts_of_memories"):
+            self._run(statement, ids=self._encode_list([memory.id]))
+        for event in events:
+            self._run("redact_event", seq=event.seq, payload=json.dumps(lifecycle.without_texts(event.payload)))
+
+    def _aging(self, row: tuple[Any, ...]) -> Memory:
+        id_, kind, status, retention, superseded_by, created_at, updated_at, *times, _ = row
+        archive_at, retention_expires_at, expires_at, deleted_at, hard_delete_at = map(optional_moment, times)
+        return Memory(
+            id_, self._tenant, "", "", "", from_micros(created_at), from_micros(updated_at),
+            kind=Kind(kind), status=Status(status), retention=Retention(retention), superseded_by=superseded_by,
+            archive_at=archive_at, retention_expires_at=retention_expires_at, expires_at=expires_at,
+            deleted_at=deleted_at, hard_delete_at=hard_delete_at,
+        )  # fmt: skip
+
+
+def _deadlines(memory: Memory) -> dict[str, Any]:
+    return {
+        "id": memory.id,
+        "updated_at": to_micros(memory.updated_at),
+        "archive_at": optional_micros(memory.archive_at),
+        "retention_expires_at": optional_micros(memory.retention_expires_at),
+        "hard_delete_at": optional_micros(memory.hard_delete_at),
+        "due_at": due_micros(memory),
+    }

@@ -1,0 +1,68 @@
+"""What agents are given: a companion's entries, and the candidates of a coding assistant's search."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from memorist.context.values import ChunkCandidate, ChunkQuery
+from memorist.memories.values import Memory, Position
+from memorist.platform.values import OwnerFilter
+from memorist.store.rows import memory_from_row
+from memorist.store.tenant_statements import TenantStatements
+from memorist.times import to_micros
+
+_BEFORE_ALL = (2**62, "~")
+
+# After every row in the order of the list: later than any time.
+_FIRST = {"after_time": 2**62, "after_id": "~"}
+
+
+class ContextStatements(TenantStatements):
+    """What one tenant's agents are given, inside a transaction."""
+
+    __slots__ = ()
+
+    def find_chunks(self, query: ChunkQuery, now: datetime, page: int) -> Iterator[list[ChunkCandidate]]:
+        place = _BEFORE_ALL
+        owner = query.owner
+        while True:
+            rows = self._rows(
+                "find_chunks_of_tenant" if owner.any_user else "find_chunks_of_user",
+                user_id=owner.user or "",
+                agent_id=None if owner.any_agent else owner.agent or "",
+                now=to_micros(now),
+                category=query.category,
+                project=query.project,
+                min_relevance=query.min_relevance,
+                pattern=query.pattern,
+                after_time=place[0],
+                after_id=place[1],
+                limit=page,
+            )
+            if rows:
+                yield [ChunkCandidate(*row) for row in rows]
+            if len(rows) < page:
+                return
+            place = (rows[-1][0], rows[-1][1])
+
+    def list_category(
+        self,
+        owner: OwnerFilter,
+        category: str,
+        now: datetime,
+        limit: int,
+        *,
+        after: Position | None,
+        since: datetime | None,
+    ) -> list[Memory]:
+        place = _FIRST if after is None else {"after_time": to_micros(after.created_at), "after_id": after.id}
+        rows = self._rows(
+            "list_category_of_user",
+            user_id=owner.user or "",
+            agent_id=None if owner.any_agent else owner.agent or "",
+            category=category,
+            now=to_micros(now),
+            since=-1 if since is None else to_micros(since),
+            limit=limit,
+            **place,
+        )
+        return [memory_from_row(row) for row in rows]

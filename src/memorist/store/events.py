@@ -1,0 +1,99 @@
+"""The audit trail as rows, and the feed of changes that is read from it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from memorist.platform.values import Event, FeedPage, FeedPosition, FeedRow, HiddenOwner, RedactionNote
+from memorist.store.erasure import ERASED
+from memorist.store.rows import LATEST, event_from_row, owner_of
+from memorist.store.tenant_statements import TenantStatements
+from memorist.times import from_micros, to_micros
+
+
+class EventStatements(TenantStatements):
+    """The history of one tenant's memories, inside a transaction."""
+
+    __slots__ = ()
+
+    def of(self, memory_ids: Sequence[str]) -> list[Event]:
+        rows = self._rows("list_events", ids=self._encode_list(memory_ids))
+        return [event_from_row(row) for row in rows]
+
+    def append(self, events: Iterable[Event]) -> None:
+        rows = [
+            (
+                self._tenant,
+                event.memory_id,
+                event.event_type,
+                event.source,
+                event.actor,
+                json.dumps(event.payload, ensure_ascii=False) if event.payload else "{}",
+                to_micros(event.created_at),
+            )
+            for event in events
+        ]
+        statement = self._statements["append_event"]
+        if len(rows) == 1:
+            self._connection.run(statement, rows[0])
+        else:
+            self._connection.run_many(statement, rows)
+
+    def latest(self, memory_id: str, limit: int) -> list[Event]:
+        rows = self._rows("list_latest_events", memory_id=memory_id, limit=limit)
+        return [event_from_row(row) for row in rows]
+
+    def redactions(self, before: int | None, limit: int) -> list[RedactionNote]:
+        rows = self._rows("list_redactions", before=LATEST if before is None else before, limit=limit)
+        return [_note(row) for row in rows]
+
+
+class FeedStatements(TenantStatements):
+    """One tenant's events in the order of their commits, inside a transaction."""
+
+    __slots__ = ()
+
+    def read(self, after: FeedPosition, limit: int) -> FeedPage:
+        # The bounds first: whatever commits between the two statements is above them.
+        safe, _ = self._feed_bounds()
+        rows = self._rows("read_feed", change=after.change, seq=after.seq, limit=limit)
+        seen = [_feed_row(row) for row in rows if row[0] < safe]
+        return FeedPage(tuple(seen), is_last=len(rows) < limit, has_unsafe=len(seen) < len(rows))
+
+    def head(self) -> FeedPosition:
+        safe, _ = self._feed_bounds()
+        return self._feed_head(safe)
+
+    def is_foreign(self) -> bool:
+        _, unused = self._feed_bounds()
+        return self._feed_head(LATEST).change >= unused
+
+    def restart(self) -> int:
+        _, unused = self._feed_bounds()
+        return self._run("restart_feed", from_change=unused)
+
+    def _feed_bounds(self) -> tuple[int, int]:
+        safe, unused = self._rows("feed_bounds")[0]
+        return safe, unused
+
+    def _feed_head(self, below: int) -> FeedPosition:
+        rows = self._rows("feed_head", below=below)
+        return FeedPosition(*rows[0]) if rows else FeedPosition(0, 0)
+
+
+def _note(row: tuple[Any, ...]) -> RedactionNote:
+    seq, memory_id, source, actor, payload, created_at, user, agent = row
+    rules = json.loads(payload).get("rules") or {}
+    return RedactionNote(seq, memory_id, owner_of(user, agent), rules, source, actor, from_micros(created_at))
+
+
+def _feed_row(row: tuple[int, int, str, str, int, str | None, str | None, str | None]) -> FeedRow:
+    change, seq, memory_id, event_type, created_at, payload, user, agent = row
+    position = FeedPosition(change, seq)
+    if event_type == ERASED and payload is not None:
+        erased = json.loads(payload)
+        hidden = HiddenOwner(erased["salt"], erased["user"], erased["agent"])
+        return FeedRow(position, erased["id"], event_type, from_micros(created_at), hidden)
+    # Without its memory an event has no owner whom it could be shown to.
+    owner = None if user is None else owner_of(user, agent)
+    return FeedRow(position, memory_id, event_type, from_micros(created_at), owner)

@@ -1,0 +1,85 @@
+"""What is searched, as rows."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from memorist.memories.values import Memory
+from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
+from memorist.store.rows import index_to_parameters, memory_from_row, owner_parameters
+from memorist.store.tenant_statements import TenantStatements
+from memorist.times import to_micros
+
+
+class IndexStatements(TenantStatements):
+    """One tenant's index, inside a transaction."""
+
+    __slots__ = ()
+
+    def turn_before(self, memory: Memory) -> Memory | None:
+        owner = memory.owner
+        rows = self._rows(
+            "turn_before",
+            **owner_parameters(owner),
+            session_id=memory.session or "",
+            id=memory.id,
+        )
+        return memory_from_row(rows[0]) if rows else None
+
+    def load(self, user: str | None, after_id: str, limit: int) -> list[IndexRow]:
+        return list(map(IndexRow._make, self._rows("load_index", user_id=user or "", after_id=after_id, limit=limit)))
+
+    def follow(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
+        asked = [
+            {"user_id": place.user or "", "since": place.change, "after_id": place.memory_id, "limit": limit}
+            for place in places
+        ]
+        # Each row comes with the watermark; where nothing changed, it comes alone.
+        return [
+            IndexPage(rows[0][0], [IndexRow._make(row[1:]) for row in rows if row[1] is not None])
+            for rows in self._rows_of_each("follow_index", asked)
+        ]
+
+    def watermark(self, user: str | None) -> int:
+        watermark: int = self._rows("index_watermark", user_id=user or "")[0][0]
+        return watermark
+
+    def users(self) -> list[str | None]:
+        return [row[0] or None for row in self._rows("index_users")]
+
+    def count(self, model: str) -> IndexCounts:
+        return IndexCounts(*map(int, self._rows("count_index", model=model)[0]))
+
+    def has_waiting(self) -> bool:
+        return bool(self._rows("any_waiting"))
+
+    def claim_waiting(self, now: datetime, until: datetime, limit: int) -> list[str]:
+        rows = self._rows("claim_waiting", now=to_micros(now), until=to_micros(until), limit=limit)
+        return [row[0] for row in rows]
+
+    def release_claims(self, until: datetime | None = None) -> None:
+        self._run("release_claims", until=None if until is None else to_micros(until))
+
+    def save_vectors(self, embedded: Iterable[Embedded]) -> int:
+        rows = [
+            {
+                "tenant": self._tenant,
+                "memory_id": one.memory_id,
+                "user_id": one.user or "",
+                "digest": one.digest,
+                "terms": one.terms,
+                "model": one.model,
+                "vectors": one.vectors,
+            }
+            # In id order, so that two processes never wait for each other.
+            for one in sorted(embedded, key=lambda one: one.memory_id)
+        ]
+        return self._connection.run_many(self._statements["save_vectors"], rows)
+
+    def unindex(self, model: str, limit: int) -> int:
+        return self._run("unindex", model=model, limit=limit)
+
+    def adopt_rows(self, limit: int) -> int:
+        rows = self._rows("list_unindexed", limit=limit)
+        for row in rows:
+            self._run("insert_index", **index_to_parameters(memory_from_row(row)))
+        return len(rows)

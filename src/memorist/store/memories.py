@@ -1,0 +1,143 @@
+"""Memories as rows."""
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memorist.memories.values import Memory, Order, Query
+from memorist.platform.values import OwnerFilter
+from memorist.store.drivers import Values
+from memorist.store.erasure import ErasureStatements
+from memorist.store.rows import (
+    MEMORY_PARAMETERS,
+    due_micros,
+    index_to_parameters,
+    memory_from_row,
+    memory_to_values,
+    slice_parameters,
+)
+from memorist.store.tenant_statements import TenantStatements
+from memorist.times import to_micros
+
+# Before every row: later than any time, after any id in byte order, above any importance.
+_BEFORE_ALL = {"after_time": 2**62, "after_id": "~", "after_importance": 2**31 - 1}
+
+_SORT_KEYS: dict[Order, Callable[[Memory], tuple[Any, ...]]] = {
+    Order.NEWEST: lambda memory: (memory.created_at, memory.id),
+    Order.IMPORTANCE: lambda memory: (memory.importance, memory.created_at, memory.id),
+}
+
+
+class MemoryStatements(TenantStatements):
+    """One tenant's memories, inside a transaction."""
+
+    __slots__ = ()
+
+    def get(self, memory_id: str) -> Memory | None:
+        rows = self._rows("get_memory", id=memory_id)
+        return memory_from_row(rows[0]) if rows else None
+
+    def get_many(self, memory_ids: Sequence[str]) -> list[Memory]:
+        return [memory_from_row(row) for row in self._rows("get_memories", ids=self._encode_list(memory_ids))]
+
+    def page(self, query: Query, now: datetime) -> list[Memory]:
+        # Each slice of owners is one walk of one index; the merge of a few short lists beats any OR in SQL.
+        slices = [self._list_slice(query, owner, now) for owner in query.owners]
+        if len(slices) == 1:
+            return slices[0]
+        sort_key = _SORT_KEYS[query.order]
+        return list(heapq.merge(*slices, key=sort_key, reverse=True))[: query.limit]
+
+    def find_named(self, user: str | None, agent: str | None, name: str) -> Memory | None:
+        rows = self._rows("find_named", user_id=user or "", agent_id=agent or "", name=name)
+        return memory_from_row(rows[0]) if rows else None
+
+    def find_duplicate(self, user: str | None, agent: str | None, dedup_key: str) -> Memory | None:
+        rows = self._rows("find_duplicate", user_id=user or "", agent_id=agent or "", dedup_key=dedup_key)
+        return memory_from_row(rows[0]) if rows else None
+
+    def scan(self, owner: OwnerFilter, after_id: str, limit: int) -> list[Memory]:
+        rows = self._rows("scan_memories", after_id=after_id, limit=limit, **slice_parameters(owner))
+        return [memory_from_row(row) for row in rows]
+
+    def count_said(self, user: str | None, agent: str | None, hashes: Sequence[str]) -> dict[str, int]:
+        encoded = self._encode_list(hashes)
+        rows = self._rows("count_said", user_id=user or "", agent_id=agent or "", hashes=encoded)
+        return {row[0]: row[1] for row in rows}
+
+    def insert(self, memory: Memory) -> bool:
+        if self._connection.run(self._statements["insert_memory"], self._values(memory)) != 1:
+            return False
+        self._run("insert_index", **index_to_parameters(memory))
+        return True
+
+    def insert_many(self, memories: Sequence[Memory]) -> bool:
+        if len(memories) == 1:
+            return self.insert(memories[0])
+        rows = [self._values(memory) for memory in memories]
+        if self._connection.run_many(self._statements["insert_memory"], rows) != len(rows):
+            return False
+        index = [{"tenant": self._tenant, **index_to_parameters(memory)} for memory in memories]
+        self._connection.run_many(self._statements["insert_index"], index)
+        return True
+
+    def hold(self, memory_ids: Sequence[str]) -> set[str]:
+        return {row[0] for row in self._rows("hold_memories", ids=self._encode_list(memory_ids))}
+
+    def replace(self, memory: Memory, expected_updated_at: datetime) -> bool:
+        parameters = dict(zip(MEMORY_PARAMETERS, memory_to_values(memory, self._tenant), strict=True))
+        parameters |= {"expected_updated_at": to_micros(expected_updated_at), "due_at": due_micros(memory)}
+        if self._run("replace_memory", **parameters) != 1:
+            return False
+        row = index_to_parameters(memory)
+        if self._run("replace_index", **row) == 0:
+            # The memory has another user now, or was in no index yet.
+            moved = self._run("move_index", user_id=row["user_id"], memory_id=memory.id)
+            self._run("replace_index" if moved else "insert_index", **row)
+        return True
+
+    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
+        # In id order, so that two processes flushing the same rows cannot lock each other out.
+        rows = [
+            {"tenant": self._tenant, "id": memory_id, "reads": reads, "at": to_micros(at)}
+            for memory_id, (reads, at) in sorted(accesses.items())
+        ]
+        self._connection.run_many(self._statements["add_access"], rows)
+
+    def erase(self, memory_ids: Sequence[str]) -> int:
+        ErasureStatements(self._connection, self._tenant, self._statements, self._encode_list).note(memory_ids)
+        ids = self._encode_list(memory_ids)
+        for statement in ("purge_doubts_of_memories", "erase_events", "erase_index", "erase_tool_outputs"):
+            self._run(statement, ids=ids)
+        erased = self._run("erase_memories", ids=ids)
+        self._run("erase_recalls", ids=ids)
+        return erased
+
+    def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
+        shelf = "named_" if query.named else ""
+        breadth = "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
+        after = _BEFORE_ALL
+        if query.after is not None:
+            after = {
+                "after_time": to_micros(query.after.created_at),
+                "after_id": query.after.id,
+                "after_importance": query.after.importance,
+            }
+        rows = self._rows(
+            f"list_{shelf}{query.order}_of_{breadth}",
+            user_id=owner.user or "",
+            agent_id=None if owner.any_agent else owner.agent or "",
+            status=query.status,
+            now=to_micros(now),
+            kind=query.kind,
+            category=query.category,
+            project=query.project,
+            session_id=query.session,
+            limit=query.limit,
+            **after,
+        )
+        return [memory_from_row(row) for row in rows]
+
+    def _values(self, memory: Memory) -> Values:
+        return (*memory_to_values(memory, self._tenant), due_micros(memory))
