@@ -298,7 +298,7 @@ class Core:
     def sweeper(self) -> "Sweeper":
         from memorist.memories.sweeper import Sweeper
 
-        return Sweeper(self.store, self.clock, self.policies, self.erasure.purge_rows)
+        return Sweeper(self.store, self.clock, self.policies, self.erasure)
 
     # Looking after it
 

@@ -506,8 +506,10 @@ class Handle:
         return report
 
     def reset(self) -> int:
-        """Erase for good everything this handle owns. Returns how many memories went."""
-        return self._core.memories.reset(self.principal)
+        """Erase for good everything this handle owns, to begin anew; `import_` of an export brings it back, and the
+        newest of `receipts` says what went. Returns how many memories did.
+        """
+        return self._core.erasure.reset(self.principal).memories
 
 
 def _awaitable(

@@ -41,7 +41,7 @@ WHERE tenant_id = :tenant AND (
 )
 
 -- name: count_named
--- How many rows of each place name one of some memories.
+-- How many rows of each table name one of some memories.
 SELECT 'memories', count(*) FROM memories
 WHERE tenant_id = :tenant AND (id = ANY (CAST(:ids AS text[])) OR source_ref = ANY (CAST(:ids AS text[])) OR superseded_by = ANY (CAST(:ids AS text[])))
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))

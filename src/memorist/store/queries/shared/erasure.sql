@@ -1,4 +1,4 @@
--- Receipts, the ledger, and what erasure removes, counts and looks for; store/places.py says which statement is whose.
+-- Receipts, the ledger, and what erasure removes, counts and looks for; store/tables.py says which statement is whose.
 
 -- fragment: receipt_columns
 id, kind, status, request, asked_by, salt, subject, counts, verification, remains, started_at, due_at, finished_at
@@ -41,6 +41,10 @@ WHERE tenant_id = :tenant AND status <> 'done' AND (status <> 'due' OR due_at <=
 INSERT INTO erasures (tenant_id, kind, id, salt, receipt_id, erased_at)
 VALUES (:tenant, :kind, :id, :salt, :receipt_id, :erased_at)
 ON CONFLICT DO NOTHING
+
+-- name: drop_erased
+-- Remove the lines of the ledger that one erasure wrote.
+DELETE FROM erasures WHERE tenant_id = :tenant AND receipt_id = :receipt_id
 
 -- name: list_erased
 -- Lines of the ledger that one erasure wrote, in the order of their ids.
@@ -118,7 +122,7 @@ UNION ALL SELECT 'api_keys', count(*) FROM api_keys
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 
 -- name: count_of_user
--- How many rows of each place are a user's, of those written until a moment.
+-- How many rows of each table are a user's, of those written until a moment.
 SELECT 'memories', count(*) FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index
@@ -135,7 +139,7 @@ WHERE tenant_id = :tenant AND EXISTS (
 {few_of_user}
 
 -- name: count_all_of_user
--- The same, whenever they were written: of what there is most, no row is read but its place in an index.
+-- The same, whenever they were written: of what there is most, no row is read but its entry of an index.
 SELECT 'memories', count(*) FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
 UNION ALL SELECT 'memory_events', count(*) FROM memory_events
@@ -161,6 +165,20 @@ UNION SELECT user_id FROM doubts WHERE tenant_id = :tenant
 UNION SELECT user_id FROM turns WHERE tenant_id = :tenant
 UNION SELECT actor FROM policies WHERE tenant_id = :tenant AND actor IS NOT NULL
 UNION SELECT user_id FROM api_keys WHERE tenant_id = :tenant
+
+-- name: texts_of_owner
+-- Some of the texts that a slice of owners has beside memories and documents.
+SELECT request FROM turns WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT answer FROM turns WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT error FROM turns WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT data FROM turn_events
+WHERE tenant_id = :tenant AND turn_id IN (SELECT id FROM turns WHERE tenant_id = :tenant AND {of_slice})
+UNION ALL SELECT payload FROM jobs WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT error FROM jobs WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT result FROM jobs WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT reason FROM doubts WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT query FROM recalls WHERE tenant_id = :tenant AND {of_slice}
+LIMIT :limit
 
 -- name: scan_naming
 -- Memories that name another one, in id order: what they name.
@@ -190,7 +208,7 @@ UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id = :tur
 UPDATE memory_events SET payload = :payload WHERE tenant_id = :tenant AND seq = :seq
 
 -- name: find_text
--- The places where a living row holds a piece of text, also as a word of our own.
+-- The tables where a living row holds a piece of text, also as a word of our own.
 SELECT 'memories' WHERE EXISTS (
     SELECT 1 FROM memories WHERE tenant_id = :tenant AND (
         user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR session_id LIKE :piece ESCAPE '!'

@@ -21,9 +21,9 @@ SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM re
 WHERE tenant_id = :tenant AND memory_id = :memory_id ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: list_purges
--- Whose erasure was asked for since a moment, as salted hashes.
+-- Whose erasure or reset was asked for since a moment, as salted hashes.
 SELECT salt, subject, started_at FROM receipts
-WHERE tenant_id = :tenant AND kind = 'user' AND started_at >= :since
+WHERE tenant_id = :tenant AND kind IN ('user', 'reset') AND started_at >= :since
 
 -- name: purge_recalls_of_owner
 -- Remove what a slice of users and agents asked.

@@ -41,7 +41,7 @@ WHERE tenant_id = :tenant AND (
 )
 
 -- name: count_named
--- How many rows of each place name one of some memories.
+-- How many rows of each table name one of some memories.
 SELECT 'memories', count(*) FROM memories
 WHERE tenant_id = :tenant AND (id IN (SELECT value FROM json_each(:ids)) OR source_ref IN (SELECT value FROM json_each(:ids)) OR superseded_by IN (SELECT value FROM json_each(:ids)))
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
