@@ -51,9 +51,7 @@ def test_server_finishes_what_was_interrupted(sqlite_url: str) -> None:
     with Memorist(core) as m:
         me = m.user("ada", tenant="t")
         memory = me.remember("a text that stays for a moment").memory
-        receipt = core.erasure._runs.begin(
-            me.principal, ErasureKind.MEMORIES, {"ids": [memory.id], "documents": []}, "ada"
-        )
+        receipt = core.erasure._begin(me.principal, ErasureKind.MEMORIES, {"ids": [memory.id], "documents": []}, "ada")
         core.erasure.start(3600)
         core.erasure.close()
         assert me.receipt(receipt.id).status is ErasureStatus.DONE
