@@ -13,7 +13,7 @@ from functools import partial
 from memorist.erasure import naming
 from memorist.erasure.ledger import erased_documents, erased_ids
 from memorist.erasure.samples import Samples, strings_in, texts_of
-from memorist.erasure.values import Erased, Receipt
+from memorist.erasure.values import EVERYTHING, Erased, Receipt
 from memorist.ingestion.values import Document
 from memorist.memories.accesses import AccessLog
 from memorist.memories.values import Kind, Memory
@@ -30,7 +30,6 @@ from memorist.platform.values import Event, Owner, OwnerFilter
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
-EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
 Forget = Callable[[str, Iterable[str | None]], None]
 
 _DOCUMENTS = 20

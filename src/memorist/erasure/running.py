@@ -4,26 +4,21 @@ The intention is written down first and rows go in batches; then the files are w
 is there a receipt. Whatever is interrupted is run again.
 """
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from memorist.erasure.removal import Forget, Removal, erase_batch
+from memorist.erasure.removal import Forget, Removal
 from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt
 from memorist.erasure.verification import Verifier
-from memorist.ids import new_id
 from memorist.memories.accesses import AccessLog
 from memorist.memories.policy import Derived, Policy
-from memorist.platform.erased_names import DOCUMENT, MEMORY, memory_id_of, subject_of
-from memorist.platform.values import Owner, OwnerFilter, Principal, Role, Tenant
+from memorist.platform.erased_names import DOCUMENT, MEMORY, memory_id_of
+from memorist.platform.values import Owner, OwnerFilter, Tenant
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
-# What retention removes in a day shares a receipt, and one rewriting of the file.
-_RETENTION_RECEIPT = timedelta(days=1)
 # These take nothing along that is not theirs: a conversation may age away, what was learned from it is meant to stay.
 _DETACHING = (ErasureKind.RETENTION, ErasureKind.RESET)
 
@@ -43,33 +38,6 @@ class Runs:
         self._policy = policy
         self._removal = partial(Removal, store, clock, accesses, forget)
         self.verifier = Verifier(store, clock)
-
-    def begin(
-        self,
-        principal: Principal,
-        kind: ErasureKind,
-        request: Mapping[str, Any],
-        user: str | None,
-        *,
-        wait: timedelta = timedelta(0),
-    ) -> Receipt:
-        """Write down what is to be erased. Of a tenant the keys end now."""
-        now = self._clock.now()
-        receipt = _new_receipt(principal, kind, request, user, now, wait=wait)
-
-        def work(tx: Writer) -> None:
-            tx.receipts.insert(receipt)
-            if kind is ErasureKind.TENANT:
-                tx.keys.revoke_all(now)
-
-        self._store.write(principal.tenant, work)
-        return receipt
-
-    def unfinished(self, tenant: str) -> list[Receipt]:
-        """Erasures that are due and not done, oldest first."""
-        now = self._clock.now()
-        found = self._store.read(tenant, lambda tx: tx.receipts.unfinished(now))
-        return [one for one in found if not _still_open(one, now)]
 
     def run(self, receipt: Receipt) -> Receipt:
         """Take an erasure to its end. Raises StoreError; it can then be run again."""
@@ -94,13 +62,6 @@ class Runs:
             remains=remains,
             finished_at=self._clock.now(),
         )
-
-    def purge(self, tx: Writer, memory_ids: Sequence[str]) -> None:
-        """Remove rows whose retention is over, inside the transaction that found them, for the receipt of the day."""
-        memories = tx.memories.get_many(memory_ids)
-        if memories:
-            now = self._clock.now()
-            erase_batch(tx, _retention_receipt(tx, memories[0].tenant, now), memories, now)
 
     def apply(self, receipt: Receipt, entries: Sequence[Erased]) -> bool:
         """Erase what was erased elsewhere, by what a ledger says of it. False where it is known here."""
@@ -156,43 +117,3 @@ def _remove(removal: Removal, kind: ErasureKind, request: Mapping[str, Any]) -> 
         removal.user(request["user"], keys=request.get("keys", False))
     elif kind is ErasureKind.TENANT:
         removal.tenant()
-
-
-def _new_receipt(
-    principal: Principal,
-    kind: ErasureKind,
-    request: Mapping[str, Any],
-    user: str | None,
-    now: datetime,
-    *,
-    wait: timedelta = timedelta(0),
-) -> Receipt:
-    salt = secrets.token_hex(16)
-    is_self = user is not None and user == principal.user
-    return Receipt(
-        id=new_id("rcpt"),
-        tenant=principal.tenant,
-        kind=kind,
-        status=ErasureStatus.DUE if wait else ErasureStatus.RUNNING,
-        asked_by={"role": principal.role, "key": principal.key_id, "source": principal.source, "self": is_self},
-        salt=salt,
-        started_at=now,
-        due_at=now + wait,
-        subject="" if user is None else subject_of(salt, user),
-        request=request,
-    )
-
-
-def _retention_receipt(tx: Writer, tenant: str, now: datetime) -> Receipt:
-    for receipt in tx.receipts.unfinished(now):
-        if _still_open(receipt, now):
-            return receipt
-    receipt = _new_receipt(Principal(tenant, Role.ADMIN, source="sweeper"), ErasureKind.RETENTION, {}, None, now)
-    tx.receipts.insert(receipt)
-    return receipt
-
-
-def _still_open(receipt: Receipt, now: datetime) -> bool:
-    """Whether rows whose retention is over are still added to it."""
-    is_young = receipt.started_at + _RETENTION_RECEIPT > now
-    return receipt.kind is ErasureKind.RETENTION and receipt.status is ErasureStatus.RUNNING and is_young

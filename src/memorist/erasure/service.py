@@ -1,23 +1,24 @@
 """Erasure with a receipt: some memories, a user, or a whole tenant; gone from every table, and from the files."""
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from memorist.erasure import ledger
 from memorist.erasure.finishing import Finisher
 from memorist.erasure.naming import copies_of
-from memorist.erasure.removal import Forget
+from memorist.erasure.removal import erase_batch
 from memorist.erasure.running import Runs
-from memorist.erasure.values import ErasureKind, Receipt
+from memorist.erasure.values import ErasureKind, ErasureStatus, Receipt
 from memorist.errors import InvalidField, MemoristError, NotFound
-from memorist.ids import parse_id
+from memorist.ids import new_id, parse_id
 from memorist.ingestion.values import Document
-from memorist.memories.accesses import AccessLog
-from memorist.memories.policy import Policy
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform import access, validation
-from memorist.platform.values import Owner, Principal
+from memorist.platform.erased_names import subject_of
+from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -27,23 +28,17 @@ _log = redacting_logger(__name__)
 TENANT_GRACE = timedelta(days=30)
 """How long a tenant that is to be deleted is kept, unless it is to go at once."""
 
+# What retention removes in a day shares a receipt, and one rewriting of the file.
+_RETENTION_RECEIPT = timedelta(days=1)
 _PAGE = 500
 
 
 class Erasure:
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        accesses: AccessLog,
-        policy: Callable[[Reader], Policy],
-        forget: Forget,
-    ) -> None:
-        """`policy` says what becomes of derived facts; `forget` drops what is kept in memory of some users' rows."""
+    def __init__(self, store: Store, clock: Clock, runs: Runs) -> None:
         self._store = store
         self._clock = clock
-        self._runs = Runs(store, clock, accesses, policy, forget)
-        self.verifier = self._runs.verifier
+        self._runs = runs
+        self.verifier = runs.verifier
         self._finisher = Finisher(self.resume)
 
     # What can be asked for
@@ -67,7 +62,7 @@ class Erasure:
         users = {memory.owner.user for memory in found.values()}
         request = {"ids": ids, "documents": [[doc.owner.user, doc.owner.agent, doc.id] for doc in documents]}
         user = next(iter(users)) if len(users) == 1 else None
-        return self._runs.run(self._runs.begin(principal, ErasureKind.MEMORIES, request, user))
+        return self._runs.run(self._begin(principal, ErasureKind.MEMORIES, request, user))
 
     def reset(self, principal: Principal) -> Receipt:
         """Erase everything that the caller owns, to begin anew: a user's, or with an agent that profile's. An admin
@@ -77,12 +72,12 @@ class Erasure:
         """
         access.require(principal, access.Action.WRITE if principal.user else access.Action.ADMINISTER)
         request = {"user": principal.user, "agent": principal.agent}
-        for receipt in self._runs.unfinished(principal.tenant):
+        for receipt in self._unfinished(principal.tenant):
             if receipt.kind is ErasureKind.RESET and receipt.is_about(principal.user):
                 finished = self._runs.run(receipt)
                 if receipt.request == request:
                     return finished
-        return self._runs.run(self._runs.begin(principal, ErasureKind.RESET, request, principal.user))
+        return self._runs.run(self._begin(principal, ErasureKind.RESET, request, principal.user))
 
     def purge_user(self, principal: Principal, user: str | None = None, *, keys: bool = False) -> Receipt:
         """Erase everything that a user has, with every agent: by default the caller's own. `keys`: API keys too.
@@ -92,13 +87,13 @@ class Erasure:
         user = _whom(principal, user)
         if keys:
             access.require(principal, access.Action.ADMINISTER)
-        for receipt in self._runs.unfinished(principal.tenant):
+        for receipt in self._unfinished(principal.tenant):
             if receipt.kind is ErasureKind.USER and receipt.is_about(user):
                 finished = self._runs.run(receipt)
                 left = self.preview(principal, user)
                 if not any(count for table, count in left.items() if keys or table != "api_keys"):
                     return finished
-        return self._runs.run(self._runs.begin(principal, ErasureKind.USER, {"user": user, "keys": keys}, user))
+        return self._runs.run(self._begin(principal, ErasureKind.USER, {"user": user, "keys": keys}, user))
 
     def delete_tenant(self, principal: Principal, *, at_once: bool = False) -> Receipt:
         """Erase the caller's tenant: all of its rows and keys, in 30 days or at once. Its keys end now.
@@ -110,7 +105,7 @@ class Erasure:
         receipt = next((one for one in marked if one.kind is ErasureKind.TENANT), None)
         if receipt is None:
             wait = timedelta(0) if at_once else TENANT_GRACE
-            receipt = self._runs.begin(principal, ErasureKind.TENANT, {}, None, wait=wait)
+            receipt = self._begin(principal, ErasureKind.TENANT, {}, None, wait=wait)
         return self._runs.run(receipt) if at_once else receipt
 
     def purge_rows(self, tx: Writer, memory_ids: Sequence[str]) -> None:
@@ -118,11 +113,14 @@ class Erasure:
 
         They share the tenant's receipt of the day, which `resume` finishes, and for which it scrubs the files.
         """
-        self._runs.purge(tx, memory_ids)
+        memories = tx.memories.get_many(memory_ids)
+        if memories:
+            now = self._clock.now()
+            erase_batch(tx, _retention_receipt(tx, memories[0].tenant, now), memories, now)
 
     def purge_copies(self, tx: Writer, memory_ids: Sequence[str]) -> None:
         """Remove in the same way what repeats some memories word for word."""
-        self._runs.purge(tx, copies_of(tx, memory_ids))
+        self.purge_rows(tx, copies_of(tx, memory_ids))
 
     def preview(self, principal: Principal, user: str | None = None) -> dict[str, int]:
         """How many rows of each table are a user's. Raises Forbidden or InvalidField."""
@@ -148,7 +146,7 @@ class Erasure:
         failures: list[Exception] = []
         for tenant in self._store.list_tenants():
             try:
-                unfinished = self._runs.unfinished(tenant.id)
+                unfinished = self._unfinished(tenant.id)
             except MemoristError as error:
                 failures.append(error)
                 continue
@@ -195,9 +193,36 @@ class Erasure:
         """The memories that an erasure removed; none of a reset that is done."""
         return [memory_id for page in ledger.erased_ids(self._store, receipt) for memory_id in page]
 
+    def _begin(
+        self,
+        principal: Principal,
+        kind: ErasureKind,
+        request: Mapping[str, Any],
+        user: str | None,
+        *,
+        wait: timedelta = timedelta(0),
+    ) -> Receipt:
+        """Write down what is to be erased. Of a tenant the keys end now."""
+        now = self._clock.now()
+        receipt = _new_receipt(principal, kind, request, user, now, wait=wait)
+
+        def work(tx: Writer) -> None:
+            tx.receipts.insert(receipt)
+            if kind is ErasureKind.TENANT:
+                tx.keys.revoke_all(now)
+
+        self._store.write(principal.tenant, work)
+        return receipt
+
+    def _unfinished(self, tenant: str) -> list[Receipt]:
+        """Erasures that are due and not done, oldest first."""
+        now = self._clock.now()
+        found = self._store.read(tenant, lambda tx: tx.receipts.unfinished(now))
+        return [one for one in found if not _still_open(one, now)]
+
     def _finish_same(self, principal: Principal, ids: Sequence[str]) -> Receipt | None:
         """An erasure of the same memories that was interrupted, finished now."""
-        for receipt in self._runs.unfinished(principal.tenant):
+        for receipt in self._unfinished(principal.tenant):
             if receipt.kind is ErasureKind.MEMORIES and _may_see(principal, receipt):
                 asked = receipt.request["ids"] if receipt.request else self.ids_of(receipt)
                 if set(ids) <= set(asked):
@@ -222,6 +247,47 @@ def _whom(principal: Principal, user: str | None) -> str:
     if principal.user is None:
         raise InvalidField("Say whose memories to erase: name a user.", field="user")
     return principal.user
+
+
+def _new_receipt(
+    principal: Principal,
+    kind: ErasureKind,
+    request: Mapping[str, Any],
+    user: str | None,
+    now: datetime,
+    *,
+    wait: timedelta = timedelta(0),
+) -> Receipt:
+    salt = secrets.token_hex(16)
+    is_self = user is not None and user == principal.user
+    return Receipt(
+        id=new_id("rcpt"),
+        tenant=principal.tenant,
+        kind=kind,
+        status=ErasureStatus.DUE if wait else ErasureStatus.RUNNING,
+        asked_by={"role": principal.role, "key": principal.key_id, "source": principal.source, "self": is_self},
+        salt=salt,
+        started_at=now,
+        due_at=now + wait,
+        subject="" if user is None else subject_of(salt, user),
+        request=request,
+    )
+
+
+def _retention_receipt(tx: Writer, tenant: str, now: datetime) -> Receipt:
+    """The one of the day, to which what retention removes is added."""
+    for receipt in tx.receipts.unfinished(now):
+        if _still_open(receipt, now):
+            return receipt
+    receipt = _new_receipt(Principal(tenant, Role.ADMIN, source="sweeper"), ErasureKind.RETENTION, {}, None, now)
+    tx.receipts.insert(receipt)
+    return receipt
+
+
+def _still_open(receipt: Receipt, now: datetime) -> bool:
+    """Whether rows whose retention is over are still added to it."""
+    is_young = receipt.started_at + _RETENTION_RECEIPT > now
+    return receipt.kind is ErasureKind.RETENTION and receipt.status is ErasureStatus.RUNNING and is_young
 
 
 def _may_see(principal: Principal, receipt: Receipt) -> bool:

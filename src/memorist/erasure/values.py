@@ -7,6 +7,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from memorist.platform.erased_names import subject_of
+from memorist.platform.values import OwnerFilter
+
+EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
 
 
 class ErasureKind(StrEnum):

@@ -8,10 +8,9 @@ from functools import partial
 from memorist.erasure.ledger import erased_ids
 from memorist.erasure.naming import PAGE, events_naming, in_pages, memories_naming, turns_naming
 from memorist.erasure.samples import SHORTEST
-from memorist.erasure.values import ErasureKind, Receipt, Verification
+from memorist.erasure.values import EVERYTHING, ErasureKind, Receipt, Verification
 from memorist.memories.values import Memory
 from memorist.platform.erased_names import ids_named_in
-from memorist.platform.values import OwnerFilter
 from memorist.ports import Reader, Store
 from memorist.times import Clock
 
@@ -66,10 +65,8 @@ class Verifier:
             found.update(self._store.read(receipt.tenant, partial(_count_named, page)))
             erased.update(page)
         found.update(self._mentions(receipt.tenant, erased))
-        if receipt.kind is ErasureKind.USER:
-            found.update(self._of_user(receipt))
-        if receipt.kind is ErasureKind.TENANT:
-            found.update(self._of_tenant(receipt))
+        if receipt.kind in (ErasureKind.USER, ErasureKind.TENANT):
+            found.update(self._of_users(receipt))
         return {table: count for table, count in found.items() if count}
 
     def _mentions(self, tenant: str, erased: set[str]) -> Counter[str]:
@@ -84,23 +81,18 @@ class Verifier:
                 found["turn_events"] += bool(ids_named_in(data) & erased)
         return found
 
-    def _of_user(self, receipt: Receipt) -> Counter[str]:
+    def _of_users(self, receipt: Receipt) -> Counter[str]:
         """What is left from before the erasure: a user may have come back since."""
         found: Counter[str] = Counter()
+        is_tenants = receipt.kind is ErasureKind.TENANT
         for user in self._store.read(receipt.tenant, lambda tx: tx.erasure.list_users()):
-            if receipt.is_about(user):
+            if is_tenants or receipt.is_about(user):
                 found.update(self._store.read(receipt.tenant, partial(_count_of_user, user, receipt)))
-        if "api_keys" not in receipt.counts:
+        if is_tenants:
+            left = self._store.read(receipt.tenant, lambda tx: tx.memories.scan(EVERYTHING, "", PAGE))
+            found["memories"] = max(found["memories"], sum(memory.created_at <= receipt.started_at for memory in left))
+        elif "api_keys" not in receipt.counts:
             del found["api_keys"]
-        return found
-
-    def _of_tenant(self, receipt: Receipt) -> Counter[str]:
-        everything = OwnerFilter(any_user=True, any_agent=True)
-        found: Counter[str] = Counter()
-        for user in self._store.read(receipt.tenant, lambda tx: tx.erasure.list_users()):
-            found.update(self._store.read(receipt.tenant, partial(_count_of_user, user, receipt)))
-        left = self._store.read(receipt.tenant, lambda tx: tx.memories.scan(everything, "", PAGE))
-        found["memories"] = max(found["memories"], sum(memory.created_at <= receipt.started_at for memory in left))
         return found
 
     # In the files

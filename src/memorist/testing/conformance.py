@@ -43,7 +43,6 @@ from memorist.testing.traces_conformance import TracesConformance
 from memorist.times import to_micros
 
 EVERYBODY = OwnerFilter(any_user=True, any_agent=True)
-_ADA = OwnerFilter("ada", any_agent=True)
 
 TEXTS = [
     "plain",
@@ -569,22 +568,6 @@ class StoreConformance(
         assert found(None) == ["möglich"]
         assert found("%") == texts[::-1]
 
-    # Erasing
-
-    def test_erased_memory_leaves_neither_row_nor_events(self, store: Store, tenant: str) -> None:
-        gone, stays = make_memory(tenant), make_memory(tenant)
-        for memory in (gone, stays):
-            _insert(store, memory, make_event(memory))
-        assert store.write(tenant, lambda tx: tx.erasure.erase_rows([gone.id, make_memory(tenant).id]))["memories"] == 1
-        assert store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 10)) == [stays]
-        assert store.read(tenant, lambda tx: tx.events.of([gone.id])) == []
-        assert len(store.read(tenant, lambda tx: tx.events.of([stays.id]))) == 1
-
-    def test_erasing_nothing_erases_nothing(self, store: Store, tenant: str) -> None:
-        _insert(store, make_memory(tenant))
-        assert not any(store.write(tenant, lambda tx: tx.erasure.erase_rows([])).values())
-        assert len(store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 10))) == 1
-
     # What is searched
 
     def test_inserted_memory_is_in_the_index_at_once(self, store: Store, tenant: str) -> None:
@@ -868,16 +851,6 @@ class StoreConformance(
             assert one in expected
         assert store.read(tenant, lambda tx: tx.documents.find(OwnerFilter("eve"), "manual")) is None
 
-    def test_erased_documents_are_gone_and_others_stay(self, store: Store, tenant: str) -> None:
-        mine, theirs, shared = (make_document(owner=owner) for owner in (Owner("ada"), Owner("bob"), Owner()))
-        also_mine = make_document(owner=Owner("ada", "coder"))
-        for document in (mine, theirs, shared, also_mine):
-            _put(store, tenant, document)
-        store.write(tenant, lambda tx: tx.documents.erase(mine))
-        assert len(_documents(store, tenant, EVERYBODY, 10)) == 3
-        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(_ADA))["documents"] == 1
-        assert sorted(one.id for one in _documents(store, tenant, EVERYBODY, 10)) == sorted([theirs.id, shared.id])
-
     def test_chunks_of_a_document_are_its_active_ones_in_order(self, store: Store, tenant: str) -> None:
         document = make_document()
 
@@ -921,28 +894,6 @@ class StoreConformance(
         assert store.write(tenant, lambda tx: tx.idempotency.drop_expired(START)) == 1
         assert _find_record(store, tenant, expired) is None
         assert _find_record(store, tenant, alive) == alive
-
-    def test_erasing_a_users_answers_leaves_those_of_other_users(self, store: Store, tenant: str) -> None:
-        ada, bob = make_record(), make_record(user="bob")
-        for record in (ada, bob):
-            _save(store, tenant, record)
-        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(_ADA))["idempotency_keys"] == 1
-        assert _find_record(store, tenant, ada) is None
-        assert _find_record(store, tenant, bob) == bob
-
-    def test_erasing_a_users_answers_takes_those_given_on_behalf_of_nobody(self, store: Store, tenant: str) -> None:
-        # An admin that acts for nobody may have been answered with that user's memories.
-        record = make_record(principal="admin", user=None)
-        store.write(tenant, lambda tx: tx.idempotency.insert(record))
-        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(_ADA))["idempotency_keys"] == 1
-        assert _find_record(store, tenant, record) is None
-
-    def test_erasing_everybodys_answers_leaves_none(self, store: Store, tenant: str) -> None:
-        records = [make_record(), make_record(user="bob"), make_record(user=None)]
-        for record in records:
-            _save(store, tenant, record)
-        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(EVERYBODY))["idempotency_keys"] == 3
-        assert [_find_record(store, tenant, record) for record in records] == [None] * 3
 
     # Tenants and keys
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt, Verification
+from memorist.erasure.values import EVERYTHING, Erased, ErasureKind, ErasureStatus, Receipt, Verification
 from memorist.ids import new_id, to_uuid
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Event, Owner, OwnerFilter
@@ -177,6 +177,24 @@ class ErasureConformance:
         assert store.read(tenant, lambda tx: tx.erasure.count_named([kept.id]))["memory_events"] == 2
         assert store.read(neighbour, lambda tx: tx.erasure.count_named([gone.id]))["memories"] == 1
         assert store.write(tenant, lambda tx: tx.erasure.erase_rows([gone.id])) == dict.fromkeys(counts, 0)
+        assert store.write(tenant, lambda tx: tx.erasure.erase_rows([])) == dict.fromkeys(counts, 0)
+
+    def test_documents_and_answers_of_a_slice_go_and_others_stay(self, store: Store, tenant: str) -> None:
+        documents = [make_document(owner=owner) for owner in (Owner("ada"), Owner("ada", "coder"), Owner("bob"))]
+        # Nobody's too: an admin that acts for nobody may have been answered with that user's memories.
+        records = [replace(make_record(), user=user) for user in ("ada", None, "bob")]
+
+        def write(tx: Writer) -> None:
+            for document in documents:
+                tx.documents.put(document)
+            for record in records:
+                tx.idempotency.insert(record)
+
+        store.write(tenant, write)
+        store.write(tenant, lambda tx: tx.documents.erase(documents[0]))
+        gone = [store.write(tenant, lambda tx: tx.erasure.erase_owned(owner)) for owner in (_ADA, _ADA, EVERYTHING)]
+        assert [counts["documents"] for counts in gone] == [1, 0, 1]
+        assert [counts["idempotency_keys"] for counts in gone] == [2, 0, 1]
 
     def test_what_a_user_owns_is_counted_and_goes(self, store: Store, tenant: str) -> None:
         def write(tx: Writer) -> None:
