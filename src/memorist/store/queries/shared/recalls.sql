@@ -27,7 +27,4 @@ WHERE tenant_id = :tenant AND kind IN ('user', 'reset') AND started_at >= :since
 
 -- name: purge_recalls_of_owner
 -- Remove what a slice of users and agents asked.
-DELETE FROM recalls
-WHERE tenant_id = :tenant
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+DELETE FROM recalls WHERE tenant_id = :tenant AND {of_slice}
