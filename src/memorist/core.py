@@ -290,15 +290,17 @@ class Core:
 
     @_made_once
     def erasure(self) -> "Erasure":
+        from memorist.erasure.running import Runs
         from memorist.erasure.service import Erasure
 
-        return Erasure(self.store, self.clock, self.accesses, self.policies.of, self._forget)
+        runs = Runs(self.store, self.clock, self.accesses, self.policies.of, self._forget)
+        return Erasure(self.store, self.clock, runs)
 
     @_made_once
     def sweeper(self) -> "Sweeper":
         from memorist.memories.sweeper import Sweeper
 
-        return Sweeper(self.store, self.clock, self.policies, self.erasure.purge_rows)
+        return Sweeper(self.store, self.clock, self.policies, self.erasure)
 
     # Looking after it
 

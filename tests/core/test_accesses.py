@@ -110,7 +110,7 @@ def test_counts_of_two_processes_add_up(core: Core, ada: Principal, database_url
 def test_count_of_an_erased_memory_is_forgotten(core: Core, ada: Principal, remember: Remember) -> None:
     memory = remember(ada)
     core.memories.get(ada, memory.id)
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     core.accesses.flush()
     assert core.store.read(ada.tenant, lambda tx: tx.memories.get(memory.id)) is None
 

@@ -272,7 +272,7 @@ def test_expired_and_erased_memories_are_not_shown(core: Core, ada: Principal, r
     remember(ada, "short-lived", ttl=timedelta(microseconds=1))
     kept = remember(ada, "kept")
     gone = remember(ada, "erased")
-    core.store.write(ada.tenant, lambda tx: tx.memories.erase([gone.id]))
+    core.store.write(ada.tenant, lambda tx: tx.erasure.erase_rows([gone.id]))
     assert found(core, ada, statuses=LASTING) == ["kept"]
     assert core.browsing.facets(ada, Browse(statuses=LASTING)).counts["kind"] == {Kind.FACT: 1}
     assert found(core, ada, statuses=(Status.PURGED,)) == []

@@ -267,7 +267,7 @@ def test_erasure_is_told_to_whom_it_concerned_alone(
 ) -> None:
     gone = [remember(ada, f"text {number}").id for number in range(3)]
     kept = remember(bob, "bob's")
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     assert sorted(told(seen_by(core, ada))) == sorted(("erased", memory_id) for memory_id in gone)
     assert told(seen_by(core, bob)) == [("created", kept.id)]
     assert {change.action for change in seen_by(core, admin)} == {"created", "erased"}
@@ -281,7 +281,7 @@ def test_erasure_leaves_neither_id_nor_name(tmp_path: Path) -> None:
     tenant = core.identity.create_tenant(new_tenant())[0].id
     principal = Principal(tenant, Role.USER, "wilhelmina", "gardener")
     memory = core.memories.remember(principal, [Draft("a text")])[0].memory
-    core.memories.reset(principal)
+    core.erasure.reset(principal)
     assert told(seen_by(core, principal)) == [("erased", memory.id)]
     core.close()
     content = b"".join(file.read_bytes() for file in tmp_path.iterdir())

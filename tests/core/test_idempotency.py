@@ -204,7 +204,7 @@ def test_two_processes_with_the_same_requests_have_one_effect(core: Core, ada: P
 def test_erased_answers_are_not_replayed(core: Core, ada: Principal, admin: Principal) -> None:
     first = core.memories.remember(ada, said("hello"), idempotency_key="k")[0]
     core.memories.edit(admin, first.memory.id, {"content": "seen by an admin"}, idempotency_key="k")
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     again = core.memories.remember(ada, said("hello"), idempotency_key="k")[0]
     assert not again.replayed
     with pytest.raises(NotFound):

@@ -92,7 +92,7 @@ def _set_created(core: Core, memory: Memory, at: object) -> None:
     """Put a memory where it would be had it been written then."""
 
     def work(tx: object) -> None:
-        tx.memories.erase([memory.id])  # type: ignore[attr-defined]
+        tx.erasure.erase_rows([memory.id])  # type: ignore[attr-defined]
         assert tx.memories.insert(replace(memory, created_at=at))  # type: ignore[attr-defined]
 
     core.store.write(memory.tenant, work)

@@ -210,7 +210,7 @@ def test_reset_forgets_what_was_asked(core: Core, ada: Principal, admin: Princip
     ask(core, ada, "kettle")
     core.accesses.flush()
     ask(core, ada, "kettle again")
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     core.accesses.flush()
     assert written(core, shared) == []
 

@@ -491,7 +491,7 @@ def test_reader_writes_nothing(core: Core, ada: Principal, remember: Remember) -
         lambda: remember(reader),
         lambda: core.memories.edit(reader, memory.id, {"content": "x"}),
         lambda: core.memories.forget(reader, memory.id),
-        lambda: core.memories.reset(reader),
+        lambda: core.erasure.reset(reader),
         lambda: list(core.transfer.import_(reader, [])),
     ):
         with pytest.raises(Forbidden):

@@ -556,5 +556,5 @@ def test_reset_erases_doubts(unsure: Core, ada: Principal) -> None:
     tell(unsure, ada, BERLIN)
     tell(unsure, ada, LISBON)
     [pair] = unsure.facts.in_doubt(ada).items
-    unsure.memories.reset(ada)
+    unsure.erasure.reset(ada)
     assert unsure.store.read(ada.tenant, lambda tx: tx.facts.get_doubt(pair.doubt.id)) is None

@@ -360,7 +360,7 @@ def test_reset_erases_jobs(core: Core, ada: Principal, bob: Principal) -> None:
     jobs = jobs_of(core, lambda _: None)
     add(core, jobs, ada, {"quotes": "a memory"})
     kept = add(core, jobs, bob)
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     everything = OwnerFilter(any_user=True, any_agent=True)
     left = core.store.read(ada.tenant, lambda tx: tx.jobs.page(everything, None, 10, status=None, kind=None))
     assert [job.id for job in left] == [kept.id]

@@ -171,7 +171,7 @@ def test_service_key_follows_whom_it_acts_for(by_keyword: Served, tenant: str, a
 def test_erasure_is_broadcast(by_keyword: Served, tenant: str, ada: httpx2.Client) -> None:
     memory_id = store(ada, "to be erased")
     with following(ada) as stream:
-        by_keyword.core.memories.reset(Principal(tenant, Role.USER, "ada"))
+        by_keyword.core.erasure.reset(Principal(tenant, Role.USER, "ada"))
         assert stream.changes(1) == [("erased", memory_id)]
 
 

@@ -371,7 +371,7 @@ def test_imported_rows_get_the_deadlines_of_the_policy_here(
     lines = list(core.transfer.export(admin))
     enforce(active_days=3)
     sweep()
-    core.store.write(tenant, lambda tx: tx.memories.erase([memory.id]))
+    core.store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
     for _ in core.transfer.import_(admin, lines):
         pass
     assert core.store.read(tenant, core.policies.is_settled) is False

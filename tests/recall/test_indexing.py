@@ -280,7 +280,7 @@ def test_memory_that_is_erased_while_it_is_embedded_is_no_failure(open_with: Ope
     embedder.before = wait
     remember(core, ada, "a teapot")
     assert started.wait(SOON)
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     go.set()
     embedder.before = None
     other = remember(core, ada, "a kettle")

@@ -138,7 +138,7 @@ def use_read_only(path: str, uid: int) -> dict[str, str]:
     except MemoristError as error:
         return said | {"store": type(error).__name__}
     said["read"] = _outcome(store.list_tenants)
-    said["write"] = _outcome(lambda: store.write("t", lambda tx: tx.memories.erase([])))
+    said["write"] = _outcome(lambda: store.write("t", lambda tx: tx.erasure.erase_rows([])))
     said["check"] = str(store.check())
     store.close()
     return said

@@ -15,6 +15,7 @@ from operator import attrgetter
 from memorist.errors import MemoristError
 from memorist.ids import new_id
 from memorist.memories.values import Memory
+from memorist.platform.erased_names import subject_of
 from memorist.platform.values import Owner, OwnerFilter, Principal
 from memorist.ports import Store, Writer
 from memorist.recall.values import Hit, PastRecall
@@ -179,9 +180,8 @@ def _of_nobody_erased(recalls: Sequence[PastRecall], tx: Writer) -> list[PastRec
     purges = tx.ledger.purges_since(min(recall.at for recall in recalls))
     if not purges:
         return list(recalls)
-    from memorist.erasure import ledger  # Seldom needed, and every program that reads comes by here.
 
     def is_erased(user: str, asked_at: datetime) -> bool:
-        return any(at >= asked_at and ledger.subject_of(salt, user) == subject for salt, subject, at in purges)
+        return any(at >= asked_at and subject_of(salt, user) == subject for salt, subject, at in purges)
 
     return [recall for recall in recalls if recall.user is None or not is_erased(recall.user, recall.at)]

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from memorist.errors import Conflict, DuplicateContent, InvalidField, NameTaken, NotFound, StaleVersion
@@ -18,7 +17,7 @@ from memorist.platform import access, validation
 from memorist.platform.idempotency import Idempotency
 from memorist.platform.paging import decode_cursor, encode_cursor
 from memorist.platform.redaction import REDACTED_FIELDS, Counts, Redaction
-from memorist.platform.values import Event, Owner, OwnerFilter, Principal
+from memorist.platform.values import Event, Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
@@ -38,7 +37,6 @@ EDITABLE = frozenset(
 )
 _EMBEDDED = frozenset({"content", "name", "description", "meta"})
 _EDIT_ATTEMPTS = 10
-_ERASE_BATCH = 500
 
 
 class Memories:
@@ -445,22 +443,6 @@ class Memories:
                 return after
         raise Conflict("The memory is being changed by too many at once. Try again.")
 
-    def reset(self, principal: Principal) -> int:
-        """Erase for good everything that the caller owns, in batches; an admin that acts for nobody erases the tenant.
-
-        Rows, text entries and events go, and so do the remembered answers that quote them. Returns how many rows went.
-        """
-        access.require(principal, access.Action.WRITE)
-        erased = 0
-        for part in _own_slices(principal):
-            while batch := self._store.write(principal.tenant, partial(_erase_some, part)):
-                erased += batch
-            self._accesses.forget_asked(principal.tenant, part)
-            self._store.write(principal.tenant, partial(_erase_documents, part))
-        self._store.write(principal.tenant, lambda tx: tx.idempotency.erase(principal.user))
-        self._store.checkpoint(erased=True)
-        return erased
-
     # Reading
 
     def get(self, principal: Principal, memory_id: str) -> Memory:
@@ -621,20 +603,3 @@ def _clash_key(memory: Memory) -> str:
 def _later(before: datetime, now: datetime) -> datetime:
     # updated_at doubles as the version, so it moves forward even when the clock does not.
     return max(now, before + timedelta(microseconds=1))
-
-
-def _erase_some(part: OwnerFilter, tx: Writer) -> int:
-    return tx.memories.erase([memory.id for memory in tx.memories.scan(part, "", _ERASE_BATCH)])
-
-
-def _erase_documents(part: OwnerFilter, tx: Writer) -> int:
-    tx.jobs.erase(part)
-    tx.recalls.erase(part)
-    return tx.documents.erase_all(part)
-
-
-def _own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
-    if principal.user is None:
-        access.require(principal, access.Action.ADMINISTER)
-    user, agent = principal.user, principal.agent
-    return (OwnerFilter(user, agent, any_user=user is None, any_agent=agent is None),)

@@ -9,13 +9,12 @@ import atexit
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from memorist.erasure.copies import copies_of
 from memorist.errors import MemoristError
 from memorist.ids import to_uuid
 from memorist.memories import lifecycle
@@ -43,8 +42,17 @@ _REPORT_EVERY = timedelta(hours=1)
 _JOBS_KEPT_FOR = timedelta(days=7)
 _COUNTED_FOR_S = 60.0
 
-Erase = Callable[[Writer, list[str]], object]
 _Moved = Counter[tuple[Move, Kind]]
+
+
+class Eraser(Protocol):
+    """Removes memories with all that belongs to them, inside a transaction."""
+
+    def purge_rows(self, tx: Writer, memory_ids: Sequence[str]) -> None: ...
+
+    def purge_copies(self, tx: Writer, memory_ids: Sequence[str]) -> None:
+        """Remove what repeats these memories word for word."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +85,14 @@ class Sweeper:
         store: Store,
         clock: Clock,
         policies: Policies,
-        erase: Erase,
+        eraser: Eraser,
         *,
         rest: Callable[[float], object] = time.sleep,
     ) -> None:
-        """`erase` removes memories and all that belongs to them, inside a transaction."""
         self._store = store
         self._clock = clock
         self._policies = policies
-        self._erase = erase
+        self._eraser = eraser
         self._rest = rest
         self._counted: dict[str, tuple[float, dict[str, Any]]] = {}
         self._stopping = threading.Event()
@@ -220,7 +227,7 @@ class Sweeper:
                     tx.events.append([_event(before, after, move, now)])
                     moved[move, before.kind] += 1
         if purged:
-            self._erase(tx, [memory.id for memory in purged])
+            self._eraser.purge_rows(tx, [memory.id for memory in purged])
             tx.events.append(_purged(memory, now) for memory in purged)
             moved.update((Move.PURGED, memory.kind) for memory in purged)
         return moved
@@ -240,8 +247,8 @@ class Sweeper:
                 tx.events.append([Event(memory.id, Move.ANONYMIZED, SOURCE, now)])
                 moved[Move.ANONYMIZED, memory.kind] += 1
                 anonymized.append(memory.id)
-        if anonymized and (copies := copies_of(tx, anonymized)):
-            self._erase(tx, copies)
+        if anonymized:
+            self._eraser.purge_copies(tx, anonymized)
         return len(claimed), moved
 
     def _empty_logs(self) -> None:

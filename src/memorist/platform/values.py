@@ -7,6 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+ERASED = "erased"
+"""The type of the events that tell of an erasure."""
+
 
 class Role(StrEnum):
     """What a credential may do; `platform.access` holds the rules."""
@@ -83,6 +86,10 @@ class HiddenOwner:
     salt: str
     user: str
     agent: str
+
+    @classmethod
+    def of(cls, owner: Owner, salt: str) -> "HiddenOwner":
+        return cls(salt, cls.hide(salt, owner.user), cls.hide(salt, owner.agent))
 
     @staticmethod
     def hide(salt: str, name: str | None) -> str:

@@ -58,7 +58,7 @@ class Driver(Protocol):
         """Findings of the database's own checks: a name and `ok`, or what is wrong."""
         ...
 
-    def checkpoint(self, *, erased: bool = False) -> None:
+    def checkpoint(self) -> None:
         """Empty the write-ahead log where that is ours to do, so that erased bytes are in no file."""
         ...
 

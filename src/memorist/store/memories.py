@@ -8,7 +8,6 @@ from typing import Any
 from memorist.memories.values import Memory, Order, Query
 from memorist.platform.values import OwnerFilter
 from memorist.store.drivers import Values
-from memorist.store.erasure import ErasureStatements
 from memorist.store.rows import (
     MEMORY_PARAMETERS,
     due_micros,
@@ -104,15 +103,6 @@ class MemoryStatements(TenantStatements):
             for memory_id, (reads, at) in sorted(accesses.items())
         ]
         self._connection.run_many(self._statements["add_access"], rows)
-
-    def erase(self, memory_ids: Sequence[str]) -> int:
-        ErasureStatements(self._connection, self._tenant, self._statements, self._encode_list).note(memory_ids)
-        ids = self._encode_list(memory_ids)
-        for statement in ("purge_doubts_of_memories", "erase_events", "erase_index", "erase_tool_outputs"):
-            self._run(statement, ids=ids)
-        erased = self._run("erase_memories", ids=ids)
-        self._run("erase_recalls", ids=ids)
-        return erased
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
         shelf = "named_" if query.named else ""

@@ -175,7 +175,7 @@ class PostgresDriver:
             found = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone()
         return found is not None
 
-    def checkpoint(self, *, erased: bool = False) -> None:
+    def checkpoint(self) -> None:
         """Nothing to do: VACUUM and the retention of WAL archives are the server's."""
 
     def scrub(self, tenant: str, tables: Sequence[str], *, rewrite: bool) -> tuple[str, ...]:  # noqa: ARG002

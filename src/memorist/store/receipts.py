@@ -67,6 +67,9 @@ class LedgerStatements(TenantStatements):
         for entry in entries:
             self._run("insert_erased", **{**asdict(entry), "erased_at": to_micros(entry.erased_at)})
 
+    def drop(self, receipt_id: str) -> None:
+        self._run("drop_erased", receipt_id=receipt_id)
+
 
 def _entry(kind: str, id: str, salt: str, receipt_id: str, erased_at: int) -> Erased:
     return Erased(kind, id, salt, receipt_id, from_micros(erased_at))

@@ -191,16 +191,12 @@ class SqliteDriver:
     def prepare_migration(self, sql: str) -> str:
         return sql
 
-    def checkpoint(self, *, erased: bool = False) -> None:
+    def checkpoint(self) -> None:
         """Move everything out of the write-ahead log and empty it, so that erased bytes are in no file.
 
         Raises StoreBusy where somebody's long read keeps it from being emptied.
         """
         with _translated(), self._writing:
-            if erased:
-                # `secure_delete` overwrites what is deleted, but not copies that rows left behind when they were moved
-                # to another page before: only writing the file anew is sure to leave them out.
-                self._writer.execute("VACUUM")
             ((is_blocked, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if is_blocked:
             raise errors.StoreBusy(
@@ -208,7 +204,12 @@ class SqliteDriver:
             )
 
     def scrub(self, tenant: str, tables: Sequence[str], *, rewrite: bool) -> tuple[str, ...]:  # noqa: ARG002
-        self.checkpoint(erased=rewrite)
+        if rewrite:
+            # `secure_delete` overwrites what is deleted, but not copies that rows left behind when they were moved to
+            # another page before: only writing the file anew is sure to leave them out.
+            with _translated(), self._writing:
+                self._writer.execute("VACUUM")
+        self.checkpoint()
         return _BEYOND_REACH
 
     def files(self) -> list[Path]:

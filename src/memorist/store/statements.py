@@ -63,7 +63,8 @@ def _parse(name: str, body: str, fragments: dict[str, str]) -> Statement:
     lines = body.strip().splitlines()
     comments = [line.removeprefix("-- ") for line in lines if line.startswith("--")]
     sql = "\n".join(line for line in lines if not line.startswith("--")).strip()
-    sql = _FRAGMENT.sub(lambda match: fragments[match[1]], sql)
+    while _FRAGMENT.search(sql):
+        sql = _FRAGMENT.sub(lambda match: fragments[match[1]], sql)
     purpose = " ".join(comment for comment in comments if comment not in _MARKS)
     if "scope: global" not in comments and not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
         raise ValueError(f"statement {name} does not bind :tenant")

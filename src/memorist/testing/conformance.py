@@ -17,6 +17,7 @@ from memorist.errors import Conflict, StoreError
 from memorist.ids import to_uuid
 from memorist.ingestion.values import Document
 from memorist.memories.values import Kind, Memory, Order, Position, Query, Status
+from memorist.platform.erased_names import erased_event
 from memorist.platform.values import ApiKey, Event, HiddenOwner, IdempotencyRecord, Owner, OwnerFilter, Role, Tenant
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.searchable import Standing
@@ -513,7 +514,9 @@ class StoreConformance(
     def test_feed_tells_of_an_erasure_without_naming_the_owner(self, store: Store, tenant: str) -> None:
         memory = _created(store, make_memory(tenant, owner=Owner("ada", "coder")))
         start = store.read(tenant, lambda tx: tx.feed.head())
-        store.write(tenant, lambda tx: tx.memories.erase([memory.id]))
+        told = erased_event(memory.id, memory.owner, "5a17", START)
+        store.write(tenant, lambda tx: tx.events.append([told]))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
         (row,) = store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows
         assert (row.event_type, row.memory_id) == ("erased", to_uuid(memory.id).hex)
         assert isinstance(row.owner, HiddenOwner)
@@ -564,22 +567,6 @@ class StoreConformance(
         assert found("%0!% s%") == ["möglich", "100% sure"]
         assert found(None) == ["möglich"]
         assert found("%") == texts[::-1]
-
-    # Erasing
-
-    def test_erased_memory_leaves_neither_row_nor_events(self, store: Store, tenant: str) -> None:
-        gone, stays = make_memory(tenant), make_memory(tenant)
-        for memory in (gone, stays):
-            _insert(store, memory, make_event(memory))
-        assert store.write(tenant, lambda tx: tx.memories.erase([gone.id, make_memory(tenant).id])) == 1
-        assert store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 10)) == [stays]
-        assert store.read(tenant, lambda tx: tx.events.of([gone.id])) == []
-        assert len(store.read(tenant, lambda tx: tx.events.of([stays.id]))) == 1
-
-    def test_erasing_nothing_erases_nothing(self, store: Store, tenant: str) -> None:
-        _insert(store, make_memory(tenant))
-        assert store.write(tenant, lambda tx: tx.memories.erase([])) == 0
-        assert len(store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 10))) == 1
 
     # What is searched
 
@@ -699,7 +686,7 @@ class StoreConformance(
     def test_changes_after_an_erasure_are_found(self, store: Store, tenant: str) -> None:
         memories = [_insert(store, make_memory(tenant)) for _ in range(5)]
         watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
-        store.write(tenant, lambda tx: tx.memories.erase([memory.id for memory in memories]))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id for memory in memories]))
         new = {_insert(store, make_memory(tenant)).id for _ in range(3)}
         assert {row.memory_id for row in _refresh(store, tenant, "ada", watermark)} == new
 
@@ -833,7 +820,7 @@ class StoreConformance(
         payload = "ответ 🚀\n" * 100_000
         store.write(tenant, lambda tx: tx.tool_outputs.insert(memory.id, payload))
         assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) == payload
-        store.write(tenant, lambda tx: tx.memories.erase([memory.id]))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
         assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) is None
         assert _index(store, tenant, "ada") == []
 
@@ -863,16 +850,6 @@ class StoreConformance(
             one = store.read(tenant, lambda tx: tx.documents.find(part, "manual"))
             assert one in expected
         assert store.read(tenant, lambda tx: tx.documents.find(OwnerFilter("eve"), "manual")) is None
-
-    def test_erased_documents_are_gone_and_others_stay(self, store: Store, tenant: str) -> None:
-        mine, theirs, shared = (make_document(owner=owner) for owner in (Owner("ada"), Owner("bob"), Owner()))
-        also_mine = make_document(owner=Owner("ada", "coder"))
-        for document in (mine, theirs, shared, also_mine):
-            _put(store, tenant, document)
-        store.write(tenant, lambda tx: tx.documents.erase(mine))
-        assert len(_documents(store, tenant, EVERYBODY, 10)) == 3
-        assert store.write(tenant, lambda tx: tx.documents.erase_all(OwnerFilter("ada", any_agent=True))) == 1
-        assert sorted(one.id for one in _documents(store, tenant, EVERYBODY, 10)) == sorted([theirs.id, shared.id])
 
     def test_chunks_of_a_document_are_its_active_ones_in_order(self, store: Store, tenant: str) -> None:
         document = make_document()
@@ -917,28 +894,6 @@ class StoreConformance(
         assert store.write(tenant, lambda tx: tx.idempotency.drop_expired(START)) == 1
         assert _find_record(store, tenant, expired) is None
         assert _find_record(store, tenant, alive) == alive
-
-    def test_erasing_a_users_answers_leaves_those_of_other_users(self, store: Store, tenant: str) -> None:
-        ada, bob = make_record(), make_record(user="bob")
-        for record in (ada, bob):
-            _save(store, tenant, record)
-        assert store.write(tenant, lambda tx: tx.idempotency.erase("ada")) == 1
-        assert _find_record(store, tenant, ada) is None
-        assert _find_record(store, tenant, bob) == bob
-
-    def test_erasing_a_users_answers_takes_those_given_on_behalf_of_nobody(self, store: Store, tenant: str) -> None:
-        # An admin that acts for nobody may have been answered with that user's memories.
-        record = make_record(principal="admin", user=None)
-        store.write(tenant, lambda tx: tx.idempotency.insert(record))
-        assert store.write(tenant, lambda tx: tx.idempotency.erase("ada")) == 1
-        assert _find_record(store, tenant, record) is None
-
-    def test_erasing_everybodys_answers_leaves_none(self, store: Store, tenant: str) -> None:
-        records = [make_record(), make_record(user="bob"), make_record(user=None)]
-        for record in records:
-            _save(store, tenant, record)
-        assert store.write(tenant, lambda tx: tx.idempotency.erase(None)) == 3
-        assert [_find_record(store, tenant, record) for record in records] == [None] * 3
 
     # Tenants and keys
 
@@ -1058,16 +1013,14 @@ class StoreConformance(
             tx.documents.erase(document)
             return [
                 tx.memories.replace(replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
-                tx.memories.erase([memory.id]),
+                *tx.erasure.erase_rows([memory.id]).values(),
                 tx.idempotency.drop_expired(START + timedelta(days=999)),
-                tx.idempotency.erase(None),
-                tx.idempotency.erase("ada"),
+                *tx.erasure.erase_owned(EVERYBODY).values(),
                 tx.keys.revoke(key.id, START),
                 tx.index.save_vectors([make_embedded(memory, vectors=b"mine")]),
                 tx.index.unindex("another", 10),
                 tx.index.claim_waiting(START, START, 10),
                 tx.index.adopt_rows(10),
-                tx.documents.erase_all(EVERYBODY),
             ]
 
         assert not any(store.write(neighbour, vandalise))
@@ -1088,7 +1041,7 @@ class StoreConformance(
         _insert(store, twin)
         for whose in (tenant, neighbour):
             assert store.write(whose, lambda tx: tx.idempotency.insert(record)) is True
-        store.write(neighbour, lambda tx: tx.memories.erase([memory.id]))
+        store.write(neighbour, lambda tx: tx.erasure.erase_rows([memory.id]))
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_memory_is_stored_under_the_transactions_tenant(self, store: Store, tenant: str, neighbour: str) -> None:
@@ -1130,7 +1083,7 @@ class StoreConformance(
         memories = [make_memory(tenant) for _ in range(3)]
         for memory in memories:
             _insert(store, memory, make_event(memory))
-        store.write(tenant, lambda tx: tx.memories.erase([memory.id for memory in memories[:2]]))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id for memory in memories[:2]]))
         store.checkpoint()
         assert _finding(store, tenant, True) == "ok"
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt, Verification
+from memorist.erasure.values import EVERYTHING, Erased, ErasureKind, ErasureStatus, Receipt, Verification
 from memorist.ids import new_id, to_uuid
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Event, Owner, OwnerFilter
@@ -91,6 +91,9 @@ class ErasureConformance:
 
         assert store.read(tenant, read) == [lines[:2], lines[2:], [other], {lines[2].id}]
         assert store.read(neighbour, read) == [[], [], [], set()]
+        for whose in (tenant, neighbour):
+            store.write(whose, lambda tx: tx.ledger.drop("rcpt_2"))
+        assert store.read(tenant, read) == [lines[:2], lines[2:], [], {lines[2].id}]
 
     # What memories were recalled for
 
@@ -123,9 +126,11 @@ class ErasureConformance:
         assert store.read(tenant, lambda tx: tx.erasure.count_named([gone.id]))["recalls"] == 1
         assert store.write(tenant, lambda tx: tx.erasure.erase_rows([gone.id]))["recalls"] == 1
         assert store.read(tenant, lambda tx: tx.erasure.count_of_user("ada", START))["recalls"] == 1
+        texts = store.read(tenant, lambda tx: (tx.erasure.texts_of(_ADA, 9), tx.erasure.texts_of(_ADA, 0)))
+        assert texts == ([by_ada.query], [])
         assert "recalls" in store.read(tenant, lambda tx: tx.erasure.find_text("for which question"))
-        assert store.write(tenant, lambda tx: tx.recalls.erase(OwnerFilter("ada", "another"))) == 0
-        assert store.write(tenant, lambda tx: tx.recalls.erase(_ADA)) == 1
+        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(OwnerFilter("ada", "another")))["recalls"] == 0
+        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(_ADA))["recalls"] == 1
         assert store.read(tenant, lambda tx: tx.recalls.of(memory.id, 9)) == [by_bob]
         assert "bob" in store.read(tenant, lambda tx: tx.erasure.list_users())
 
@@ -133,9 +138,10 @@ class ErasureConformance:
         purge = make_receipt(tenant)
         erased = make_receipt(tenant, kind=ErasureKind.MEMORIES, request={"ids": [], "documents": []})
         others = [erased, make_receipt(tenant, started_at=START - _SECOND)]
-        store.write(tenant, lambda tx: [tx.receipts.insert(receipt) for receipt in (purge, *others)])
-        told = [(purge.salt, purge.subject, START)]
-        assert store.read(tenant, lambda tx: tx.ledger.purges_since(START)) == told
+        reset = make_receipt(tenant, kind=ErasureKind.RESET, subject="cd34", request={"user": "bob", "agent": None})
+        store.write(tenant, lambda tx: [tx.receipts.insert(receipt) for receipt in (purge, reset, *others)])
+        told = {(purge.salt, purge.subject, START), (reset.salt, reset.subject, START)}
+        assert set(store.read(tenant, lambda tx: tx.ledger.purges_since(START))) == told
         assert store.read(neighbour, lambda tx: tx.ledger.purges_since(START)) == []
 
     # Erasing
@@ -161,16 +167,34 @@ class ErasureConformance:
             for one in (record, other):
                 tx.idempotency.insert(one)
 
-        for place in (tenant, neighbour):
-            store.write(place, write)
+        for whose in (tenant, neighbour):
+            store.write(whose, write)
         counts = store.write(tenant, lambda tx: tx.erasure.erase_rows([gone.id, new_id("mem")]))
-        assert {place: count for place, count in counts.items() if count} == {
+        assert {table: count for table, count in counts.items() if count} == {
             "memories": 1, "memory_index": 1, "memory_events": 2, "tool_outputs": 1, "idempotency_keys": 1,
         }  # fmt: skip
         assert not any(store.read(tenant, lambda tx: tx.erasure.count_named([gone.id])).values())
         assert store.read(tenant, lambda tx: tx.erasure.count_named([kept.id]))["memory_events"] == 2
         assert store.read(neighbour, lambda tx: tx.erasure.count_named([gone.id]))["memories"] == 1
         assert store.write(tenant, lambda tx: tx.erasure.erase_rows([gone.id])) == dict.fromkeys(counts, 0)
+        assert store.write(tenant, lambda tx: tx.erasure.erase_rows([])) == dict.fromkeys(counts, 0)
+
+    def test_documents_and_answers_of_a_slice_go_and_others_stay(self, store: Store, tenant: str) -> None:
+        documents = [make_document(owner=owner) for owner in (Owner("ada"), Owner("ada", "coder"), Owner("bob"))]
+        # Nobody's too: an admin that acts for nobody may have been answered with that user's memories.
+        records = [replace(make_record(), user=user) for user in ("ada", None, "bob")]
+
+        def write(tx: Writer) -> None:
+            for document in documents:
+                tx.documents.put(document)
+            for record in records:
+                tx.idempotency.insert(record)
+
+        store.write(tenant, write)
+        store.write(tenant, lambda tx: tx.documents.erase(documents[0]))
+        gone = [store.write(tenant, lambda tx: tx.erasure.erase_owned(owner)) for owner in (_ADA, _ADA, EVERYTHING)]
+        assert [counts["documents"] for counts in gone] == [1, 0, 1]
+        assert [counts["idempotency_keys"] for counts in gone] == [2, 0, 1]
 
     def test_what_a_user_owns_is_counted_and_goes(self, store: Store, tenant: str) -> None:
         def write(tx: Writer) -> None:
@@ -185,26 +209,27 @@ class ErasureConformance:
         assert set(store.read(tenant, lambda tx: tx.erasure.list_users())) == {"ada", "bob"}
         found = store.read(tenant, lambda tx: tx.erasure.count_of_user("ada", _LATER))
         assert store.read(tenant, lambda tx: tx.erasure.count_of_user("ada", None)) == found
-        assert {place: count for place, count in found.items() if count} == {
+        assert {table: count for table, count in found.items() if count} == {
             "memories": 1, "memory_index": 1, "memory_events": 2, "documents": 1, "idempotency_keys": 1, "api_keys": 1,
         }  # fmt: skip
         assert not any(
             store.read(tenant, lambda tx: tx.erasure.count_of_user("ada", START - timedelta(days=9))).values()
         )
+        assert store.read(tenant, lambda tx: tx.erasure.texts_of(_ADA, 9)) == []
         counts = store.write(tenant, lambda tx: tx.erasure.erase_owned(_ADA))
         assert (counts["documents"], counts["idempotency_keys"]) == (1, 1)
         assert store.write(tenant, lambda tx: (tx.erasure.erase_keys("ada"), tx.erasure.forget_actor("ada"))) == (1, 2)
         left = store.read(tenant, lambda tx: tx.erasure.count_of_user("ada", _LATER))
-        assert {place: count for place, count in left.items() if count} == {
+        assert {table: count for table, count in left.items() if count} == {
             "memories": 1, "memory_index": 1, "memory_events": 1,
         }  # fmt: skip
         assert store.read(tenant, lambda tx: tx.erasure.count_of_user("bob", _LATER))["documents"] == 1
 
     def test_leftovers_of_a_tenant_go_and_its_receipts_stay(self, store: Store, tenant: str, neighbour: str) -> None:
         receipt = make_receipt(tenant)
-        for place in (tenant, neighbour):
-            store.write(place, lambda tx: tx.events.append([make_event(make_memory(tenant))]))
-            store.write(place, lambda tx, place=place: tx.keys.insert(make_key(place)))  # type: ignore[misc]
+        for whose in (tenant, neighbour):
+            store.write(whose, lambda tx: tx.events.append([make_event(make_memory(tenant))]))
+            store.write(whose, lambda tx, whose=whose: tx.keys.insert(make_key(whose)))  # type: ignore[misc]
         store.write(tenant, lambda tx: tx.receipts.insert(receipt))
         assert store.write(tenant, lambda tx: tx.keys.revoke_all(START)) == 1
         counts = store.write(tenant, lambda tx: tx.erasure.erase_leftovers())
@@ -238,14 +263,14 @@ class ErasureConformance:
         memory = make_memory(tenant, description="100% of_the quetzal!", meta={"deep": ["Xylophone"]})
         store.write(tenant, lambda tx: _insert(tx, memory, payload={"before": "an older text"}))
         store.write(tenant, lambda tx: tx.documents.put(make_document(content="a marimba")))
-        for piece, place in (
+        for piece, table in (
             ("100% of_the", "memories"),
             ("quetzal!", "memories"),
             ("Xylophone", "memories"),
             ("older text", "memory_events"),
             ("marimba", "documents"),
         ):
-            assert store.read(tenant, lambda tx, piece=piece: tx.erasure.find_text(piece)) == [place]  # type: ignore[misc]
+            assert store.read(tenant, lambda tx, piece=piece: tx.erasure.find_text(piece)) == [table]  # type: ignore[misc]
             assert store.read(neighbour, lambda tx, piece=piece: tx.erasure.find_text(piece)) == []  # type: ignore[misc]
         for piece in ("100_ of", "of%the", "quetzal%"):
             assert store.read(tenant, lambda tx, piece=piece: tx.erasure.find_text(piece)) == []  # type: ignore[misc]

@@ -135,7 +135,7 @@ class FactsConformance:
             assert [job.id for job in found] == sorted(wanted, reverse=True)
         assert store.read(tenant, lambda tx: tx.jobs.page(_EVERYBODY, None, 9, status=JobStatus.DEAD, kind=None)) == []
         assert store.read(tenant, lambda tx: tx.jobs.page(_EVERYBODY, None, 9, status=None, kind="other")) == []
-        assert store.write(tenant, lambda tx: tx.jobs.erase(OwnerFilter("ada", any_agent=True))) == 2
+        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(OwnerFilter("ada", any_agent=True)))["jobs"] == 2
         assert len(_ids(store, tenant)) == 4
 
     def test_jobs_of_anneighbour_are_not_there(self, store: Store, tenant: str, neighbour: str) -> None:
@@ -231,7 +231,7 @@ class FactsConformance:
         doubts = [make_doubt(facts[1], facts[0]), make_doubt(facts[2], facts[1]), make_doubt(facts[2], facts[0])]
         for doubt in doubts:
             store.write(tenant, partial(_insert_doubt, doubt))
-        store.write(tenant, lambda tx: tx.memories.erase([facts[1].id]))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([facts[1].id]))
         left = [doubt.id for doubt in doubts if store.read(tenant, partial(_get_doubt, doubt.id)) is not None]
         assert left == [doubts[2].id]
 

@@ -31,7 +31,7 @@ class TracesConformance:
         keep(store, tenant, memory, erased)
         store.write(tenant, lambda tx: tx.events.append(make_event(one, "redacted") for one in (memory, erased)))
         store.write(tenant, lambda tx: tx.events.append([make_event(memory, "edited")]))
-        store.write(tenant, lambda tx: tx.memories.erase([erased.id]))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([erased.id]))
         assert [note.memory_id for note in store.read(tenant, lambda tx: tx.events.redactions(None, 10))] == [memory.id]
         assert store.read(new_tenant(), lambda tx: tx.events.redactions(None, 10)) == []
 

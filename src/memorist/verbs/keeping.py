@@ -112,9 +112,11 @@ def verify(receipt_id: str) -> Verb[Verification]:
 
 
 def reset() -> Verb[int]:
-    """Erase for good everything of one's own. Returns how many memories went."""
+    """Erase for good everything that the caller owns, to begin anew; `import_` of an export brings it back, and the
+    newest of `receipts` says what went. Returns how many memories did.
+    """
     return Verb(
-        lambda me: me.core.memories.reset(me.principal),
+        lambda me: me.core.erasure.reset(me.principal).memories,
         lambda: Call("POST", f"{RECORDS}/reset", told_as("erased", int)),
     )
 

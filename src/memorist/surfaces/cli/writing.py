@@ -123,7 +123,7 @@ def forget(
     """Delete memories: gone from every list at once.
 
     They are deleted one by one, and the first that cannot be ends the command; those before it are printed. With --hard
-    they are erased instead, from every place and from the bytes of the files, whatever their state.
+    they are erased instead, from every table and from the bytes of the files, whatever their state.
     """
     if hard:
         with opened(flags) as door:

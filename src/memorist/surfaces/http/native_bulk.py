@@ -128,7 +128,7 @@ def purge_records(request: Request, whose: WhoseData) -> Response:
 @router.post("/reset", response_model=ErasedCount, summary="Start anew")
 def reset_records(request: Request) -> Response:
     """Everything that the caller owns goes for good; with an admin key that acts for nobody, all of the tenant."""
-    return Json({"erased": core_of(request).memories.reset(source(request))})
+    return Json({"erased": core_of(request).erasure.reset(source(request)).memories})
 
 
 def _ended(lines: Iterator[str]) -> Iterator[str]:

@@ -21,10 +21,10 @@ _MOVES = {
     Move.DELETED: "deleted, and recoverable for a while",
     Move.HARD_DELETE_PENDING: "no longer recoverable",
     Move.PURGED: "erased for good",
-    Move.ANONYMIZED: "anonymized, since another fact took their place",
+    Move.ANONYMIZED: "anonymized, since another fact took their table",
 }
 
-_PLACES = {
+_TABLES = {
     "memories": "memories",
     "memory_index": "entries of the search index",
     "memory_events": "lines of history",
@@ -74,7 +74,7 @@ def policy_sentences(policy: Policy) -> list[str]:
     """What a policy means, one rule a sentence."""
     sentences = [f"What follows the policy {_life(policy.windows)}"]
     sentences += [f"For {KINDS[kind]}: it {_life(policy.windows_of(kind))}" for kind in policy.kinds]
-    sentences.append(f"A fact that another took the place of is anonymized after {_days(policy.anonymize_after_days)}.")
+    sentences.append(f"A fact that another took the table of is anonymized after {_days(policy.anonymize_after_days)}.")
     sentences.append(
         "A fact that was learned from something erased is erased too."
         if policy.derived_facts is Derived.ERASE
@@ -139,10 +139,10 @@ def total(counts: Mapping[str, Mapping[str, int]]) -> int:
     return sum(sum(kinds.values()) for kinds in counts.values())
 
 
-def places_of(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """What is, or was, in each place, the most telling first; empty places are left out."""
-    known = [(words, counts[place]) for place, words in _PLACES.items() if counts.get(place)]
-    return known + [(place, count) for place, count in counts.items() if count and place not in _PLACES]
+def tables_of(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """What is, or was, in each table, the most telling first; empty ones are left out."""
+    known = [(words, counts[table]) for table, words in _TABLES.items() if counts.get(table)]
+    return known + [(table, count) for table, count in counts.items() if count and table not in _TABLES]
 
 
 def receipt_title(receipt: Receipt) -> str:
@@ -150,13 +150,14 @@ def receipt_title(receipt: Receipt) -> str:
         "memories": "Some memories",
         "user": "A person",
         "tenant": "The whole tenant",
+        "reset": "Everything, to begin anew",
         "retention": "What was past its time",
     }[receipt.kind]
 
 
 def findings_of(found: Verification) -> list[Finding]:
     """What was looked for, and whether it is there, one sentence each."""
-    rows = ", ".join(f"{count} {_PLACES.get(place, place)}" for place, count in found.rows.items())
+    rows = ", ".join(f"{count} {_TABLES.get(table, table)}" for table, count in found.rows.items())
     findings = [Finding(not rows, f"Still in the database: {rows}." if rows else "No row of it is in the database.")]
     if found.ids_in_files is None:
         findings.append(Finding(None, "The files belong to the database server, and cannot be read from here."))

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A table. The statements remove what belongs to some memories, to a slice of owners, and to the whole tenant."""
+class Table:
+    """The statements remove what belongs to some memories, to a slice of owners, and to the whole tenant."""
 
-    table: str
+    name: str
     texts: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     of_memories: str | None = None
@@ -23,51 +23,51 @@ class Place:
 
 
 # In the order in which they are emptied: what says whose a row is goes last.
-PLACES = (
-    Place(
+TABLES = (
+    Table(
         "memory_events",
         texts=("source", "actor", "payload"),
         codes=("tenant_id", "memory_id", "event_type"),
         of_memories="erase_events",
         of_tenant="purge_events",
     ),
-    Place("tool_outputs", ("content",), ("tenant_id", "memory_id"), "erase_tool_outputs", None, "purge_tool_outputs"),
-    Place(
+    Table("tool_outputs", ("content",), ("tenant_id", "memory_id"), "erase_tool_outputs", None, "purge_tool_outputs"),
+    Table(
         "memory_index",
         texts=("user_id", "agent_id", "thread", "category", "project", "terms", "vectors"),
         codes=("tenant_id", "memory_id", "kind", "model"),
         of_memories="erase_index",
         of_tenant="purge_index",
     ),
-    Place(
+    Table(
         "doubts",
         texts=("user_id", "agent_id", "reason"),
         codes=("tenant_id", "id", "fact_id", "other_id", "judge", "status"),
         of_memories="purge_doubts_of_memories",
         of_owner="purge_doubts_of_owner",
     ),
-    Place(
+    Table(
         "jobs",
         texts=("key", "user_id", "agent_id", "acting", "payload", "error", "result"),
         codes=("tenant_id", "id", "kind", "status"),
         of_memories="purge_jobs_of_memories",
         of_owner="erase_jobs",
     ),
-    Place(
+    Table(
         "turn_events",
         texts=("data",),
         codes=("tenant_id", "turn_id", "event"),
         of_memories="purge_turn_events_of_memories",
         of_owner="purge_turn_events_of_owner",
     ),
-    Place(
+    Table(
         "turns",
         texts=("user_id", "agent_id", "session_id", "request", "answer", "error"),
         codes=("tenant_id", "id", "status", "runner"),
         of_memories="purge_turns_of_memories",
         of_owner="purge_turns_of_owner",
     ),
-    Place(
+    Table(
         "idempotency_keys",
         texts=("route", "key", "user_id", "response"),
         codes=("tenant_id", "principal", "request_hash"),
@@ -75,22 +75,22 @@ PLACES = (
         of_owner="erase_idempotency",
     ),
     # Its report names a few memories, and so does how far it is.
-    Place(
+    Table(
         "sweeps",
         codes=("tenant_id", "recomputed_after", "report"),
         of_memories="purge_sweeps_of_memories",
         of_tenant="purge_sweeps",
     ),
-    Place("policies", ("source", "actor"), ("tenant_id", "rules"), of_tenant="purge_policies"),
+    Table("policies", ("source", "actor"), ("tenant_id", "rules"), of_tenant="purge_policies"),
     # Sums for a tenant and month, which say nothing of anybody: erasing a user must not give the budget back.
-    Place("spending", codes=("tenant_id",), of_tenant="purge_spending"),
-    Place(
+    Table("spending", codes=("tenant_id",), of_tenant="purge_spending"),
+    Table(
         "documents",
         texts=("user_id", "agent_id", "id", "title", "media_type", "content"),
         codes=("tenant_id",),
         of_owner="erase_documents",
     ),
-    Place(
+    Table(
         "memories",
         texts=(
             "user_id", "agent_id", "session_id", "project", "category", "name", "description", "content", "excerpt",
@@ -102,21 +102,21 @@ PLACES = (
         of_memories="erase_memories",
     ),
     # After the memories: whoever writes one locks its memory, so that none appears once those are gone.
-    Place(
+    Table(
         "recalls",
         texts=("user_id", "agent_id", "source", "query"),
         codes=("tenant_id", "memory_id", "id"),
         of_memories="erase_recalls",
         of_owner="purge_recalls_of_owner",
     ),
-    Place(
+    Table(
         "api_keys",
         texts=("user_id", "agent_id", "label"),
         codes=("id", "tenant_id", "secret_hash", "role"),
         of_tenant="purge_keys",
     ),
-    Place("sign_ins", codes=("token_hash", "tenant_id", "kind", "key_id"), of_tenant="purge_sign_ins"),
-    Place(
+    Table("sign_ins", codes=("token_hash", "tenant_id", "kind", "key_id"), of_tenant="purge_sign_ins"),
+    Table(
         "receipts",
         codes=(
             "tenant_id", "id", "kind", "status", "request", "asked_by", "salt", "subject", "counts", "verification",
@@ -124,13 +124,13 @@ PLACES = (
         ),
         kept="The proof of what was erased. `request` is emptied before an erasure is done.",
     ),
-    Place(
+    Table(
         "erasures",
         codes=("tenant_id", "kind", "id", "salt", "receipt_id"),
         kept="The ledger: ids and salted hashes of what is gone.",
     ),
-    Place("tenants", codes=("id", "index_model"), kept="A tenant's name, under which its receipts are found."),
-    Place("schema_migrations", codes=("name", "checksum"), kept="Words of our own."),
+    Table("tenants", codes=("id", "index_model"), kept="A tenant's name, under which its receipts are found."),
+    Table("schema_migrations", codes=("name", "checksum"), kept="Words of our own."),
 )  # fmt: skip
 
 # Statements that are not a table's own, but look through all of them.

@@ -1,10 +1,10 @@
-"""The register of places: complete, and each place is in every statement that erases, counts or searches."""
+"""The register of tables: complete, and each is in every statement that erases, counts or searches."""
 
 import pytest
 
-from memorist.store.places import PLACES, SEARCHES
 from memorist.store.sql_store import SqlStore
 from memorist.store.statements import Statement, load_statements
+from memorist.store.tables import SEARCHES, TABLES
 
 TEXT_COLUMNS = {
     "sqlite": """
@@ -23,52 +23,52 @@ DIALECTS = ("sqlite", "postgres")
 
 
 def test_every_table_and_text_column_is_registered(store: SqlStore) -> None:
-    """A migration that adds one fails here until store/places.py says how it is erased."""
+    """A migration that adds one fails here until store/tables.py says how it is erased."""
     statement = Statement("columns", "", TEXT_COLUMNS[store.driver.dialect])
     found = set(store.driver.read(None, lambda connection: connection.rows(statement, {})))
-    registered = {(place.table, column) for place in PLACES for column in (*place.texts, *place.codes)}
-    assert found - registered == set(), "say in store/places.py how these are erased"
+    registered = {(table.name, column) for table in TABLES for column in (*table.texts, *table.codes)}
+    assert found - registered == set(), "say in store/tables.py how these are erased"
     assert registered - found == set(), "these are in no database"
 
 
-def test_every_place_with_texts_is_erased_one_way_or_the_other() -> None:
-    for place in PLACES:
-        if place.texts:
-            assert not place.kept, place.table
-            assert place.of_memories or place.of_owner or place.of_tenant, place.table
-        elif not place.of_tenant:
-            assert place.kept, place.table
+def test_every_table_with_texts_is_erased_one_way_or_the_other() -> None:
+    for table in TABLES:
+        if table.texts:
+            assert not table.kept, table.name
+            assert table.of_memories or table.of_owner or table.of_tenant, table.name
+        elif not table.of_tenant:
+            assert table.kept, table.name
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_statements_of_a_place_are_about_its_table(dialect: str) -> None:
+def test_statements_of_a_table_name_it(dialect: str) -> None:
     statements = load_statements(dialect)
-    for place in PLACES:
-        for name in (place.of_memories, place.of_owner, place.of_tenant):
+    for table in TABLES:
+        for name in (table.of_memories, table.of_owner, table.of_tenant):
             if name is not None:
-                assert f" {place.table} " in f"{statements[name].sql} ".replace("\n", " "), name
+                assert f" {table.name} " in f"{statements[name].sql} ".replace("\n", " "), name
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_text_column_is_searched(dialect: str) -> None:
     """Packed columns are no text that could be found; the names of tables tell which part of the statement is whose."""
     parts = load_statements(dialect)["find_text"].sql.split("UNION ALL")
-    for place in PLACES:
-        if place.texts:
-            (part,) = [part for part in parts if f"FROM {place.table} " in part]
-            for column in set(place.texts) - {"terms", "vectors"}:
-                assert f"{column} LIKE" in part, (place.table, column)
+    for table in TABLES:
+        if table.texts:
+            (part,) = [part for part in parts if f"FROM {table.name} " in part]
+            for column in set(table.texts) - {"terms", "vectors"}:
+                assert f"{column} LIKE" in part, (table.name, column)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_place_is_counted(dialect: str) -> None:
+def test_every_table_is_counted(dialect: str) -> None:
     statements = load_statements(dialect)
-    for place in PLACES:
+    for table in TABLES:
         # Turns hold no ids, and their events are read through once, whatever the number of ids.
-        if place.of_memories and place.table not in ("turns", "turn_events"):
-            assert f"'{place.table}'" in statements["count_named"].sql, place.table
-        if "user_id" in place.texts or "actor" in place.texts:
+        if table.of_memories and table.name not in ("turns", "turn_events"):
+            assert f"'{table.name}'" in statements["count_named"].sql, table.name
+        if "user_id" in table.texts or "actor" in table.texts:
             for name in ("count_of_user", "count_all_of_user"):
-                assert f"'{place.table}'" in statements[name].sql, place.table
-            assert f"FROM {place.table} " in statements["list_users"].sql, place.table
+                assert f"'{table.name}'" in statements[name].sql, table.name
+            assert f"FROM {table.name} " in statements["list_users"].sql, table.name
     assert set(SEARCHES) <= statements.keys()
