@@ -12,7 +12,7 @@ Names are imported when first used, so that `import memorist` and the command li
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from memorist.version import __version__
 
 __all__ = [
     "AsyncMemorist",
@@ -24,18 +24,19 @@ __all__ = [
     "Memory",
     "Principal",
     "Role",
+    "__version__",
 ]
 
 _HOMES = {
     "AsyncMemorist": "memorist.surfaces.library",
-    "Draft": "memorist.model",
-    "Event": "memorist.model",
-    "Kind": "memorist.model",
+    "Draft": "memorist.memories.values",
+    "Event": "memorist.platform.values",
+    "Kind": "memorist.memories.values",
     "Memorist": "memorist.surfaces.library",
     "MemoristError": "memorist.errors",
-    "Memory": "memorist.model",
-    "Principal": "memorist.model",
-    "Role": "memorist.model",
+    "Memory": "memorist.memories.values",
+    "Principal": "memorist.platform.values",
+    "Role": "memorist.platform.values",
 }
 
 if TYPE_CHECKING:

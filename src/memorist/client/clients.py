@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 import httpx2
 
-from memorist import __version__
 from memorist.client import calls, decoding, doors
 from memorist.client.exchange import Call, Outcome, Retries, Send, Wait, exchange
 from memorist.client.streams import Following, FollowingTurn
@@ -21,7 +20,8 @@ from memorist.errors import InvalidSetting, Unauthenticated
 from memorist.ingestion.service import Message
 from memorist.platform import validation
 from memorist.platform.values import Change
-from memorist.turns.service import COMPLETED, FAILED, STARTED
+from memorist.turns.values import COMPLETED, FAILED, STARTED
+from memorist.version import __version__
 
 P = ParamSpec("P")
 T = TypeVar("T")

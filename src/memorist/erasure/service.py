@@ -7,7 +7,6 @@ finished by the next start, or by asking again.
 
 import json
 import secrets
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +27,7 @@ from memorist.memories.accesses import AccessLog
 from memorist.memories.policy import Derived, Policy
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform import access, validation
+from memorist.platform.loop import Loop, unexpected_is_logged
 from memorist.platform.values import Event, Owner, OwnerFilter, Principal, Role, Tenant
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
@@ -61,8 +61,7 @@ class Erasure:
         self._policy = policy
         self._forget = forget
         self.verifier = Verifier(store, clock)
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
+        self._loop = Loop("erasure", self._finish_due, 0)
 
     # What can be asked for
 
@@ -174,7 +173,7 @@ class Erasure:
         Raises what the first one raised, such as StoreError.
         """
         finished: list[Receipt] = []
-        failures: list[Exception] = []
+        failures: list[MemoristError] = []
         for tenant in self._store.list_tenants():
             try:
                 unfinished = self._unfinished(tenant.id)
@@ -183,8 +182,9 @@ class Erasure:
                 continue
             for receipt in unfinished:
                 try:
-                    finished.append(self._run(receipt))
-                except Exception as error:
+                    with unexpected_is_logged(f"erasure {receipt.id}"):
+                        finished.append(self._run(receipt))
+                except MemoristError as error:
                     _log.warning("erasure %s is not finished yet: %s", receipt.id, type(error).__name__)
                     failures.append(error)
         if failures:
@@ -193,26 +193,14 @@ class Erasure:
 
     def start(self, every_s: float) -> None:
         """For servers: finish what is due now and then, in the background, until closed."""
-        self._thread = threading.Thread(
-            target=self._keep_finishing, args=(every_s,), name="memorist-erasure", daemon=True
-        )
-        self._thread.start()
+        self._loop.every = every_s
+        self._loop.start()
 
     def close(self) -> None:
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._loop.close()
 
-    def _keep_finishing(self, every_s: float) -> None:
-        while True:
-            try:
-                self.resume()
-            except MemoristError as error:
-                _log.warning("an erasure is finished later: %s", error.message)
-            except Exception:
-                _log.exception("an erasure failed and is tried again later")
-            if self._stopping.wait(every_s):
-                return
+    def _finish_due(self) -> None:
+        self.resume()
 
     # Carrying it out
 
