@@ -132,6 +132,11 @@ class Erasure:
         user = self._whom(principal, user)
         return self._store.read(principal.tenant, lambda tx: tx.erasure.count_of_user(user, None))
 
+    def users(self, principal: Principal) -> list[str]:
+        """All who have rows in the caller's tenant. Raises Forbidden."""
+        access.require(principal, access.Action.ADMINISTER)
+        return self._store.read(principal.tenant, lambda tx: tx.erasure.list_users())
+
     def apply(self, lines: Iterable[str]) -> list[Receipt]:
         """Erase what a ledger says was erased elsewhere: of this database before it was restored, or of another one.
 
