@@ -110,7 +110,7 @@ class Core:
         self._background = background
         self.accesses = AccessLog(store, recall_history=self.options.recall_history, background=background)
         self.redaction = Redaction(enabled=self.options.redact)
-        self.identity = Identity(store, clock, self.accesses, self.redaction)
+        self.identity = Identity(store, clock, self.accesses.record_key, self.redaction)
         self.policies = Policies(store, clock, self.options.policy)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(
@@ -301,9 +301,10 @@ class Core:
 
     @_made_once
     def sweeper(self) -> "Sweeper":
+        from memorist.erasure.copies import copies_of
         from memorist.memories.sweeper import Sweeper
 
-        return Sweeper(self.store, self.clock, self.policies, self.erasure.purge_rows)
+        return Sweeper(self.store, self.clock, self.policies, self.erasure.purge_rows, copies_of)
 
     # Looking after it
 

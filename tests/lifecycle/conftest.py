@@ -7,6 +7,7 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
+from memorist.erasure.copies import copies_of
 from memorist.memories.sweeper import Sweep, Sweeper
 from memorist.memories.values import Draft, Memory, Retention
 from memorist.platform.values import Principal, Role
@@ -49,7 +50,7 @@ def remember(core: Core, ada: Principal) -> Callable[..., Memory]:
 
 @pytest.fixture
 def sweep(core: Core, tenant: str, clock: FrozenClock) -> Callable[[], Sweep]:
-    sweeper = Sweeper(core.store, clock, core.policies, core.erasure.purge_rows, rest=lambda _: None)
+    sweeper = Sweeper(core.store, clock, core.policies, core.erasure.purge_rows, copies_of, rest=lambda _: None)
     return lambda: sweeper.sweep(tenant)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memorist.core import Core
+from memorist.erasure.copies import copies_of
 from memorist.errors import Forbidden, IllegalTransition, NotFound
 from memorist.ids import to_uuid
 from memorist.memories import lifecycle
@@ -442,7 +443,7 @@ def test_sweeper_of_the_server_sweeps_every_tenant_and_stops(
                 moved.set()
             return found
 
-    sweeper = Told(core.store, clock, core.policies, core.erasure.purge_rows)
+    sweeper = Told(core.store, clock, core.policies, core.erasure.purge_rows, copies_of)
     sweeper.start(0.01)
     assert moved.wait(20)
     sweeper.close()

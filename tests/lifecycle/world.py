@@ -11,6 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from memorist.core import Core
+from memorist.erasure.copies import copies_of
 from memorist.errors import DuplicateContent, IllegalTransition, MemoristError, NotFound
 from memorist.ids import to_uuid
 from memorist.memories import lifecycle
@@ -49,7 +50,9 @@ class World:
         self.tenant = core.identity.create_tenant(new_tenant())[0].id
         self.ada = Principal(self.tenant, Role.USER, "ada")
         self.admin = Principal(self.tenant, Role.ADMIN)
-        self.sweeper = Sweeper(core.store, clock, core.policies, core.erasure.purge_rows, rest=lambda _: None)
+        self.sweeper = Sweeper(
+            core.store, clock, core.policies, core.erasure.purge_rows, copies_of, rest=lambda _: None
+        )
         self.rules = Rules()
         self.rows: dict[str, Row] = {}
         self.purged: list[str] = []

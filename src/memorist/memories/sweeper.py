@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from memorist.erasure.copies import copies_of
 from memorist.errors import MemoristError
 from memorist.ids import to_uuid
 from memorist.memories import lifecycle
@@ -43,6 +42,7 @@ _JOBS_KEPT_FOR = timedelta(days=7)
 _COUNTED_FOR_S = 60.0
 
 Erase = Callable[[Writer, list[str]], object]
+Copies = Callable[[Reader, list[str]], list[str]]
 _Moved = Counter[tuple[Move, Kind]]
 
 
@@ -77,14 +77,16 @@ class Sweeper:
         clock: Clock,
         policies: Policies,
         erase: Erase,
+        copies_of: Copies,
         *,
         rest: Callable[[float], object] | None = None,
     ) -> None:
-        """`erase` removes memories and all that belongs to them, inside a transaction."""
+        """`erase` removes memories and all that belongs to them, and `copies_of` finds what repeats them."""
         self._store = store
         self._clock = clock
         self._policies = policies
         self._erase = erase
+        self._copies_of = copies_of
         self._counted: dict[str, tuple[float, dict[str, Any]]] = {}
         self._loop = Loop("sweeper", self._sweep_all, 0, at_once=False)
         self._rest = rest or self._loop.rest
@@ -238,7 +240,7 @@ class Sweeper:
                 tx.events.append([Event(memory.id, Move.ANONYMIZED, SOURCE, now)])
                 moved[Move.ANONYMIZED, memory.kind] += 1
                 anonymized.append(memory.id)
-        if anonymized and (copies := copies_of(tx, anonymized)):
+        if anonymized and (copies := self._copies_of(tx, anonymized)):
             self._erase(tx, copies)
         return len(claimed), moved
 

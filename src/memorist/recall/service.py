@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from memorist import words
-from memorist.context.tokens import count_tokens
 from memorist.errors import InvalidField, ModelError
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
@@ -28,6 +27,7 @@ from memorist.models import passages
 from memorist.models.port import Embedder, Reranker
 from memorist.platform import access, validation
 from memorist.platform.redaction import Redaction
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Store
 from memorist.recall.index.indexing import Indexer

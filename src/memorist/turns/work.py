@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from memorist.context.companion import Companion
-from memorist.context.tokens import count_tokens
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -22,6 +21,7 @@ from memorist.platform import validation
 from memorist.platform.loop import unexpected_is_logged
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
+from memorist.platform.tokens import count_tokens
 from memorist.secrets.logs import redacting_logger
 from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.prompts import Prompt, prompt_for
