@@ -190,7 +190,7 @@ class Erasure:
                     with unexpected_is_logged(f"erasure {receipt.id}"):
                         finished.append(self._run(receipt))
                 except MemoristError as error:
-                    _log.warning("erasure %s is not finished yet: %s", receipt.id, type(error).__name__)
+                    _log.warning("erasure %s is not finished yet: %s", receipt.id, error.message)
                     failures.append(error)
         if failures:
             raise failures[0]

@@ -71,9 +71,9 @@ class Loop:
                 self._thread = threading.Thread(
                     target=self._run, args=(first,), name=f"memorist-{self._name}", daemon=True
                 )
-                self._thread.start()
                 # A program that ends without closing must not be torn down in the middle of a computation.
                 atexit.register(self.close)
+                self._thread.start()
 
     def wake(self) -> None:
         """Do the work now, or once more after what is being done. Never waits and never fails."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from memorist.ports import Store
 from memorist.times import Clock
-from memorist.turns.reaping import Reaper, is_lost
+from memorist.turns.run import is_lost
 from memorist.turns.values import LAST, Turn, TurnEvent, TurnStatus
 
 ATTENDED_FOR = timedelta(seconds=30)
@@ -47,7 +47,7 @@ class Listener:
         self,
         store: Store,
         clock: Clock,
-        reaper: Reaper,
+        reap: Callable[[str], int],
         listeners: Listeners,
         tenant: str,
         turn: Turn,
@@ -59,7 +59,7 @@ class Listener:
         self.is_over = False
         self._store = store
         self._clock = clock
-        self._reaper = reaper
+        self._reap = reap
         self._listeners = listeners
         self._tenant = tenant
         self._wake = wake
@@ -93,7 +93,7 @@ class Listener:
     def _look_after(self, turn: Turn) -> None:
         now = self._clock.now()
         if is_lost(turn, now):
-            self._reaper.reap(self._tenant)
+            self._reap(self._tenant)
         elif self._attended_until is None or self._attended_until - now < ATTENDED_FOR * 0.8:
             until = self._attended_until = now + ATTENDED_FOR
             self._store.write(self._tenant, lambda tx: tx.turns.attend(self.turn.id, until))

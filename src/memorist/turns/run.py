@@ -76,6 +76,11 @@ class Run:
         self._tell(self.turn.id)
 
 
+def is_lost(turn: Turn, now: datetime) -> bool:
+    """Whether a turn runs that nobody works on any more."""
+    return turn.status is TurnStatus.RUNNING and turn.lease_until is not None and turn.lease_until <= now
+
+
 def told(error: MemoristError) -> dict[str, str]:
     """An error as a turn tells it."""
     return {"code": error.code, "message": error.message}

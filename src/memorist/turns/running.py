@@ -1,9 +1,13 @@
-"""Working on turns in this process: some at a time, of which it says every few seconds that it still does."""
+"""Working on turns in this process: some at a time, of which it says every few seconds that it still does.
+
+Where a process no longer says so, its turns are lost: whoever looks first ends them.
+"""
 
 import secrets
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 
 from memorist.errors import TurnAbandoned, TurnInterrupted, TurnTooLong
@@ -11,13 +15,13 @@ from memorist.platform.loop import Loop
 from memorist.ports import Store, Writer
 from memorist.times import Clock
 from memorist.turns.limits import TurnLimits
-from memorist.turns.reaping import Reaper
-from memorist.turns.run import LEASE, Run
-from memorist.turns.values import Turn
+from memorist.turns.run import LEASE, Run, failure, told
+from memorist.turns.values import FAILED, Turn, TurnEvent, TurnStatus
 
 _BEAT_S = 2.0
 # Whoever asks for a turn ends it where it is lost; this is for those that nobody asks for.
 _REAP_EVERY = 30
+_REAPED_AT_ONCE = 200
 
 
 class Runner:
@@ -29,12 +33,12 @@ class Runner:
         self._store = store
         self._clock = clock
         self._limits = limits
+        self._tell = tell
         self._lock = threading.Lock()
         self._running: dict[str, Run] = {}
         self._workers: ThreadPoolExecutor | None = None
         self._beats = 0
         self._loop = Loop("turns", self._beat, _BEAT_S, background=background)
-        self.reaper = Reaper(store, clock, self.name, self._running, tell)
 
     @property
     def running(self) -> int:
@@ -85,6 +89,13 @@ class Runner:
             for run, turn in zip(runs, self._store.write(tenant, work), strict=True):
                 self._look_at(run, turn, now)
 
+    def reap(self, tenant: str) -> int:
+        """End the turns of a tenant that nobody works on any more. Returns how many."""
+        now = self._clock.now()
+        lost = self._store.read(tenant, lambda tx: tx.turns.lost(now, _REAPED_AT_ONCE), snapshot=False)
+        # One that is worked on here is late, not lost.
+        return sum(self._end_lost(tenant, turn) for turn in lost if turn.id not in self._running)
+
     def close(self) -> None:
         """Let what runs fail soon; what does not is ended by the next who looks."""
         self._loop.stop()
@@ -97,8 +108,24 @@ class Runner:
     def _beat(self) -> None:
         self.hold_all()
         if self._beats % _REAP_EVERY == 0:
-            self._loop.each([tenant.id for tenant in self._store.list_tenants()], self.reaper.reap)
+            self._loop.each([tenant.id for tenant in self._store.list_tenants()], self.reap)
         self._beats += 1
+
+    def _end_lost(self, tenant: str, turn: Turn) -> bool:
+        error = TurnInterrupted()
+        now = self._clock.now()
+
+        def work(tx: Writer) -> bool:
+            if not tx.turns.take(turn.id, self.name, now, now + LEASE):
+                return False
+            ended = replace(turn, status=TurnStatus.FAILED, runner=self.name, error=told(error), completed_at=now)
+            event = TurnEvent(tx.turns.last_event(turn.id) + 1, FAILED, failure(turn.id, error), now)
+            tx.turns.append_event(turn.id, event)
+            return tx.turns.finish(ended)
+
+        ended = self._store.write(tenant, work)
+        self._tell(turn.id)
+        return ended
 
     def _look_at(self, run: Run, turn: Turn | None, now: datetime) -> None:
         """End a turn that another has taken, to which nobody listens, or which takes too long."""

@@ -27,8 +27,7 @@ from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.listening import ATTENDED_FOR, Listener, Listeners
-from memorist.turns.reaping import is_lost
-from memorist.turns.run import LEASE, Run
+from memorist.turns.run import LEASE, Run, is_lost
 from memorist.turns.running import Runner
 from memorist.turns.values import STARTED, Turn, TurnEvent, TurnPage, TurnStatus
 from memorist.turns.work import Means, answer
@@ -175,9 +174,7 @@ class Turns:
         """
         _validate_position(after)
         turn = self.get(principal, turn_id)
-        return Listener(
-            self._store, self._clock, self.runner.reaper, self.listeners, principal.tenant, turn, after, wake
-        )
+        return Listener(self._store, self._clock, self.reap, self.listeners, principal.tenant, turn, after, wake)
 
     def events(self, principal: Principal, turn_id: str, after: int = 0, *, limit: int) -> Sequence[TurnEvent]:
         """The events of a turn so far, after one of them, the first of them first. Raises as `listen` does."""
@@ -204,7 +201,7 @@ class Turns:
 
     def reap(self, tenant: str) -> int:
         """End the turns of a tenant that nobody works on any more. Returns how many."""
-        return self.runner.reaper.reap(tenant)
+        return self.runner.reap(tenant)
 
     def close(self) -> None:
         """Let what runs fail soon; what does not is ended by the next who looks."""
