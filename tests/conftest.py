@@ -124,8 +124,14 @@ def clock() -> StepClock:
 
 
 @pytest.fixture
-def core(settings: Settings, clock: StepClock) -> Iterator[Core]:
-    core = open_core(settings, clock=clock)
+def background() -> bool:
+    """Whether the core works by itself; a module whose tests say when things are done overrides this."""
+    return True
+
+
+@pytest.fixture
+def core(settings: Settings, clock: StepClock, background: bool) -> Iterator[Core]:
+    core = open_core(settings, clock=clock, background=background)
     yield core
     core.close()
 

@@ -1,7 +1,7 @@
 """The composition root: the only file that knows which parts are used."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -23,8 +23,8 @@ from memorist.times import Clock, SystemClock
 from memorist.turns.limits import Toolbox, TurnLimits
 
 
-def open_core(settings: Settings, *, clock: Clock | None = None) -> Core:
-    """The core over the configured database, migrated to this release. Raises StoreError."""
+def open_core(settings: Settings, *, clock: Clock | None = None, background: bool = True) -> Core:
+    """The core over the configured database, migrated to this release; `background` as for Core. Raises StoreError."""
     clock = clock or SystemClock()
     store = open_store(settings)
     try:
@@ -32,7 +32,7 @@ def open_core(settings: Settings, *, clock: Clock | None = None) -> Core:
     except BaseException:
         store.close()
         raise
-    return Core(store, clock, _options(settings))
+    return Core(store, clock, _options(settings), background=background)
 
 
 def _options(settings: Settings) -> Options:
@@ -300,10 +300,3 @@ def local_principal(
         session,
         source=source,
     )
-
-
-def run_hook(arguments: Sequence[str]) -> None:
-    """Answer a hook of a coding assistant. Nothing is raised."""
-    from memorist.surfaces.claude_code import main
-
-    main(arguments)

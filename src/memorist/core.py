@@ -101,14 +101,16 @@ class _made_once(cached_property[T]):
 class Core:
     """Owns the store: closing the core writes what is pending and closes it."""
 
-    def __init__(self, store: Store, clock: Clock, options: Options | None = None) -> None:
+    def __init__(self, store: Store, clock: Clock, options: Options | None = None, *, background: bool = True) -> None:
+        """Without `background` no thread starts by itself: what is to be done later is done when it is asked for."""
         self.store = store
         self.clock = clock
         self.options = options or Options()
         self.making = threading.RLock()
-        self.accesses = AccessLog(store, recall_history=self.options.recall_history)
+        self._background = background
+        self.accesses = AccessLog(store, recall_history=self.options.recall_history, background=background)
         self.redaction = Redaction(enabled=self.options.redact)
-        self.identity = Identity(store, clock, self.accesses, self.redaction)
+        self.identity = Identity(store, clock, self.accesses.record_key, self.redaction)
         self.policies = Policies(store, clock, self.options.policy)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(
@@ -145,7 +147,9 @@ class Core:
     def indexer(self) -> "Indexer":
         from memorist.recall.index.indexer import Indexer
 
-        return Indexer(self.store, self.clock, self.embedder, inline=self.options.index_inline)
+        return Indexer(
+            self.store, self.clock, self.embedder, inline=self.options.index_inline, background=self._background
+        )
 
     @_made_once
     def recall(self) -> "Recall":
@@ -255,7 +259,7 @@ class Core:
 
         # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
         work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.work(job)}
-        return Jobs(self.store, self.clock, work, self.redaction)
+        return Jobs(self.store, self.clock, work, self.redaction, background=self._background)
 
     @_made_once
     def turns(self) -> "Turns":
@@ -272,6 +276,7 @@ class Core:
             lambda: self.options.toolbox(self),
             self.options.turn_limits,
             self.redaction,
+            background=self._background,
         )
 
     @_made_once
@@ -308,7 +313,7 @@ class Core:
     def feed(self) -> "Feed":
         from memorist.platform.feed import Feed
 
-        return Feed(self.store)
+        return Feed(self.store, background=self._background)
 
     @_made_once
     def installation(self) -> "Installation":
@@ -355,6 +360,8 @@ class Core:
 
     def start(self) -> None:
         """For servers: get the models ready, index what waits and do the jobs that are due, in the background."""
+        if not self._background:
+            return
         if self.embedder is not None:
             self.indexer.start(warm=self.recall.load)
         self.jobs.start()

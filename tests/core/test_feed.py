@@ -333,16 +333,17 @@ def test_revoked_credential_reads_nothing_more(core: Core, ada: Principal, remem
 
 def test_no_thread_is_left_when_nobody_follows(core: Core, ada: Principal) -> None:
     followers = [core.feed.follow(lambda: ada) for _ in range(20)]
-    thread = core.feed._thread
-    assert thread is not None
+    loop = core.feed.loop
+    assert loop.is_alive
     assert [one.name for one in threading.enumerate()].count("memorist-feed") >= 1
     for follower in followers:
         follower.close()
-    thread.join(timeout=20)
-    assert not thread.is_alive()
+    assert loop.stopping
+    loop.close()
+    assert not loop.is_alive
     assert not core.feed._watches
     with core.feed.follow(lambda: ada):
-        assert core.feed._thread is not None
+        assert core.feed.loop.is_alive
 
 
 def test_closing_the_core_ends_those_who_wait(database_url: str) -> None:

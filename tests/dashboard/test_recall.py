@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from playwright.sync_api import Locator, Page, expect
 from starlette.datastructures import QueryParams
 
-from memorist.context.tokens import count_tokens
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Kind, Trust
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Owner, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.pages.recall_answer import marked

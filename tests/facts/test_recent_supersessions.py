@@ -124,8 +124,7 @@ def test_pair_in_doubt_comes_with_the_verdict(unsure: Core, ada: Principal) -> N
 
 def test_pair_whose_older_fact_was_judged_comes_with_the_verdict(open_with: OpenCore, ada: Principal) -> None:
     judge = ScriptedJudge(lambda *_: Ruling.UNSURE, is_local=False)
-    core = open_with(judge=lambda: judge)
-    core.jobs._stopping.set()
+    core = open_with(judge=lambda: judge, background=False)
     tell(core, ada, BERLIN)
     tell(core, ada, LISBON)
     core.jobs.run_due(ada.tenant)

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from memorist import tools
 from memorist.bootstrap import open_core
-from memorist.context.tokens import count_tokens
 from memorist.core import Core
 from memorist.memories.values import Kind
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.claude_code import EVENTS, Worker, log_fault, session_name, slices

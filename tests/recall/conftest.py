@@ -43,11 +43,13 @@ def _opener(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
         *,
         url: str = database_url,
         clock: Clock = clock,
+        background: bool = True,
         **options: Any,
     ) -> Core:
         store = open_store(bare(url))
         store.migrator.migrate(START)
-        core = Core(store, clock, Options(embedder=lambda: embedder, reranker=lambda: reranker, **options))
+        told = Options(embedder=lambda: embedder, reranker=lambda: reranker, **options)
+        core = Core(store, clock, told, background=background)
         opened.append(core)
         return core
 

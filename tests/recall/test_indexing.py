@@ -83,9 +83,8 @@ def test_long_text_waits_for_the_background_and_keywords_find_it_at_once(open_wi
 @pytest.mark.parametrize(("texts", "at_once"), [((100,), True), ((30,) * 8, True), ((300,), False), ((60,) * 8, False)])
 def test_write_waits_for_a_bounded_number_of_words(open_with: OpenCore, texts: tuple[int, ...], at_once: bool) -> None:
     embedder = WordEmbedder(model_id="words-1")
-    core = open_with(embedder)
+    core = open_with(embedder, background=False)
     ada = user_of(core)
-    core.indexer._stopping.set()  # No background here.
     core.memories.remember(ada, [Draft(f"text{place} {words(count)}") for place, count in enumerate(texts)])
     assert is_done(core, ada.tenant) is at_once
     assert bool(embedder.embedded) is at_once
@@ -96,7 +95,7 @@ def test_indexer_stops_in_the_middle_of_a_long_text_and_another_does_it(open_wit
 
     def stop(texts: Sequence[str]) -> None:
         asked.append(len(texts))
-        core.indexer._stopping.set()
+        core.indexer._loop.stop()
 
     core = open_with(WordEmbedder(before=stop))
     ada = user_of(core)
@@ -475,10 +474,9 @@ def test_closing_ends_the_background_and_what_waits_stays_waiting(open_with: Ope
     core = open_with(WordEmbedder(before=lambda _: go.wait(0.2)))
     ada = user_of(core)
     core.memories.remember(ada, [Draft(f"fact {number}") for number in range(200)])
-    thread = core.indexer._thread
-    assert thread is not None
+    assert core.indexer._loop.is_alive
     core.close()
-    assert not thread.is_alive()
+    assert not core.indexer._loop.is_alive
     witness = open_with(None)
     counts = witness.store.read(ada.tenant, lambda tx: tx.index.count("words-1"))
     assert counts.total == 200

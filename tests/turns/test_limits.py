@@ -199,7 +199,7 @@ def test_a_turn_ends_that_nobody_hears_or_that_takes_too_long(
         # Somebody listens all the time.
         core.store.write("local", lambda tx: tx.turns.attend(turn.id, clock.now() + timedelta(days=1)))
     clock.advance(timedelta(seconds=seconds))
-    core.turns._hold_all()
+    core.turns.runner.hold_all()
     events = list(core.turns.follow(ADA, turn.id))
     assert events[-1].event == "turn.failed"
     assert events[-1].data["error"]["code"] == code
@@ -210,7 +210,7 @@ def test_a_turn_whose_process_is_gone_is_ended_by_whoever_follows_it(
     core: Core, clock: FrozenClock, tmp_path: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whoever is gone does not say that it still works on it.
-    monkeypatch.setattr(core.turns, "_hold_all", lambda: None)
+    monkeypatch.setattr(core.turns.runner, "hold_all", lambda: None)
     model.always = says(" ".join(["word"] * 4000), pause=0.01)
     turn = core.turns.start(ADA, HELLO)
     other = open_core(turn_settings(tmp_path, model.url), clock=clock)

@@ -9,7 +9,6 @@ from typing import Any, Self, TypeVar, cast
 
 import httpx2
 
-from memorist import __version__
 from memorist.client.exchange import Outcome, Retries, Send, Wait, error_of, exchange
 from memorist.client.streams import Following, LineSplitter, following
 from memorist.errors import InvalidField, InvalidSetting, Unauthenticated
@@ -17,6 +16,7 @@ from memorist.platform import validation
 from memorist.platform.values import Principal
 from memorist.verbs import AsyncVerbs, Verbs, keeping
 from memorist.verbs.kinds import Lines, Stream, Verb
+from memorist.version import __version__
 
 T = TypeVar("T")
 

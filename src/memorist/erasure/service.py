@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from memorist.erasure import ledger
-from memorist.erasure.finishing import Finisher
 from memorist.erasure.naming import copies_of
 from memorist.erasure.removal import erase_batch
 from memorist.erasure.running import Runs
@@ -18,6 +17,7 @@ from memorist.ingestion.values import Document
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform import access, validation
 from memorist.platform.erased_names import subject_of
+from memorist.platform.loop import Loop, unexpected_is_logged
 from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
@@ -39,7 +39,7 @@ class Erasure:
         self._clock = clock
         self._runs = runs
         self.verifier = runs.verifier
-        self._finisher = Finisher(self.resume)
+        self._loop = Loop("erasure", self._finish_due, 0)
 
     # What can be asked for
 
@@ -127,6 +127,11 @@ class Erasure:
         user = _whom(principal, user)
         return self._store.read(principal.tenant, lambda tx: tx.erasure.count_of_user(user, None))
 
+    def users(self, principal: Principal) -> list[str]:
+        """All who have rows in the caller's tenant. Raises Forbidden."""
+        access.require(principal, access.Action.ADMINISTER)
+        return self._store.read(principal.tenant, lambda tx: tx.erasure.list_users())
+
     def apply(self, lines: Iterable[str]) -> list[Receipt]:
         """Erase what a ledger says was erased elsewhere: of this database before it was restored, or of another one.
 
@@ -143,7 +148,7 @@ class Erasure:
         Raises what the first one raised, such as StoreError.
         """
         finished: list[Receipt] = []
-        failures: list[Exception] = []
+        failures: list[MemoristError] = []
         for tenant in self._store.list_tenants():
             try:
                 unfinished = self._unfinished(tenant.id)
@@ -152,10 +157,10 @@ class Erasure:
                 continue
             for receipt in unfinished:
                 try:
-                    finished.append(self._runs.run(receipt))
-                # The latter three: a request that this version cannot read.
-                except (MemoristError, KeyError, TypeError, ValueError) as error:
-                    _log.warning("erasure %s is not finished yet: %s", receipt.id, type(error).__name__)
+                    with unexpected_is_logged(f"erasure {receipt.id}"):
+                        finished.append(self._runs.run(receipt))
+                except MemoristError as error:
+                    _log.warning("erasure %s is not finished yet: %s", receipt.id, error.message)
                     failures.append(error)
         if failures:
             raise failures[0]
@@ -163,10 +168,14 @@ class Erasure:
 
     def start(self, every_s: float) -> None:
         """For servers: finish what is due now and then, in the background, until closed."""
-        self._finisher.start(every_s)
+        self._loop.every = every_s
+        self._loop.start()
 
     def close(self) -> None:
-        self._finisher.close()
+        self._loop.close()
+
+    def _finish_due(self) -> None:
+        self.resume()
 
     # Receipts
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memorist.context.tokens import count_tokens
 from memorist.memories.values import Memory
+from memorist.platform.tokens import count_tokens
 from memorist.recall.explanation import explain
 from memorist.recall.ranked import Ranked
 from memorist.recall.ranking import Scores, assumed_cosines, confidence

@@ -20,13 +20,14 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from memorist import __version__, tools
+from memorist import tools
 from memorist.core import Core
 from memorist.errors import MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
 from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
+from memorist.version import __version__
 
 _log = redacting_logger("memorist.mcp")
 

@@ -9,6 +9,12 @@ from typing import Any
 from memorist.models.values import Usage
 from memorist.platform.values import Owner
 
+STARTED = "turn.started"
+COMPLETED = "turn.completed"
+FAILED = "turn.failed"
+LAST = (COMPLETED, FAILED)
+"""The events of which one ends every turn."""
+
 
 class TurnStatus(StrEnum):
     """Where a turn stands."""

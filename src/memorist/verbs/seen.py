@@ -14,8 +14,7 @@ from memorist.memories.values import Remembered
 from memorist.platform.feed import changes as follow_changes
 from memorist.platform.values import Change
 from memorist.times import from_iso
-from memorist.turns.service import LAST, STARTED
-from memorist.turns.values import Turn, TurnEvent, TurnPage
+from memorist.turns.values import LAST, STARTED, Turn, TurnEvent, TurnPage
 from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, part, reading, told, told_as, without_none
 
 

@@ -4,8 +4,6 @@ A row waits in the database itself (`model = ''`), written with the memory in on
 found again by the next process, and several processes share the work.
 """
 
-import atexit
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +14,7 @@ from memorist.errors import MemoristError, ModelError
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.models.port import Embedder
-from memorist.platform.rounds import Rounds
+from memorist.platform.loop import TenantLoop
 from memorist.ports import Store, Writer
 from memorist.recall.index.embedding import embedded, texts_of
 from memorist.recall.ranking import Scores
@@ -58,18 +56,16 @@ class Progress:
 
 
 class Indexer:
-    def __init__(self, store: Store, clock: Clock, embedder: Embedder | None, *, inline: int) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, embedder: Embedder | None, *, inline: int, background: bool = True
+    ) -> None:
         """Up to `inline` short memories of one write are embedded before it returns. No embedder: keywords only."""
         self._store = store
         self._clock = clock
         self._embedder = embedder
         self._inline = inline if embedder is not None and embedder.is_local else 0
         self._prepared: set[str] = set()
-        self._rounds = Rounds(store)
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._loop = TenantLoop("indexer", store, self._catch_up, _POLL_SECONDS, _MOST_DOUBLINGS, background=background)
         self._failed: str | None = None
 
     @property
@@ -97,8 +93,7 @@ class Indexer:
                 return
         except MemoristError as error:
             self._note(error)
-        self.start(tenant)
-        self._wake.set()
+        self._loop.tell(tenant)
 
     def _few_words(self, tenant: str, memories: Sequence[Memory]) -> list[list[str]] | None:
         """The texts to embed for what was written; None where that would take too long to wait for."""
@@ -127,8 +122,7 @@ class Indexer:
         self._prepared.add(tenant)
         if self._embedder is not None and self._store.read(tenant, lambda tx: tx.index.has_waiting()):
             self._store.write(tenant, lambda tx: tx.index.release_claims())
-            self.start(tenant)
-            self._wake.set()
+            self._loop.tell(tenant)
 
     def _unindex(self, tenant: str, model: str) -> None:
         while self._store.write(tenant, lambda tx: tx.index.unindex(model, _UNINDEX_BATCH)) == _UNINDEX_BATCH:
@@ -136,62 +130,30 @@ class Indexer:
 
     # In the background
 
-    def start(self, tenant: str | None = None, *, warm: Callable[[], None] = lambda: None) -> None:
-        """Work in the background from now on: on one tenant, or on all that there are. `warm` runs there first."""
-        if self._embedder is None or self._stopping.is_set():
-            return
-        with self._lock:
-            if tenant is None:
-                self._rounds.tell_of_everybody()
-            else:
-                self._rounds.tell(tenant)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, args=(warm,), name="memorist-indexer", daemon=True)
-                self._thread.start()
-                # A program that ends without closing must not be torn down in the middle of a computation.
-                atexit.register(self.close)
+    def start(self, *, warm: Callable[[], None] = lambda: None) -> None:
+        """For servers: work on all tenants that there are from now on. `warm` runs first, on the same thread."""
+        if self._embedder is not None:
+            self._loop.tell_of_everybody(first=lambda: self._noting(warm))
 
     def close(self) -> None:
-        self._stopping.set()
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
-            atexit.unregister(self.close)
+        self._loop.close()
 
-    def _run(self, warm: Callable[[], None]) -> None:
-        try:
-            warm()
-        except MemoristError as error:
-            self._note(error)
-        failures = 0
-        while not self._stopping.is_set():
-            self._wake.clear()
-            failed = [tenant for tenant in self._next_tenants() if not self._catch_up(tenant)]
-            for tenant in failed:
-                self._rounds.tell(tenant)
-            failures = min(failures + 1, _MOST_DOUBLINGS) if failed else 0
-            self._wake.wait(_POLL_SECONDS * 2**failures)
+    def _catch_up(self, tenant: str) -> None:
+        """Embed all that waits. Raises what keeps it from that."""
 
-    def _next_tenants(self) -> list[str]:
-        try:
-            return self._rounds.take()
-        except MemoristError as error:
-            self._note(error)
-            return []
-
-    def _catch_up(self, tenant: str) -> bool:
-        """Embed all that waits. Returns whether that went well; what failed is tried again later."""
-        try:
+        def work() -> None:
             self.prepare(tenant)
-            while not self._stopping.is_set() and self._work_once(tenant):
+            while not self._loop.stopping and self._work_once(tenant):
                 pass
+
+        self._noting(work)
+
+    def _noting(self, work: Callable[[], object]) -> None:
+        try:
+            work()
         except MemoristError as error:
-            self._note(error)
-            return False
-        except Exception:
-            _log.exception("the indexer failed on tenant %s and goes on", tenant)
-            return False
-        return True
+            self._failed = error.message
+            raise
 
     def _work_once(self, tenant: str) -> int:
         """Embed the next few memories that wait. Returns how many there were."""
@@ -220,7 +182,7 @@ class Indexer:
         made: list[Scores] = []
         at_once = _AT_ONCE if self._embedder.is_local else _AT_ONCE_REMOTE
         for start in range(0, len(flat), at_once):
-            if start and self._stopping.is_set():
+            if start and self._loop.stopping:
                 return False
             made += list(self._embedder.embed(flat[start : start + at_once]))
         saved = embedded(memories, texts, made, self._embedder.model_id)

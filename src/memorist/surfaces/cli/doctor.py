@@ -14,13 +14,13 @@ from typing import Any
 
 import typer
 
-from memorist import __version__
 from memorist.bootstrap import open_embedder, open_reranker, open_store
 from memorist.errors import MemoristError
 from memorist.settings import Loaded, Settings, load_settings
 from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
+from memorist.version import __version__
 
 _OLDEST_PYTHON = (3, 11)
 _LITTLE_SPACE = 1024**3

@@ -61,8 +61,8 @@ def _temporary_settings(folder: str) -> Settings:
 
 
 def _erase(core: Core, prefix: str) -> None:
-    for user in core.store.read(TENANT, lambda tx: tx.index.users()):
-        if user is not None and user.startswith(prefix):
+    for user in core.erasure.users(Principal(TENANT, Role.ADMIN)):
+        if user.startswith(prefix):
             core.erasure.reset(Principal(TENANT, Role.ADMIN, user))
 
 

@@ -9,7 +9,6 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from memorist import __version__
 from memorist.core import Core
 from memorist.errors import MemoristError
 from memorist.settings import Settings
@@ -35,6 +34,7 @@ from memorist.surfaces.http import (
 from memorist.surfaces.http.boundary import Boundary
 from memorist.surfaces.http.mcp import McpEndpoint, host_names
 from memorist.surfaces.http.openapi import openapi
+from memorist.version import __version__
 
 
 def create_app(core: Core, settings: Settings, origins: Mapping[str, str] | None = None) -> ASGIApp:

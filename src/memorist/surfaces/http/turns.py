@@ -20,7 +20,7 @@ from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
 from memorist.times import to_iso
-from memorist.turns.service import Listener
+from memorist.turns.listening import Listener
 from memorist.turns.values import Turn, TurnEvent
 
 router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=BadRequestRoute)
@@ -157,14 +157,11 @@ async def read_events(
     position = _position(last_event_id or after)
     principal = await asyncio.to_thread(caller, request, source="companion")
     core = core_of(request)
-    woken, wake = _alarm()
-    listener = await asyncio.to_thread(core.turns.listen, principal, turn_id, position, wake=wake)
     if _wants_events(request):
+        woken, wake = _alarm()
+        listener = await asyncio.to_thread(core.turns.listen, principal, turn_id, position, wake=wake)
         return TurnStream(listener, woken, 200)
-    listener.close()
-    found = await asyncio.to_thread(
-        lambda: core.store.read(principal.tenant, lambda tx: tx.turns.events(listener.turn.id, position, limit + 1))
-    )
+    found = await asyncio.to_thread(core.turns.events, principal, turn_id, position, limit=limit + 1)
     return Json({"data": [encode_event(event) for event in found[:limit]], "has_more": len(found) > limit})
 
 

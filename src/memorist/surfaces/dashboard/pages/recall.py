@@ -8,11 +8,11 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist import tools
-from memorist.context.tokens import count_tokens
 from memorist.errors import InvalidField, InvalidId, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.memories.values import Memory
 from memorist.platform import access
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal
 from memorist.recall.values import Question, Recalled, Scope
 from memorist.surfaces.dashboard.pages import recall_answer

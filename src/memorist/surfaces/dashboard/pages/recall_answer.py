@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from memorist import tools, words
-from memorist.context.tokens import count_tokens
 from memorist.memories.values import Kind, Memory
+from memorist.platform.tokens import count_tokens
 from memorist.recall.values import Hit, Recalled
 
 KINDS = {
