@@ -32,7 +32,11 @@ def served(
     request: pytest.FixtureRequest, talking: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
     provider, database = request.param.split("-")
-    url = request.getfixturevalue("postgres_url") if database == "postgres" else ""
+    url = ""
+    if database == "postgres":
+        # Of its own: it is started, and would do the jobs of all tenants that other tests have.
+        postgres = request.getfixturevalue("postgres")
+        url = postgres.url(postgres.create_database())
     with serving(turn_settings(tmp_path_factory.mktemp("turns"), talking.url, provider, database=url)) as server:
         server.core.start()
         yield server
