@@ -17,23 +17,22 @@ from memorist.facts import judging
 from memorist.facts.port import Judge
 from memorist.facts.values import (
     Doubt,
-    DoubtPage,
     DoubtStatus,
     FactVersion,
     InDoubt,
     Ruling,
     Supersession,
-    SupersessionPage,
     Verdict,
 )
 from memorist.ids import new_id, parse_id
 from memorist.memories import lifecycle
 from memorist.memories.policy import Policy
+from memorist.memories.positions import position_cursors
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Kind, Memory, Remembered, Status, Trust
+from memorist.memories.values import Draft, Kind, Memory, Position, Remembered, Status, Trust
 from memorist.platform import access, validation
 from memorist.platform.jobs import Jobs, Result
-from memorist.platform.paging import decode_id_cursor, decode_place_cursor, encode_id_cursor, encode_place_cursor
+from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.values import Event, Job, Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
@@ -48,8 +47,8 @@ _MOST_NEAR = 500
 _MOST_JUDGED = 100
 _ATTEMPTS = 10
 _LONGEST_CHAIN = 500
-_CURSOR = "doubts"
-_RETIRED_CURSOR = "retired facts"
+_DOUBTS = id_cursors("doubts", "dbt")
+_RETIRED = position_cursors("retired facts")
 _STEPS = (
     "created", "judged", "superseded", "supersedes", "restored", "doubt_dismissed", "doubt_reopened", "updated",
     "deleted",
@@ -268,28 +267,27 @@ class Facts:
 
         return self._store.read(principal.tenant, work)
 
-    def retired(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> SupersessionPage:
+    def retired(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Supersession]:
         """A page of the facts that others took the place of, the last retired first, as far as they can be restored.
 
         Raises InvalidField or InvalidCursor.
         """
         validation.page_limit(limit)
         slices = access.visible_slices(principal)
-        name = repr((_RETIRED_CURSOR, principal.tenant, slices))
-        before = None if cursor is None else decode_place_cursor(name, cursor)
+        filters = (principal.tenant, slices)
+        before = _RETIRED.decode(cursor, filters)
         now = self._clock.now()
 
-        def work(tx: Reader) -> tuple[list[Memory], list[Supersession]]:
+        def work(tx: Reader) -> list[Supersession]:
             found = [one for part in slices for one in tx.facts.retired(part, before, now, limit + 1)]
             found = sorted(found, key=lambda one: (one.updated_at, one.id), reverse=True)[: limit + 1]
-            return found, _supersessions(tx, principal, found[:limit])
+            return _supersessions(tx, principal, found)
 
-        found, items = self._store.read(principal.tenant, work)
-        if len(found) <= limit:
-            return SupersessionPage(tuple(items), None)
-        # The list is in the order of the last change, and so is its cursor.
-        last = replace(found[limit - 1], created_at=found[limit - 1].updated_at)
-        return SupersessionPage(tuple(items), encode_place_cursor(name, last))
+        def cursor_of(last: Supersession) -> str:
+            # The list is in the order of the last change, and so is its cursor.
+            return _RETIRED.encode(Position(last.retired.updated_at, last.retired.id), filters)
+
+        return page_of(self._store.read(principal.tenant, work), limit, cursor_of)
 
     def restore(self, principal: Principal, memory_id: str) -> Memory:
         """Make a retired fact active again, beside what took its place; that pair is not judged again.
@@ -342,11 +340,11 @@ class Facts:
         status: DoubtStatus = DoubtStatus.OPEN,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> DoubtPage:
+    ) -> Page[InDoubt]:
         """A page of the pairs that the judge was unsure of, newest first. Raises InvalidField or InvalidCursor."""
         validation.page_limit(limit)
         status = validation.choice("status", status, DoubtStatus)
-        before = None if cursor is None else decode_id_cursor(_CURSOR, "dbt", cursor)
+        before = _DOUBTS.decode(cursor)
         slices = access.visible_slices(principal)
 
         def work(tx: Reader) -> list[InDoubt]:
@@ -356,8 +354,7 @@ class Facts:
             return _with_verdicts(tx, [pair for pair in pairs if pair is not None])
 
         found = self._store.read(principal.tenant, work)
-        items = tuple(found[:limit])
-        return DoubtPage(items, encode_id_cursor(_CURSOR, items[-1].doubt.id) if len(found) > limit else None)
+        return page_of(found, limit, lambda last: _DOUBTS.encode(last.doubt.id))
 
     def confirm(self, principal: Principal, doubt_id: str) -> InDoubt:
         """Decide that the newer fact holds: the older one is retired. Raises NotFound, Forbidden or Conflict."""

@@ -12,11 +12,12 @@ from memorist.memories import lifecycle
 from memorist.memories.accesses import AccessLog
 from memorist.memories.hashes import content_hash, dedup_key
 from memorist.memories.policy import Policy
+from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.records import memory_from_record, memory_to_record
-from memorist.memories.values import Draft, Kind, Memory, Order, Page, Query, Remembered, Retention, Status, Trust
+from memorist.memories.values import Draft, Kind, Memory, Order, Query, Remembered, Retention, Status, Trust
 from memorist.platform import access, validation
 from memorist.platform.idempotency import Idempotency
-from memorist.platform.paging import decode_cursor, encode_cursor
+from memorist.platform.paging import Page, page_of
 from memorist.platform.redaction import REDACTED_FIELDS, Counts, Redaction
 from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
@@ -39,6 +40,7 @@ _EDITABLE = frozenset(
 _EMBEDDED = frozenset({"content", "name", "description", "meta"})
 _EDIT_ATTEMPTS = 10
 _ERASE_BATCH = 500
+_CURSORS = position_cursors("memories")
 
 
 class Memories:
@@ -499,7 +501,7 @@ class Memories:
         order: Order = Order.NEWEST,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> Page:
+    ) -> Page[Memory]:
         """A page of what the caller sees; with `agent`, of that profile and of what it shares.
 
         In the order NEWEST, paging neither skips nor repeats a row, whatever is written meanwhile; in the order
@@ -526,14 +528,14 @@ class Memories:
             session=session,
             status=status,
             order=order,
-            limit=limit + 1,  # One more than the page tells whether there is another.
         )
-        if cursor is not None:
-            query = replace(query, after=decode_cursor(principal.tenant, query, cursor))
+        # The page size may change from page to page.
+        filters = (principal.tenant, replace(query, limit=0))
+        query = replace(query, limit=limit + 1, after=_CURSORS.decode(cursor, filters))
         now = self._clock.now()
         found = self._store.read(principal.tenant, lambda tx: tx.memories.page(query, now))
-        items = tuple(self._accesses.overlay(memory) for memory in found[:limit])
-        return Page(items, encode_cursor(query, items[-1]) if len(found) > limit else None)
+        found = [self._accesses.overlay(memory) for memory in found]
+        return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
     def events(self, principal: Principal, memory_id: str) -> Sequence[Event]:
         """The audit trail of one memory, oldest first, deleted or not. Raises NotFound or InvalidId."""

@@ -174,11 +174,3 @@ class Query:
     order: Order = Order.NEWEST
     limit: int = 20
     after: Position | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of memories; `next_cursor` is None on the last one."""
-
-    items: tuple[Memory, ...]
-    next_cursor: str | None

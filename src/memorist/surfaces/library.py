@@ -18,21 +18,22 @@ from memorist.context.section import Section
 from memorist.core import Core
 from memorist.erasure.values import Receipt, Verification
 from memorist.facts.service import FactScope
-from memorist.facts.values import DoubtPage, DoubtStatus, FactVersion, InDoubt
+from memorist.facts.values import DoubtStatus, FactVersion, InDoubt
 from memorist.ingestion.service import Message, StoredDocument, ToolOutput
-from memorist.ingestion.values import Document, DocumentPage
+from memorist.ingestion.values import Document
 from memorist.learning.service import Extracted
 from memorist.memories.policies import PolicyChange
 from memorist.memories.policy import PolicyRevision
 from memorist.memories.sweeper import Sweep
-from memorist.memories.values import Draft, Kind, Memory, Order, Page, Remembered, Retention, Status, Trust
+from memorist.memories.values import Draft, Kind, Memory, Order, Remembered, Retention, Status, Trust
 from memorist.platform import access, validation
 from memorist.platform.feed import changes as follow_changes
-from memorist.platform.values import Change, Event, Job, JobPage, JobStatus, Owner, Principal, Role
+from memorist.platform.paging import Page
+from memorist.platform.values import Change, Event, Job, JobStatus, Owner, Principal, Role
 from memorist.recall.values import Question, Recalled, Scope
 from memorist.settings import Settings, load_settings
 from memorist.transfer.service import ImportReport
-from memorist.turns.values import Turn, TurnEvent, TurnPage
+from memorist.turns.values import Turn, TurnEvent
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -208,7 +209,7 @@ class Handle:
 
     def in_doubt(
         self, *, status: DoubtStatus = DoubtStatus.OPEN, limit: int = 20, cursor: str | None = None
-    ) -> DoubtPage:
+    ) -> Page[InDoubt]:
         """A page of pairs of facts that may contradict each other, or say the same. Raises as `list` does."""
         return self._core.facts.in_doubt(self.principal, status=status, limit=limit, cursor=cursor)
 
@@ -231,7 +232,7 @@ class Handle:
         kind: str | None = None,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> JobPage:
+    ) -> Page[Job]:
         """A page of what is done in the background, newest first. Raises InvalidField, InvalidCursor or Forbidden."""
         return self._core.jobs.list(self.principal, status=status, kind=kind, limit=limit, cursor=cursor)
 
@@ -322,7 +323,7 @@ class Handle:
         """A document with its whole text. Raises NotFound."""
         return self._core.ingestion.get_document(self.principal, document_id)
 
-    def list_documents(self, *, limit: int = 20, cursor: str | None = None) -> DocumentPage:
+    def list_documents(self, *, limit: int = 20, cursor: str | None = None) -> Page[Document]:
         """A page of documents by id, without their texts; pass `next_cursor` back to go on. Raises InvalidField."""
         return self._core.ingestion.list_documents(self.principal, limit=limit, cursor=cursor)
 
@@ -352,7 +353,7 @@ class Handle:
         order: Order = Order.NEWEST,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> Page:
+    ) -> Page[Memory]:
         """A page of memories, newest first; pass `next_cursor` back to go on. Raises InvalidField or InvalidCursor."""
         return self._core.memories.list(
             self.principal, agent=agent, named=named, kind=kind, category=category, project=project, session=session,
@@ -482,7 +483,7 @@ class Handle:
         """A turn: how it stands, and what came of it. Raises NotFound or InvalidId."""
         return self._core.turns.get(self.principal, turn_id)
 
-    def turns(self, *, limit: int = 20, cursor: str | None = None) -> TurnPage:
+    def turns(self, *, limit: int = 20, cursor: str | None = None) -> Page[Turn]:
         """A page of turns, newest first. Raises InvalidField or InvalidCursor."""
         return self._core.turns.list(self.principal, limit=limit, cursor=cursor)
 

@@ -34,7 +34,7 @@ from memorist.models.port import Llm
 from memorist.models.values import Usage
 from memorist.platform import access, validation
 from memorist.platform.idempotency import Idempotency
-from memorist.platform.paging import decode_id_cursor, encode_id_cursor
+from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
 from memorist.platform.values import OwnerFilter, Principal, Role
@@ -42,7 +42,7 @@ from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
 from memorist.turns.limits import Toolbox, TurnLimits
-from memorist.turns.values import Turn, TurnEvent, TurnPage, TurnStatus
+from memorist.turns.values import Turn, TurnEvent, TurnStatus
 
 _log = redacting_logger(__name__)
 
@@ -62,7 +62,7 @@ _LEASE = timedelta(seconds=10)
 _ATTENDED_FOR = timedelta(seconds=30)
 _POLL_S = 0.25
 _PAGE = 200
-_CURSOR = "turns"
+_CURSORS = id_cursors("turns", "turn")
 
 
 class Turns:
@@ -181,18 +181,18 @@ class Turns:
             return self._known(principal.tenant, turn_id)
         return found
 
-    def list(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> TurnPage:
+    def list(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Turn]:
         """A page of the caller's turns, newest first. Raises InvalidField or InvalidCursor."""
         validation.page_limit(limit)
-        before = None if cursor is None else decode_id_cursor(_CURSOR, "turn", cursor)
+        before = _CURSORS.decode(cursor)
         parts = _visible(principal)
 
-        def work(tx: Reader) -> tuple[Turn, ...]:
+        def work(tx: Reader) -> Sequence[Turn]:
             found = [turn for part in parts for turn in tx.turns.page(part, before, limit + 1)]
-            return tuple(sorted(found, key=lambda turn: turn.id, reverse=True))
+            return sorted(found, key=lambda turn: turn.id, reverse=True)
 
         found = self.store.read(principal.tenant, work)
-        return TurnPage(found[:limit], encode_id_cursor(_CURSOR, found[limit - 1].id) if len(found) > limit else None)
+        return page_of(found, limit, lambda last: _CURSORS.encode(last.id))
 
     def listen(
         self, principal: Principal, turn_id: str, after: int = 0, *, wake: Callable[[], None] = lambda: None
