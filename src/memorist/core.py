@@ -108,7 +108,7 @@ class Core:
         self.making = threading.RLock()
         self.accesses = AccessLog(store, recall_history=self.options.recall_history)
         self.redaction = Redaction(enabled=self.options.redact)
-        self.identity = Identity(store, clock, self.accesses, self.redaction)
+        self.identity = Identity(store, clock, self.accesses.record_key, self.redaction)
         self.policies = Policies(store, clock, self.options.policy)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(

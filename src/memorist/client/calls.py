@@ -455,7 +455,7 @@ def purge(user: str | None = None, *, keys: bool = False) -> Call[Receipt]:
     or InvalidField, and StoreError where it is to be finished later.
     """
     if (user is None) == keys:
-        raise InvalidField("keys is to be True with a user, and False without one.", field="keys")
+        raise InvalidField.of("keys", "is to be True with a user, and False without one.")
     return Call("DELETE", "/memory/user/purge" if user is None else f"/v1/admin/users/{_part(user)}", _receipt)
 
 

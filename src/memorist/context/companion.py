@@ -234,9 +234,9 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
         if field != "effect" or isinstance(finding.effect, str):
             validation.text(field, getattr(finding, field), longest=validation.MAX_LINE, one_line=True)
     if isinstance(finding.effect, float) and not math.isfinite(finding.effect):
-        raise InvalidField("effect must be a finite number or a text.", field="effect")
+        raise InvalidField.of("effect", "must be a finite number or a text.")
     if isinstance(finding.effect, int) and abs(finding.effect) >= 2**63:
-        raise InvalidField("effect must be a number of at most 64 bits or a text.", field="effect")
+        raise InvalidField.of("effect", "must be a number of at most 64 bits or a text.")
     verdict = validation.choice("verdict", finding.verdict, FindingVerdict)
     text = validation.text("text", finding.text, longest=MAX_TEXT)
     meta: dict[str, Any] = {
@@ -270,7 +270,7 @@ def _categories(category: Category | None, *, include_tested: bool) -> tuple[str
 def _own(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The user's own memories: nobody else's, and nothing that is shared."""
     _require_user(principal)
-    return tuple(part for part in access.visible_slices(principal) if part.user == principal.user and not part.any_user)
+    return access.user_slices(principal)
 
 
 def _require_user(principal: Principal) -> None:

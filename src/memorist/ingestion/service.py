@@ -137,7 +137,7 @@ class Ingestion:
             if preview != content:
                 tx.tool_outputs.insert(results[0].memory.id, content)
             if whole.findings:
-                self._memories.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
+                self._memories.rows.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
 
         (stored,) = self._memories.remember(principal, [draft], idempotency_key=idempotency_key, also=keep_whole)
         return ToolOutput(
@@ -224,14 +224,14 @@ class Ingestion:
         if before is not None and replace(before, updated_at=now) == document:
             return StoredDocument(before, was_new=False, changed=False), []
         if before is not None:
-            self._memories.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
+            self._memories.rows.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
         tx.documents.put(document)
         drafts = [_chunk_draft(document, one) for one in chunks]
         prepared = [
             _with_findings(self._memories.prepare(principal, draft), one, findings)
             for draft, one in zip(drafts, chunks, strict=True)
         ]
-        self._memories.insert_all(tx, principal, prepared)
+        self._memories.rows.insert_all(tx, principal, prepared)
         return StoredDocument(document, was_new=before is None, changed=True), prepared
 
     def get_document(self, principal: Principal, document_id: str) -> Document:
@@ -260,7 +260,7 @@ class Ingestion:
         def work(tx: Writer) -> Document:
             document = _find_document(principal, document_id, tx)
             access.require_writable(principal, document.owner)
-            self._memories.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
+            self._memories.rows.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
             tx.documents.erase(document)
             return document
 

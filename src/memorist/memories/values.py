@@ -37,6 +37,11 @@ class Status(StrEnum):
     HARD_DELETE_PENDING = "hard_delete_pending"
     PURGED = "purged"
 
+    @property
+    def in_use(self) -> bool:
+        """Whether memories in this state are read: they are not deleted."""
+        return self in (Status.ACTIVE, Status.ARCHIVED)
+
 
 class Retention(StrEnum):
     """Whether the tenant's policy ages a memory, or it is kept until somebody deletes it."""

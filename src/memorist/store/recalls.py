@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 
 from memorist.platform.values import OwnerFilter
 from memorist.recall.values import PastRecall
+from memorist.store.rows import slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 
@@ -44,6 +45,4 @@ class RecallStatements(TenantStatements):
         self._connection.run_many(self._statements["trim_recalls"], rows)
 
     def erase(self, owner: OwnerFilter) -> int:
-        user = None if owner.any_user else owner.user or ""
-        agent = None if owner.any_agent else owner.agent or ""
-        return self._run("purge_recalls_of_owner", user_id=user, agent_id=agent)
+        return self._run("purge_recalls_of_owner", **slice_parameters(owner))

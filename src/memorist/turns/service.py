@@ -488,4 +488,4 @@ def _visible(principal: Principal) -> tuple[OwnerFilter, ...]:
         return access.visible_slices(principal)
     if principal.user is None:
         raise Forbidden("Turns are one user's. Use a user's key, or name the user with X-Memorist-User.")
-    return tuple(part for part in access.visible_slices(principal) if part.user == principal.user and not part.any_user)
+    return access.user_slices(principal)

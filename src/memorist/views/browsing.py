@@ -165,7 +165,7 @@ def _walks(principal: Principal, browse: Browse, words: Sequence[str]) -> Iterat
     """Each slice in each state: one walk of one index; the merge of a few beats any OR in SQL."""
     pattern = _pattern(words)
     for status in dict.fromkeys(browse.statuses):
-        slices = access.slices_of(principal, status)
+        slices = access.slices_of(principal, in_use=status.in_use)
         for part in _narrowed(slices, browse.agent):
             yield Walk(
                 part,

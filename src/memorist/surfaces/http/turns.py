@@ -4,7 +4,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, Field
@@ -15,7 +15,6 @@ from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
@@ -23,7 +22,12 @@ from memorist.times import to_iso
 from memorist.turns.service import Listener
 from memorist.turns.values import Turn, TurnEvent
 
-router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=BadRequestRoute)
+
+class _Route(BadRequestRoute):
+    words: ClassVar = {"session": "context.session_id"}
+
+
+router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=_Route)
 
 _EVENTS = "text/event-stream"
 _POLL_SECONDS = 0.25
@@ -105,15 +109,14 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
     """
     principal = await asyncio.to_thread(caller, request, source="companion")
     turns = core_of(request).turns
-    with speaking({"session": "context.session_id"}):
-        turn = await asyncio.to_thread(
-            turns.start,
-            principal,
-            [Message(one.role, one.content) for one in new.messages],
-            include_memory=new.context is None or new.context.include_memory,
-            session=None if new.context is None else new.context.session_id,
-            idempotency_key=idempotency_key,
-        )
+    turn = await asyncio.to_thread(
+        turns.start,
+        principal,
+        [Message(one.role, one.content) for one in new.messages],
+        include_memory=new.context is None or new.context.include_memory,
+        session=None if new.context is None else new.context.session_id,
+        idempotency_key=idempotency_key,
+    )
     headers = replay_headers(turn.replayed)
     woken, wake = _alarm()
     listener = await asyncio.to_thread(turns.listen, principal, turn.id, 0, wake=wake)
@@ -277,7 +280,7 @@ def _position(given: str | None) -> int:
     if given is None or given == "":
         return 0
     if not given.isascii() or not given.isdigit() or len(given) > 12:
-        raise InvalidField("Last-Event-ID must be the id of an event of this turn.", field="Last-Event-ID")
+        raise InvalidField.of("Last-Event-ID", "must be the id of an event of this turn.")
     return int(given)
 
 
