@@ -5,7 +5,7 @@ import re
 import pytest
 
 from memorist import errors
-from memorist.errors import MemoristError, all_errors
+from memorist.errors import InvalidField, MemoristError, all_errors
 
 # Clients match on these. A code may be added; one that is here may neither change nor go.
 CODES = {

@@ -19,6 +19,7 @@ from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DialectRoute
@@ -215,15 +216,14 @@ def add_messages(
 def list_messages(
     request: Request,
     session_id: str,
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """What was said in a conversation of yours, newest first."""
     page = core_of(request).memories.list(
         _caller(request), kind=Kind.CHAT_MESSAGE, session=session_id, limit=limit, cursor=cursor
     )
-    rows = [_message_row(memory) for memory in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return listed(page, _message_row)
 
 
 @router.post(
@@ -276,12 +276,11 @@ def add_document(request: Request, new: NewDocument) -> Response:
 def list_documents(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=validation.MAX_DOCUMENT_PAGE, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    cursor: Cursor = None,
 ) -> Response:
     """Yours and those that are shared, by their ids, without their text."""
     page = core_of(request).ingestion.list_documents(_caller(request), limit=limit, cursor=cursor)
-    rows = [_row(document) for document in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return listed(page, _row)
 
 
 @router.get("/documents/{document_id:path}", response_model=WholeDocument, summary="Read a document")

@@ -10,14 +10,12 @@ from memorist.facts.records import doubt_record, fact_record, job_record, versio
 from memorist.facts.values import DoubtStatus
 from memorist.platform.values import JobStatus
 from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json
 
 router = APIRouter(prefix="/v1", tags=["facts"])
 
 _SOURCE = "facts"
-
-Limit = Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")]
-Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 
 
 Decision = Literal["open", "confirmed", "refuted", "dismissed"]
@@ -93,8 +91,7 @@ def list_doubts(
     page = core_of(request).facts.in_doubt(
         caller(request, source=_SOURCE), status=DoubtStatus(status), limit=limit, cursor=cursor
     )
-    rows = [doubt_record(pair) for pair in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return listed(page, doubt_record)
 
 
 @router.post("/facts/in-doubt/{doubt_id}/confirm", response_model=DoubtRow, summary="Confirm a contradiction")
@@ -146,8 +143,7 @@ def list_jobs(
         limit=limit,
         cursor=cursor,
     )
-    rows = [job_record(job) for job in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return listed(page, job_record)
 
 
 @router.get("/jobs/{job_id}", response_model=JobRow, summary="Read a job")

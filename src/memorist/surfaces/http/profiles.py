@@ -14,6 +14,7 @@ from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of, promptly
 from memorist.surfaces.http.etags import expected_version, unchanged, versioned
+from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DialectRoute, DirectRoute
@@ -94,8 +95,8 @@ def list_memories(
     profile_id: Profile = None,
     type: Annotated[MemoryType | None, Query(description="Only memories of this type.")] = None,
     sort: Annotated[Literal["importance", "created"], Query(description="What comes first.")] = "importance",
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """Your rows across all profiles or, with `profile_id`, what that profile sees. The most important come first."""
     page = core_of(request).memories.list(
@@ -107,8 +108,7 @@ def list_memories(
         limit=limit,
         cursor=cursor,
     )
-    rows = [encode(memory) for memory in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return listed(page, encode)
 
 
 @router.post("", status_code=201, response_model=MemoryRow, summary="Create a memory")

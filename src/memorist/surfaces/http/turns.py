@@ -15,6 +15,7 @@ from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
@@ -128,13 +129,12 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
 @router.get("", response_model=TurnList, summary="List turns")
 def list_turns(
     request: Request,
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
     page = core_of(request).turns.list(caller(request, source="companion"), limit=limit, cursor=cursor)
-    rows = [encode(turn) for turn in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return listed(page, encode)
 
 
 @router.get("/{turn_id}", response_model=TurnRow, summary="Read a turn")
