@@ -75,7 +75,7 @@ class Facts(Doubts, History):
 
         A judge that is not local is asked about `top_k` of them, and about as many more while it finds contradictions.
         """
-        super().__init__(store, clock)
+        super().__init__(store, clock, memories.rows)
         self._memories = memories
         self._jobs = jobs
         self._judge = judge

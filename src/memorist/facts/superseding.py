@@ -6,25 +6,25 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.errors import Conflict, DuplicateContent, NameTaken
+from memorist.errors import Conflict
 from memorist.facts.values import Doubt, DoubtStatus
 from memorist.ids import new_id, parse_id
 from memorist.memories import lifecycle
-from memorist.memories.policy import Policy
-from memorist.memories.rows import existing_like, write_over
+from memorist.memories.rows import Rows, write_over
 from memorist.memories.values import Memory, Status
 from memorist.platform import access
 from memorist.platform.attempts import until_written
 from memorist.platform.audit import actor_of, event_by
 from memorist.platform.values import Principal
-from memorist.ports import Reader, Store, Writer
+from memorist.ports import Store, Writer
 from memorist.times import Clock
 
 
 class Superseding:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, rows: Rows) -> None:
         self._store = store
         self._clock = clock
+        self._rows = rows
 
     def restore(self, principal: Principal, memory_id: str) -> Memory:
         """Make a retired fact active again, beside what took its place; that pair is not judged again.
@@ -41,9 +41,8 @@ class Superseding:
             access.require_writable(principal, before.owner)
             if before.status is not Status.ARCHIVED or before.superseded_by is None:
                 raise Conflict("Nothing took the place of this fact: there is nothing to restore.")
-            if existing_like(tx, before) is not None:
-                raise NameTaken if before.name is not None else DuplicateContent
-            after = lifecycle.restore(before, _policy(tx), self._clock.now())
+            after = lifecycle.restore(before, self._rows.policy(tx), self._clock.now())
+            self._rows.make_room(tx, principal, after)
             if not write_over(tx, after, before.updated_at):
                 return None
             newer_id = before.superseded_by
@@ -66,7 +65,7 @@ class Superseding:
             before = tx.memories.get(older.id)
             if before is None or not before.is_current(now) or before.content_hash != older.content_hash:
                 return False
-            archived = lifecycle.archive(before, _policy(tx), now)
+            archived = lifecycle.archive(before, self._rows.policy(tx), now)
             after = replace(archived, superseded_by=newer.id, valid_to=max(_since(newer), _since(before)))
             if not tx.memories.replace(after, before.updated_at):
                 return None
@@ -104,8 +103,3 @@ def age_of(memory: Memory) -> tuple[datetime, datetime, str]:
 
 def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
     return (one, other) if age_of(one) > age_of(other) else (other, one)
-
-
-def _policy(tx: Reader) -> Policy:
-    revision = tx.policies.get()
-    return Policy() if revision is None else revision.policy

@@ -20,7 +20,7 @@ class Rows:
     def __init__(self, clock: Clock, policy: Callable[[Reader], Policy]) -> None:
         """`policy` says which is in force."""
         self._clock = clock
-        self._policy = policy
+        self.policy = policy
 
     def insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
         """Write prepared memories with their events. Raises NameTaken."""
@@ -48,7 +48,7 @@ class Rows:
     def _with_deadlines(self, tx: Writer, memory: Memory) -> Memory:
         if memory.retention is not Retention.POLICY:
             return memory
-        return lifecycle.with_deadlines(memory, self._policy(tx))
+        return lifecycle.with_deadlines(memory, self.policy(tx))
 
     def _insert(self, tx: Writer, principal: Principal, memory: Memory, events: list[Event]) -> Remembered:
         """Write one of them; what its history has to say of it is added to `events`."""
@@ -77,7 +77,7 @@ class Rows:
     def retire(self, tx: Writer, principal: Principal, memories: Sequence[Memory], event_type: str) -> None:
         """Soft-delete rows that something else takes the place of."""
         for memory in memories:
-            gone = lifecycle.soft_delete(memory, self._policy(tx), self._clock.now())
+            gone = lifecycle.soft_delete(memory, self.policy(tx), self._clock.now())
             if tx.memories.replace(gone, memory.updated_at):
                 tx.events.append([event_by(principal, memory.id, event_type, self._clock.now())])
 

@@ -59,7 +59,6 @@ class Memories(Reading):
         self.rows = Rows(clock, policy)
         self.index = index
         self._idempotency = idempotency
-        self._policy = policy
         self._redaction = redaction
 
     def remember(
@@ -314,7 +313,7 @@ class Memories(Reading):
     def _forget(self, tx: Writer, principal: Principal, memory_id: str, expected_version: str | None) -> Memory:
         def attempt() -> Memory | None:
             before = self._writable(tx, principal, memory_id, expected_version, archived=True)
-            after = lifecycle.soft_delete(before, self._policy(tx), self._clock.now())
+            after = lifecycle.soft_delete(before, self.rows.policy(tx), self._clock.now())
             if not tx.memories.replace(after, before.updated_at):
                 return None
             tx.events.append(self.rows.told(principal, after, "deleted"))
