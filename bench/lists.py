@@ -15,7 +15,8 @@ from bench.bare import INSERT_MEMORY, bare_row
 from bench.results import Results, at_most, fact
 from bench.texts import sentence
 from memorist import Memorist
-from memorist.memories.values import Order, Page
+from memorist.memories.values import Order
+from memorist.platform.paging import Page
 from memorist.times import to_micros
 
 _TARGET = 1.5

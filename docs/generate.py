@@ -22,8 +22,9 @@ from memorist.erasure.values import Receipt, Verification
 from memorist.errors import all_errors
 from memorist.importers.items import CATEGORIES, UNCATEGORISED
 from memorist.memories import lifecycle
-from memorist.memories.values import Draft, Memory, Page, Remembered, Status
+from memorist.memories.values import Draft, Memory, Remembered, Status
 from memorist.platform import access, validation
+from memorist.platform.paging import Page
 from memorist.platform.values import Change, Event, Owner, Principal, Role
 from memorist.settings import ENVIRONMENT_PREFIX, Settings
 from memorist.surfaces.cli.failures import EXIT_CODES, exit_code_of

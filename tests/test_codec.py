@@ -13,8 +13,9 @@ from memorist.facts.values import Doubt, FactVersion, InDoubt, Ruling, Verdict
 from memorist.learning.service import Extracted
 from memorist.memories.policies import PolicyChange
 from memorist.memories.policy import Mode, Policy
-from memorist.memories.values import Draft, Kind, Page, Remembered
+from memorist.memories.values import Draft, Kind, Memory, Remembered
 from memorist.models.values import Usage
+from memorist.platform.paging import Page
 from memorist.platform.values import Job, Owner, Principal, Role
 from memorist.recall.values import Hit, Question, Recalled, Scope
 from memorist.testing.clocks import START
@@ -29,7 +30,6 @@ VALUES: list[Any] = [
     Draft("A text."),
     Question("Where?", source_kinds=(Kind.FACT,), scope=Scope.USER, as_of=START),
     Remembered(MEMORY, was_new=True),
-    Page((MEMORY,), None),
     Recalled((Hit(MEMORY, 0.5, "part", {"rank": 1}),), degraded=False, rerank_used=True),
     FactVersion(MEMORY, (make_event(MEMORY),)),
     InDoubt(DOUBT, MEMORY, MEMORY, Verdict(Ruling.UNSURE, "hm", 0.5)),
@@ -43,6 +43,11 @@ VALUES: list[Any] = [
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_value_comes_back_as_it_was(value: Any) -> None:
     assert from_record(type(value), json.loads(json.dumps(to_record(value)))) == value
+
+
+def test_page_comes_back_as_a_page_of_what_it_is_said_to_be_of() -> None:
+    page = Page((MEMORY,), None)
+    assert from_record(Page[Memory], json.loads(json.dumps(to_record(page)))) == page
 
 
 def test_memory_is_written_with_its_owner_and_its_version() -> None:

@@ -55,7 +55,10 @@ def fields_of(kind: type) -> Mapping[str, tuple[Any, Field[Any]]]:
 
 @cache
 def _hints(kind: type) -> Mapping[str, Any]:
-    return get_type_hints(kind)
+    """The types of its fields; of a `Page[Memory]`, with Memory in the place of what a page is of."""
+    of = get_args(kind)
+    found = get_type_hints(get_origin(kind) or kind)
+    return {name: hint[of] if of and getattr(hint, "__parameters__", ()) else hint for name, hint in found.items()}
 
 
 @cache
@@ -86,8 +89,8 @@ def _read(kind: Any, record: Any) -> Any:
         return record if isinstance(record, datetime) else from_iso(record)
     if kind is timedelta:
         return timedelta(seconds=record)
-    if is_dataclass(kind):
-        return _dataclass_from_record(cast(type, kind), record)
+    if is_dataclass(origin or kind):
+        return _dataclass_from_record(kind, record)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(record)
     if origin is not None and issubclass(origin, Mapping):
@@ -99,11 +102,11 @@ def _read(kind: Any, record: Any) -> Any:
     return record
 
 
-def _dataclass_from_record(kind: type, record: Mapping[str, Any]) -> Any:
+def _dataclass_from_record(kind: Any, record: Mapping[str, Any]) -> Any:
     owner = _owner_field(kind)
     values: dict[str, Any] = {} if owner is None else {owner: Owner(record["user"], record["agent"])}
     hints = _hints(kind)
-    for field in fields(kind):
+    for field in fields(get_origin(kind) or kind):
         if field.name == owner:
             continue
         if field.name in record:

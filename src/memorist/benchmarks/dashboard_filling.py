@@ -82,7 +82,7 @@ def fill(core: Core, tenant: str, prefix: str, memories: int, report: Report) ->
 
         def write(tx: Writer, batch: Sequence[Memory] = batch, embedded: Sequence[Embedded] = embedded) -> None:
             for principal, own in _by_owner(tenant, batch):
-                core.memories.insert_all(tx, principal, own)
+                core.memories.rows.insert_all(tx, principal, own)
             tx.index.save_vectors(embedded)
             _doubt(tx, batch, random, now)
 

@@ -184,7 +184,7 @@ def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Scores
 
         def write(tx: Writer, prepared: Any = prepared, embedded: Any = embedded) -> None:
             for principal, memories in prepared:
-                core.memories.insert_all(tx, principal, memories)
+                core.memories.rows.insert_all(tx, principal, memories)
             tx.index.save_vectors(embedded)
 
         core.store.write(people.tenant, write)

@@ -10,12 +10,12 @@ from typing import Any
 from memorist.documents import Chunk, Extracted, chunk, extract_text
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import new_id, parse_id
-from memorist.ingestion.values import Document, DocumentPage
+from memorist.ingestion.values import Document, DocumentPosition
 from memorist.memories.hashes import content_hash
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Trust
 from memorist.platform import access, validation
-from memorist.platform.paging import decode_document_cursor, encode_document_cursor
+from memorist.platform.paging import Cursors, Page, page_of
 from memorist.platform.redaction import Redaction, counted
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
@@ -23,6 +23,13 @@ from memorist.recall.searchable import QUOTES
 from memorist.secrets import Finding
 from memorist.times import Clock
 
+_CURSORS: Cursors[DocumentPosition] = Cursors(
+    "documents",
+    lambda last: (last.id, last.owner.user or "", last.owner.agent or ""),
+    lambda document_id, user, agent: DocumentPosition(
+        validation.identifier("document_id", document_id), validation.owner(Owner(user or None, agent or None))
+    ),
+)
 _TRUST_OF_ROLE = {"user": Trust.USER, "human": Trust.USER, "tool": Trust.TOOL, "function": Trust.TOOL}
 
 
@@ -130,7 +137,7 @@ class Ingestion:
             if preview != content:
                 tx.tool_outputs.insert(results[0].memory.id, content)
             if whole.findings:
-                self._memories.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
+                self._memories.rows.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
 
         (stored,) = self._memories.remember(principal, [draft], idempotency_key=idempotency_key, also=keep_whole)
         return ToolOutput(
@@ -217,37 +224,35 @@ class Ingestion:
         if before is not None and replace(before, updated_at=now) == document:
             return StoredDocument(before, was_new=False, changed=False), []
         if before is not None:
-            self._memories.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
+            self._memories.rows.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
         tx.documents.put(document)
         drafts = [_chunk_draft(document, one) for one in chunks]
         prepared = [
             _with_findings(self._memories.prepare(principal, draft), one, findings)
             for draft, one in zip(drafts, chunks, strict=True)
         ]
-        self._memories.insert_all(tx, principal, prepared)
+        self._memories.rows.insert_all(tx, principal, prepared)
         return StoredDocument(document, was_new=before is None, changed=True), prepared
 
     def get_document(self, principal: Principal, document_id: str) -> Document:
         """A document that the caller sees: its own first, then what is shared. Raises NotFound or InvalidField."""
         return self._store.read(principal.tenant, partial(_find_document, principal, document_id))
 
-    def list_documents(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> DocumentPage:
+    def list_documents(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Document]:
         """A page of the documents that the caller sees, in the order of their ids, without their texts.
 
         Raises InvalidField or InvalidCursor.
         """
         validation.page_limit(limit, largest=validation.MAX_DOCUMENT_PAGE)
-        after = None if cursor is None else decode_document_cursor(cursor)
+        after = _CURSORS.decode(cursor)
         slices = access.visible_slices(principal)
-        most = limit + 1  # One more than the page tells whether there is another.
 
         def work(tx: Reader) -> list[Document]:
-            found = [document for part in slices for document in tx.documents.page(part, after, most, whole=False)]
+            found = [document for part in slices for document in tx.documents.page(part, after, limit + 1, whole=False)]
             return sorted(found, key=_document_order)
 
         found = self._store.read(principal.tenant, work)
-        items = tuple(found[:limit])
-        return DocumentPage(items, encode_document_cursor(items[-1]) if len(found) > limit else None)
+        return page_of(found, limit, lambda last: _CURSORS.encode(DocumentPosition(last.id, last.owner)))
 
     def forget_document(self, principal: Principal, document_id: str) -> Document:
         """Remove a document; its chunks are soft-deleted, as memories are. Raises NotFound or Forbidden."""
@@ -255,7 +260,7 @@ class Ingestion:
         def work(tx: Writer) -> Document:
             document = _find_document(principal, document_id, tx)
             access.require_writable(principal, document.owner)
-            self._memories.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
+            self._memories.rows.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
             tx.documents.erase(document)
             return document
 

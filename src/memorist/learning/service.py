@@ -22,6 +22,7 @@ from memorist.memories.values import Draft, Memory, Remembered, Status
 from memorist.models.port import Llm
 from memorist.models.values import Stop, Usage
 from memorist.platform import validation
+from memorist.platform.audit import event_by
 from memorist.platform.jobs import Jobs, Result
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
@@ -356,7 +357,7 @@ class Extraction:
             # The first message tells all; the others, that they were read.
             payloads = [result, *[{"extractor": self._name(), "with": sources[0].id} for _ in sources[1:]]]
             tx.events.append(
-                self._event(job.principal, source.id, EXTRACTED, payload)
+                event_by(job.principal, source.id, EXTRACTED, self._clock.now(), payload)
                 for source, payload in zip(sources, payloads, strict=True)
             )
 
@@ -386,12 +387,8 @@ class Extraction:
 
     def _tell_failure(self, job: Job, source: Memory, error: LlmError, spent: Sequence[Usage]) -> None:
         payload = {"code": error.code, "attempt": job.attempts, "extractor": self._name(), **_spent(_sum(spent))}
-        event = self._event(job.principal, source.id, FAILED, payload)
+        event = event_by(job.principal, source.id, FAILED, self._clock.now(), payload)
         self._store.write(job.tenant, lambda tx: tx.events.append([event]))
-
-    def _event(self, principal: Principal, memory_id: str, event_type: str, payload: Mapping[str, Any]) -> Event:
-        actor = principal.user or principal.agent or principal.role
-        return Event(memory_id, event_type, principal.source, self._clock.now(), actor, dict(payload))
 
 
 def _ask(llm: Llm, messages: Sequence[Utterance], spent: list[Usage]) -> list[Candidate]:

@@ -68,7 +68,7 @@ def _value(name: str, value: Any) -> Any:
         if name in _TIMES:
             return _bounded(from_iso(value))
     except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidField(f"{name} cannot be {str(value)[:60]!r}.", field=name) from error
+        raise InvalidField.of(name, f"cannot be {str(value)[:60]!r}.") from error
     if name == "meta":
         return validation.meta(value)
     return value

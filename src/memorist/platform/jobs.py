@@ -19,9 +19,9 @@ from memorist.errors import Conflict, Forbidden, Invalid, LlmRefused, MemoristEr
 from memorist.ids import new_id, parse_id
 from memorist.platform import access, validation
 from memorist.platform.loop import TenantLoop, unexpected_is_logged
-from memorist.platform.paging import decode_id_cursor, encode_id_cursor
+from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
-from memorist.platform.values import Job, JobPage, JobStatus, Principal
+from memorist.platform.values import Job, JobStatus, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -50,7 +50,7 @@ _GRACE_S = 5.0
 _LONGEST_ERROR = 1000
 # Trying again gives the same answer.
 _FINAL = (Invalid, Forbidden, NotFound, LlmRefused)
-_CURSOR = "jobs"
+_CURSORS = id_cursors("jobs", "job")
 
 
 class Jobs:
@@ -251,7 +251,7 @@ class Jobs:
         kind: str | None = None,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> JobPage:
+    ) -> Page[Job]:
         """A page of the caller's jobs, newest first; of everybody's for an admin that acts for nobody.
 
         Raises InvalidField, InvalidCursor or Forbidden.
@@ -260,7 +260,7 @@ class Jobs:
         status = None if status is None else validation.choice("status", status, JobStatus)
         if kind is not None:
             validation.slug("kind", kind)
-        before = None if cursor is None else decode_id_cursor(_CURSOR, "job", cursor)
+        before = _CURSORS.decode(cursor)
         slices = access.own_slices(principal)
 
         def work(tx: Reader) -> list[Job]:
@@ -268,8 +268,7 @@ class Jobs:
             return sorted(found, key=lambda job: job.id, reverse=True)
 
         found = self._store.read(principal.tenant, work)
-        items = tuple(found[:limit])
-        return JobPage(items, encode_id_cursor(_CURSOR, items[-1].id) if len(found) > limit else None)
+        return page_of(found, limit, lambda last: _CURSORS.encode(last.id))
 
     def get(self, principal: Principal, job_id: str) -> Job:
         """One job of the caller's. Raises NotFound or InvalidId."""

@@ -81,7 +81,7 @@ class Redaction:
         """Raises InvalidField where an identifier holds a secret."""
         found = redact(value).findings if self._enabled and value else ()
         if found:
-            raise InvalidField(f"{field} holds a secret ({found[0].rule}). Name it by something else.", field=field)
+            raise InvalidField.of(field, f"holds a secret ({found[0].rule}). Name it by something else.")
 
     def _holds_a_secret(self, values: Mapping[str, Any]) -> bool:
         """All fields are looked at in one go, because most hold none."""

@@ -211,14 +211,6 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPage:
-    """A page of jobs; `next_cursor` is None on the last one."""
-
-    items: tuple[Job, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
     """A remembered request: what was asked (as a hash) and what was answered (as JSON)."""
 
@@ -246,11 +238,3 @@ class RedactionNote:
     source: str
     actor: str | None
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class RedactionPage:
-    """A page of what redaction took out; `next_cursor` is None on the last one."""
-
-    items: tuple[RedactionNote, ...]
-    next_cursor: str | None

@@ -10,6 +10,7 @@ from memorist.platform.values import OwnerFilter
 from memorist.store.drivers import Values
 from memorist.store.rows import (
     MEMORY_PARAMETERS,
+    breadth_of,
     due_micros,
     index_to_parameters,
     memory_from_row,
@@ -106,7 +107,7 @@ class MemoryStatements(TenantStatements):
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
         shelf = "named_" if query.named else ""
-        breadth = "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
+        breadth = breadth_of(owner)
         after = _BEFORE_ALL
         if query.after is not None:
             after = {
@@ -116,8 +117,7 @@ class MemoryStatements(TenantStatements):
             }
         rows = self._rows(
             f"list_{shelf}{query.order}_of_{breadth}",
-            user_id=owner.user or "",
-            agent_id=None if owner.any_agent else owner.agent or "",
+            **slice_parameters(owner),
             status=query.status,
             now=to_micros(now),
             kind=query.kind,

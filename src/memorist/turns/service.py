@@ -19,7 +19,7 @@ from memorist.learning.service import Extraction
 from memorist.models.port import Llm
 from memorist.platform import access, validation
 from memorist.platform.idempotency import Idempotency
-from memorist.platform.paging import decode_id_cursor, encode_id_cursor
+from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
 from memorist.platform.values import OwnerFilter, Principal, Role
@@ -29,13 +29,13 @@ from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.listening import ATTENDED_FOR, Listener, Listeners
 from memorist.turns.run import LEASE, Run, is_lost
 from memorist.turns.running import Runner
-from memorist.turns.values import STARTED, Turn, TurnEvent, TurnPage, TurnStatus
+from memorist.turns.values import STARTED, Turn, TurnEvent, TurnStatus
 from memorist.turns.work import Means, answer
 
 ROLES = ("user", "assistant", "system")
 MAX_MESSAGES = 1000
 _POLL_S = 0.25
-_CURSOR = "turns"
+_CURSORS = id_cursors("turns", "turn")
 
 
 class Turns:
@@ -152,18 +152,18 @@ class Turns:
             return self._known(principal.tenant, turn_id)
         return found
 
-    def list(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> TurnPage:
+    def list(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Turn]:
         """A page of the caller's turns, newest first. Raises InvalidField or InvalidCursor."""
         validation.page_limit(limit)
-        before = None if cursor is None else decode_id_cursor(_CURSOR, "turn", cursor)
+        before = _CURSORS.decode(cursor)
         parts = _visible(principal)
 
-        def work(tx: Reader) -> tuple[Turn, ...]:
+        def work(tx: Reader) -> Sequence[Turn]:
             found = [turn for part in parts for turn in tx.turns.page(part, before, limit + 1)]
-            return tuple(sorted(found, key=lambda turn: turn.id, reverse=True))
+            return sorted(found, key=lambda turn: turn.id, reverse=True)
 
         found = self._store.read(principal.tenant, work)
-        return TurnPage(found[:limit], encode_id_cursor(_CURSOR, found[limit - 1].id) if len(found) > limit else None)
+        return page_of(found, limit, lambda last: _CURSORS.encode(last.id))
 
     def listen(
         self, principal: Principal, turn_id: str, after: int = 0, *, wake: Callable[[], None] = lambda: None
@@ -231,4 +231,4 @@ def _visible(principal: Principal) -> tuple[OwnerFilter, ...]:
         return access.visible_slices(principal)
     if principal.user is None:
         raise Forbidden("Turns are one user's. Use a user's key, or name the user with X-Memorist-User.")
-    return tuple(part for part in access.visible_slices(principal) if part.user == principal.user and not part.any_user)
+    return access.user_slices(principal)

@@ -56,11 +56,3 @@ class TurnEvent:
     event: str
     data: Mapping[str, Any]
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPage:
-    """A page of turns; `next_cursor` is None on the last one."""
-
-    items: tuple[Turn, ...]
-    next_cursor: str | None

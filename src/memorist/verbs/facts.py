@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from memorist.facts.service import FactScope
-from memorist.facts.values import DoubtPage, DoubtStatus, FactVersion, InDoubt
+from memorist.facts.values import DoubtStatus, FactVersion, InDoubt
 from memorist.learning.service import Extracted
 from memorist.memories.values import Memory, Remembered
-from memorist.platform.values import Job, JobPage, JobStatus
+from memorist.platform.paging import Page
+from memorist.platform.values import Job, JobStatus
 from memorist.verbs.kinds import Call, Verb, part, reading, told, without_none
 
 
@@ -53,11 +54,13 @@ def restore_fact(memory_id: str) -> Verb[Memory]:
     )
 
 
-def in_doubt(*, status: DoubtStatus = DoubtStatus.OPEN, limit: int = 20, cursor: str | None = None) -> Verb[DoubtPage]:
+def in_doubt(
+    *, status: DoubtStatus = DoubtStatus.OPEN, limit: int = 20, cursor: str | None = None
+) -> Verb[Page[InDoubt]]:
     """A page of pairs of facts that may contradict each other, or say the same. Raises as `list` does."""
     return Verb(
         lambda me: me.core.facts.in_doubt(me.principal, status=status, limit=limit, cursor=cursor),
-        lambda: reading("/v1/facts/in-doubt", DoubtPage, status=status, limit=limit, cursor=cursor),
+        lambda: reading("/v1/facts/in-doubt", Page[InDoubt], status=status, limit=limit, cursor=cursor),
     )
 
 
@@ -86,11 +89,11 @@ def jobs(
     kind: str | None = None,
     limit: int = 20,
     cursor: str | None = None,
-) -> Verb[JobPage]:
+) -> Verb[Page[Job]]:
     """A page of what is done in the background, newest first. Raises InvalidField, InvalidCursor or Forbidden."""
     return Verb(
         lambda me: me.core.jobs.list(me.principal, status=status, kind=kind, limit=limit, cursor=cursor),
-        lambda: reading("/v1/jobs", JobPage, status=status, kind=kind, limit=limit, cursor=cursor),
+        lambda: reading("/v1/jobs", Page[Job], status=status, kind=kind, limit=limit, cursor=cursor),
     )
 
 

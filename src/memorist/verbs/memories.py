@@ -7,7 +7,8 @@ from typing import Any
 
 from memorist.codec import to_record
 from memorist.context.section import Section
-from memorist.memories.values import Draft, Kind, Memory, Order, Page, Remembered, Retention, Status, Trust
+from memorist.memories.values import Draft, Kind, Memory, Order, Remembered, Retention, Status, Trust
+from memorist.platform.paging import Page
 from memorist.platform.values import Event, Owner
 from memorist.recall.values import Question, Recalled, Scope
 from memorist.verbs.kinds import Call, Verb, part, reading, told, told_as, without_none
@@ -114,14 +115,14 @@ def list(
     order: Order = Order.NEWEST,
     limit: int = 20,
     cursor: str | None = None,
-) -> Verb[Page]:
+) -> Verb[Page[Memory]]:
     """A page of memories, newest first; pass `next_cursor` back to go on. Raises InvalidField or InvalidCursor."""
     asked: dict[str, Any] = {
         "agent": agent, "named": named, "kind": kind, "category": category, "project": project, "session": session,
         "status": status, "order": order, "limit": limit, "cursor": cursor,
     }  # fmt: skip
 
-    def read(record: Any) -> Page:
+    def read(record: Any) -> Page[Memory]:
         return Page(told_as("data", tuple[Memory, ...])(record), record["next_cursor"])
 
     return Verb(

@@ -9,12 +9,13 @@ from typing import Any
 from memorist.codec import to_record
 from memorist.ids import parse_id
 from memorist.ingestion.service import Message, StoredDocument, ToolOutput
-from memorist.ingestion.values import Document, DocumentPage
+from memorist.ingestion.values import Document
 from memorist.memories.values import Remembered
 from memorist.platform.feed import changes as follow_changes
+from memorist.platform.paging import Page
 from memorist.platform.values import Change
 from memorist.times import from_iso
-from memorist.turns.values import LAST, STARTED, Turn, TurnEvent, TurnPage
+from memorist.turns.values import LAST, STARTED, Turn, TurnEvent
 from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, part, reading, told, told_as, without_none
 
 
@@ -113,11 +114,11 @@ def get_document(document_id: str) -> Verb[Document]:
     )
 
 
-def list_documents(*, limit: int = 20, cursor: str | None = None) -> Verb[DocumentPage]:
+def list_documents(*, limit: int = 20, cursor: str | None = None) -> Verb[Page[Document]]:
     """A page of documents by id, without their texts; pass `next_cursor` back to go on. Raises InvalidField."""
     return Verb(
         lambda me: me.core.ingestion.list_documents(me.principal, limit=limit, cursor=cursor),
-        lambda: reading("/v1/documents", DocumentPage, limit=limit, cursor=cursor),
+        lambda: reading("/v1/documents", Page[Document], limit=limit, cursor=cursor),
     )
 
 
@@ -229,11 +230,11 @@ def get_turn(turn_id: str) -> Verb[Turn]:
     )
 
 
-def turns(*, limit: int = 20, cursor: str | None = None) -> Verb[TurnPage]:
+def turns(*, limit: int = 20, cursor: str | None = None) -> Verb[Page[Turn]]:
     """A page of turns, newest first. Raises InvalidField or InvalidCursor."""
     return Verb(
         lambda me: me.core.turns.list(me.principal, limit=limit, cursor=cursor),
-        lambda: reading("/v1/turns", TurnPage, limit=limit, cursor=cursor),
+        lambda: reading("/v1/turns", Page[Turn], limit=limit, cursor=cursor),
     )
 
 

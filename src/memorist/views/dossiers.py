@@ -133,7 +133,7 @@ class Dossiers:
 
 def _require_inspectable(principal: Principal, memory: Memory | None, memory_id: str, now: datetime) -> Memory:
     memory = access.require_visible(principal, memory, memory_id)
-    is_readable = memory.status in (Status.ACTIVE, Status.ARCHIVED) and not memory.is_expired(now)
+    is_readable = memory.status.in_use and not memory.is_expired(now)
     if not is_readable and not _looks_after(principal, memory):
         access.require_visible(principal, None, memory_id)
     return memory
@@ -189,7 +189,7 @@ def _conversation(tx: Reader, memory: Memory, session: str | None, now: datetime
 
 
 def _is_shown(memory: Memory, now: datetime) -> bool:
-    return memory.status in (Status.ACTIVE, Status.ARCHIVED) and not memory.is_expired(now)
+    return memory.status.in_use and not memory.is_expired(now)
 
 
 def _text(meta: Mapping[str, object], name: str) -> str | None:
@@ -268,7 +268,7 @@ def _foreseen(memory: Memory, policy: Policy) -> dict[Status, datetime]:
     found: dict[Status, datetime] = {}
     while True:
         due = lifecycle.due_at(memory)
-        is_alive = memory.status in (Status.ACTIVE, Status.ARCHIVED)
+        is_alive = memory.status.in_use
         if is_alive and memory.expires_at is not None and (due is None or memory.expires_at <= due):
             due = memory.expires_at
         move = None if due is None else lifecycle.due_move(memory, due)

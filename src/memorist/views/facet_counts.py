@@ -60,7 +60,7 @@ class FacetCounts:
         """What a caller's memories can be narrowed down to."""
         users = tuple(dict.fromkeys((part.user, part.any_user) for part in access.visible_slices(principal)))
         counted = self._counted(principal.tenant, users)
-        slices = {status.value: access.slices_of(principal, status) for status in Status}
+        slices = {status.value: access.slices_of(principal, in_use=status.in_use) for status in Status}
 
         @cache
         def shows(user: str, agent: str, status: str) -> bool:

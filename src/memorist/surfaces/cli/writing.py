@@ -155,9 +155,7 @@ def _content(text: str) -> str:
         content = raw.decode()
     except UnicodeDecodeError as error:
         if len(raw) > _MAX_CONTENT_BYTES:
-            raise InvalidField(
-                f"content has more than {validation.MAX_CONTENT} characters.", field="content"
-            ) from error
+            raise InvalidField.of("content", f"has more than {validation.MAX_CONTENT} characters.") from error
         raise InvalidField("The text from stdin is not valid UTF-8.", field="content") from error
     return content.removesuffix("\n").removesuffix("\r")
 

@@ -14,6 +14,7 @@ from memorist.memories.values import Remembered
 from memorist.platform.values import JobStatus
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.schemas import record_of
@@ -21,9 +22,6 @@ from memorist.surfaces.http.schemas import record_of
 router = APIRouter(prefix="/v1", tags=["facts"])
 
 _SOURCE = "facts"
-
-Limit = Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")]
-Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 
 
 Decision = Literal["open", "confirmed", "refuted", "dismissed"]
@@ -113,10 +111,7 @@ def list_doubts(
     page = core_of(request).facts.in_doubt(
         caller(request, source=_SOURCE), status=DoubtStatus(status), limit=limit, cursor=cursor
     )
-    rows = [doubt_record(pair) for pair in page.items]
-    return whole(request, page) or Json(
-        {"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None}
-    )
+    return whole(request, page) or listed(page, doubt_record)
 
 
 @router.post("/facts/in-doubt/{doubt_id}/confirm", response_model=DoubtRow, summary="Confirm a contradiction")
@@ -172,10 +167,7 @@ def list_jobs(
         limit=limit,
         cursor=cursor,
     )
-    rows = [job_record(job) for job in page.items]
-    return whole(request, page) or Json(
-        {"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None}
-    )
+    return whole(request, page) or listed(page, job_record)
 
 
 @router.get("/jobs/{job_id}", response_model=JobRow, summary="Read a job")

@@ -1,7 +1,7 @@
 """The lifecycle API: memories that age, expire, are archived, deleted and restored, with the events of each step."""
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
@@ -15,15 +15,18 @@ from memorist.platform.values import Event, Principal
 from memorist.recall.values import Question
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
+from memorist.surfaces.http.routes import DialectRoute
 from memorist.times import to_iso
 
-router = APIRouter(prefix="/memory", tags=["lifecycle"])
 
-# What the core calls it, and what this API does.
-_WORDS = {"meta": "metadata", "ttl": "ttl_minutes"}
+class _Route(DialectRoute):
+    words: ClassVar = {"meta": "metadata", "ttl": "ttl_minutes"}
+
+
+router = APIRouter(prefix="/memory", tags=["lifecycle"], route_class=_Route)
+
 _TIMES = (
     "created_at", "updated_at", "archive_at", "retention_expires_at", "hard_delete_at", "expires_at", "deleted_at",
 )  # fmt: skip
@@ -92,8 +95,7 @@ def add_memory(request: Request, new: NewMemory, idempotency_key: IdempotencyKey
     """
     ttl = None if new.ttl_minutes is None else timedelta(minutes=new.ttl_minutes)
     draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl)
-    with speaking(_WORDS):
-        [result] = core_of(request).memories.remember(_caller(request), [draft], idempotency_key=idempotency_key)
+    [result] = core_of(request).memories.remember(_caller(request), [draft], idempotency_key=idempotency_key)
     headers = {"Location": f"{router.prefix}/{result.memory.id}", **replay_headers(result.replayed)}
     return Json({**encode(result.memory), "was_new": result.was_new}, 201, headers)
 

@@ -64,7 +64,7 @@ def change_policy(
     """
     only_told = changes.pop("dry_run", False)
     if not isinstance(only_told, bool):
-        raise InvalidField("dry_run must be true or false.", field="dry_run")
+        raise InvalidField.of("dry_run", "must be true or false.")
     dry_run = only_told or dry_run
     change = core_of(request).policies.change(_caller(request), changes, dry_run=dry_run)
     return whole(request, change) or Json(change_to_record(change))

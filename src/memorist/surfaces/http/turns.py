@@ -4,7 +4,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, Field
@@ -15,7 +15,7 @@ from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.problems import speaking
+from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
@@ -23,7 +23,12 @@ from memorist.times import to_iso
 from memorist.turns.listening import Listener
 from memorist.turns.values import Turn, TurnEvent
 
-router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=BadRequestRoute)
+
+class _Route(BadRequestRoute):
+    words: ClassVar = {"session": "context.session_id"}
+
+
+router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=_Route)
 
 _EVENTS = "text/event-stream"
 _POLL_SECONDS = 0.25
@@ -105,15 +110,14 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
     """
     principal = await asyncio.to_thread(caller, request, source="companion")
     turns = core_of(request).turns
-    with speaking({"session": "context.session_id"}):
-        turn = await asyncio.to_thread(
-            turns.start,
-            principal,
-            [Message(one.role, one.content) for one in new.messages],
-            include_memory=new.context is None or new.context.include_memory,
-            session=None if new.context is None else new.context.session_id,
-            idempotency_key=idempotency_key,
-        )
+    turn = await asyncio.to_thread(
+        turns.start,
+        principal,
+        [Message(one.role, one.content) for one in new.messages],
+        include_memory=new.context is None or new.context.include_memory,
+        session=None if new.context is None else new.context.session_id,
+        idempotency_key=idempotency_key,
+    )
     headers = replay_headers(turn.replayed)
     woken, wake = _alarm()
     listener = await asyncio.to_thread(turns.listen, principal, turn.id, 0, wake=wake)
@@ -125,15 +129,12 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
 @router.get("", response_model=TurnList, summary="List turns")
 def list_turns(
     request: Request,
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
     page = core_of(request).turns.list(caller(request, source="companion"), limit=limit, cursor=cursor)
-    rows = [encode(turn) for turn in page.items]
-    return whole(request, page) or Json(
-        {"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None}
-    )
+    return whole(request, page) or listed(page, encode)
 
 
 @router.get("/{turn_id}", response_model=TurnRow, summary="Read a turn")
@@ -277,7 +278,7 @@ def _position(given: str | None) -> int:
     if given is None or given == "":
         return 0
     if not given.isascii() or not given.isdigit() or len(given) > 12:
-        raise InvalidField("Last-Event-ID must be the id of an event of this turn.", field="Last-Event-ID")
+        raise InvalidField.of("Last-Event-ID", "must be the id of an event of this turn.")
     return int(given)
 
 
