@@ -1,4 +1,4 @@
-"""What every store must do for policies, deadlines and the sweeper: a part of StoreConformance."""
+"""What every store must do with `tx.aging`: what time brings to memories."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -7,50 +7,20 @@ from functools import partial
 
 from memorist.ids import new_id
 from memorist.memories import lifecycle
-from memorist.memories.policy import Derived, Mode, Move, Policy, PolicyRevision, SweepState, Windows
+from memorist.memories.policy import Move, Policy, SweepState
 from memorist.memories.values import Kind, Memory, Retention, Status
 from memorist.platform.values import Event
 from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
+from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.makers import make_event, make_memory
 
 _DAY = timedelta(days=1)
 _STEP = timedelta(microseconds=1)
 
 
-def _aging(store: Store, tenant: str, due: datetime, **fields: object) -> Memory:
-    """A stored memory that is to be archived at a moment."""
-    memory = make_memory(tenant, retention=Retention.POLICY, archive_at=due, **fields)
-
-    def work(tx: Writer) -> None:
-        assert tx.memories.insert(memory)
-        tx.events.append([make_event(memory)])
-
-    store.write(tenant, work)
-    return memory
-
-
-class LifecycleConformance:
-    # Policies
-
-    def test_policy_comes_back_as_it_was_and_the_newest_is_in_force(self, store: Store, tenant: str) -> None:
-        policy = Policy(
-            Mode.ENFORCE, Windows(1.5, False, 2, 0), {Kind.TOOL_OUTPUT: {"archive": True}}, 9, Derived.ERASE
-        )
-        first = PolicyRevision(1, policy, "admin", START, "ada")
-        second = PolicyRevision(2, Policy(), "cli", START + _DAY, None)
-        assert store.read(tenant, lambda tx: tx.policies.get()) is None
-        assert store.write(tenant, lambda tx: tx.policies.insert(first))
-        assert store.read(tenant, lambda tx: tx.policies.get()) == first
-        assert not store.write(tenant, lambda tx: tx.policies.insert(replace(second, revision=1)))
-        assert store.write(tenant, lambda tx: tx.policies.insert(second))
-        assert store.read(tenant, lambda tx: tx.policies.history(10)) == [second, first]
-        assert store.read(tenant, lambda tx: tx.policies.history(1)) == [second]
-
-    def test_policy_of_a_tenant_is_its_own(self, store: Store, tenant: str, neighbour: str) -> None:
-        store.write(tenant, lambda tx: tx.policies.insert(PolicyRevision(1, Policy(), "cli", START)))
-        store.write(tenant, lambda tx: tx.aging.put_sweep(SweepState(1, None)))
-        assert store.read(neighbour, lambda tx: (tx.policies.get(), tx.aging.get_sweep())) == (None, None)
+class AgingConformance(StoreFixtures):
+    """`tx.aging`: what time brings to memories."""
 
     def test_state_of_the_sweeper_is_kept(self, store: Store, tenant: str) -> None:
         for state in (
@@ -60,8 +30,6 @@ class LifecycleConformance:
         ):
             store.write(tenant, lambda tx: tx.aging.put_sweep(state))
             assert store.read(tenant, lambda tx: tx.aging.get_sweep()) == state
-
-    # What is due
 
     def test_due_memories_are_claimed_to_the_microsecond_the_most_overdue_first(
         self, store: Store, tenant: str, neighbour: str
@@ -142,8 +110,6 @@ class LifecycleConformance:
         with ThreadPoolExecutor(4) as pool:
             assert sum(pool.map(drain, range(4))) == len(memories)
 
-    # Moves and deadlines
-
     def test_move_writes_the_state_and_the_deadlines_of_an_unchanged_row_only(self, store: Store, tenant: str) -> None:
         memory = _aging(store, tenant, START, name="kept", meta={"kept": True})
         moved = lifecycle.archive(memory, Policy(), START + _DAY)
@@ -203,6 +169,18 @@ class LifecycleConformance:
         for write in (partial(_move, moved, memory), partial(_set, moved, memory)):
             assert store.write(neighbour, write) is False
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
+
+
+def _aging(store: Store, tenant: str, due: datetime, **fields: object) -> Memory:
+    """A stored memory that is to be archived at a moment."""
+    memory = make_memory(tenant, retention=Retention.POLICY, archive_at=due, **fields)
+
+    def work(tx: Writer) -> None:
+        assert tx.memories.insert(memory)
+        tx.events.append([make_event(memory)])
+
+    store.write(tenant, work)
+    return memory
 
 
 def _move(moved: Memory, memory: Memory, tx: Writer) -> bool:
