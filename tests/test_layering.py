@@ -204,3 +204,8 @@ def test_drivers_are_imported_only_when_used() -> None:
     tree = ast.parse((ROOT / "bootstrap.py").read_text("utf-8"))
     top = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
     assert not {"memorist.store.sqlite", "memorist.store.postgres"} & top
+
+
+def test_only_the_table_of_commands_knows_the_benchmarks() -> None:
+    naming = {module_name(path) for path in ROOT.rglob("*.py") if "memorist_bench" in path.read_text("utf-8")}
+    assert naming == {"memorist.surfaces.cli.commands"}

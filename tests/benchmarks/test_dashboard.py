@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from memorist_bench.dashboard import measure_dashboard
 
-from memorist.benchmarks.dashboard import measure_dashboard
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.memories.values import Kind, Status

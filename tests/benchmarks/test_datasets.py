@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from memorist_bench.datasets import read_benchmark, with_fewer_questions
 
-from memorist.benchmarks.datasets import read_benchmark, with_fewer_questions
 from memorist.errors import Invalid
 
 

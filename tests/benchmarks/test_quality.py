@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from memorist_bench.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, read_benchmark
+from memorist_bench.quality import measure_recall
 
-from memorist.benchmarks.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, read_benchmark
-from memorist.benchmarks.quality import measure_recall
 from memorist.core import Core
 from memorist.platform import validation
 from memorist.recall.ranking import ABLATIONS

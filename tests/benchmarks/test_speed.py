@@ -1,9 +1,9 @@
 """Speed is measured on really stored memories, with every figure, on both databases."""
 
 import pytest
+from memorist_bench import speed
+from memorist_bench.speed import measure_speed
 
-from memorist.benchmarks import speed
-from memorist.benchmarks.speed import measure_speed
 from memorist.core import Core
 from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.recall.values import Question

@@ -1,8 +1,7 @@
 """The published figures of the local extractor hold."""
 
 import pytest
-
-from memorist.benchmarks.extraction import HALVES, compare, conversations, measure_extraction, similarity
+from memorist_bench.extraction import HALVES, compare, conversations, measure_extraction, similarity
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memorist_bench.judge import labelled_pairs, measure_judge
 
-from memorist.benchmarks.judge import labelled_pairs, measure_judge
 from memorist.facts.judging import judge, likeness
 from memorist.facts.values import Ruling
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from memorist_bench.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS
+from memorist_bench.secrets import changed, measure_secrets
 
-from memorist.benchmarks.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS
-from memorist.benchmarks.secrets import changed, measure_secrets
 from memorist.secrets.rules import NAMES, PROVIDERS, RULES
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import median, quantiles
 
-from bench.results import Results, at_most, fact
-from bench.texts import sentence
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.memories.values import Draft, Kind, Retention
@@ -18,6 +16,8 @@ from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
 from memorist.settings import load_settings
 from memorist.times import SystemClock
+from memorist_bench.ratios.results import Results, at_most, fact
+from memorist_bench.ratios.sentences import sentence
 
 _TARGET = 2.0
 _USERS = 20

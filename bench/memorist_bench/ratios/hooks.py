@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from bench.results import Results, at_most, fact
+from memorist_bench.ratios.results import Results, at_most, fact
 
 _MOST_MS = 300
 _RUNS = 9

@@ -1,4 +1,4 @@
-"""`python -m bench.talking_llm`: a server that answers as OpenAI's does, after a while and word by word.
+"""`python -m memorist_bench.talking_llm`: a server that answers as OpenAI's does, after a while and word by word.
 
 Where the last message begins with `recall:` and tools are offered, it first asks for one, as a model does that wants to
 know more; where it begins with `at length:`, the answer is longer. Connections are kept, as those of the real ones are.

@@ -15,13 +15,13 @@ from html import unescape
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from memorist.benchmarks.dashboard_filling import Filled, fill
-from memorist.benchmarks.metrics import milliseconds
-from memorist.benchmarks.quality import Report
 from memorist.core import Core
 from memorist.errors import MemoristError
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
+from memorist_bench.dashboard_filling import Filled, fill
+from memorist_bench.metrics import milliseconds
+from memorist_bench.quality import Report
 
 _PAGES = {
     "home": "",

@@ -23,7 +23,7 @@ class Pair:
 
 def labelled_pairs() -> list[Pair]:
     """The pairs that come with Memorist."""
-    lines = files("memorist.benchmarks").joinpath("judge_pairs.jsonl").read_text("utf-8").splitlines()
+    lines = files("memorist_bench").joinpath("judge_pairs.jsonl").read_text("utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     return [Pair(**{**record, "label": Ruling(record["label"])}) for record in records]
 

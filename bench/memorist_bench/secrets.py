@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from memorist.benchmarks.datasets import Benchmark
-from memorist.benchmarks.ordinary_texts import ordinary_texts, own_source
-from memorist.benchmarks.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS, UNLISTED_FORMATS, filled
 from memorist.secrets import redact
 from memorist.secrets.rules import PROVIDERS
+from memorist_bench.datasets import Benchmark
+from memorist_bench.ordinary_texts import ordinary_texts, own_source
+from memorist_bench.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS, UNLISTED_FORMATS, filled
 
 _PIECE = 8
 """Characters of a secret that must not be left."""

@@ -11,12 +11,12 @@ from typing import Any
 
 import apsw
 
-from bench.bare import INSERT_MEMORY, bare_row
-from bench.results import Results, at_most, fact
-from bench.texts import sentence
 from memorist import Memorist
 from memorist.memories.values import Order, Page
 from memorist.times import to_micros
+from memorist_bench.ratios.bare import INSERT_MEMORY, bare_row
+from memorist_bench.ratios.results import Results, at_most, fact
+from memorist_bench.ratios.sentences import sentence
 
 _TARGET = 1.5
 _SMALL = 10_000
@@ -98,7 +98,7 @@ def _seconds(list_page: List, cursor: str | None) -> float:
 
 def _middle(list_page: List) -> str | None:
     """The cursor halfway through a list, found as any client would: page by page."""
-    cursors = [None]
+    cursors: list[str | None] = [None]
     while (cursor := list_page(limit=100, cursor=cursors[-1]).next_cursor) is not None:
         cursors.append(cursor)
     return cursors[len(cursors) // 2]
@@ -121,7 +121,7 @@ def _fill(folder: Path, rows: int) -> None:
     connection.execute("BEGIN")
     connection.executemany(INSERT_MEMORY, _rows(rows))
     for *_, sql in later:
-        connection.execute(sql)
+        connection.execute(str(sql))
     connection.execute("COMMIT")
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.close()

@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from memorist.benchmarks.quality import Report
-from memorist.benchmarks.speed import synthetic_vectors
-from memorist.benchmarks.texts import conversation, questions
 from memorist.core import Core
 from memorist.facts.values import Doubt
 from memorist.ids import new_id
@@ -24,6 +21,9 @@ from memorist.ports import Writer
 from memorist.recall.ranking import Scores
 from memorist.recall.values import Embedded
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
+from memorist_bench.quality import Report
+from memorist_bench.speed import synthetic_vectors
+from memorist_bench.texts import conversation, questions
 
 _USERS = 10
 _AGENTS = (None, "coder", "planner")

@@ -7,8 +7,9 @@ from pathlib import Path
 from random import Random
 
 import memorist
-from memorist.benchmarks.texts import Turn, conversation
+import memorist_bench
 from memorist.ids import new_id
+from memorist_bench.texts import Turn, conversation
 
 _TEMPLATES = (
     "Reverted {sha} because the nightly build broke; {short} is fine again.",
@@ -93,8 +94,9 @@ def ordinary_texts(seed: int, count: int) -> Iterator[str]:
 
 def own_source() -> Iterator[str]:
     """The source of Memorist itself, function by function: code that speaks of keys, tokens and passwords."""
-    for path in sorted(Path(memorist.__file__).parent.rglob("*.py")):
-        yield from (part for part in path.read_text("utf-8").split("\n\n\n") if part.strip())
+    for package in (memorist, memorist_bench):
+        for path in sorted(Path(str(package.__file__)).parent.rglob("*.py")):
+            yield from (part for part in path.read_text("utf-8").split("\n\n\n") if part.strip())
 
 
 def _filled(template: str, random: Random) -> str:

@@ -13,9 +13,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 
-from bench.load import CONNECTIONS, burst
-from bench.results import Results, at_least, fact
-from bench.texts import sentence
+from memorist_bench.ratios.load import CONNECTIONS, burst
+from memorist_bench.ratios.results import Results, at_least, fact
+from memorist_bench.ratios.sentences import sentence
 
 _TARGET = 0.6
 _ROUNDS = 15
@@ -34,8 +34,8 @@ _EMPTY_REQUEST = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: */*\r\n\r\n"
 def run() -> Results:
     with tempfile.TemporaryDirectory(prefix="memorist-bench-") as folder, ExitStack() as running:
         memorist = running.enter_context(_server("-c", _MEMORIST, folder))
-        plain = running.enter_context(_server("-m", "bench.empty_server", "def"))
-        awaiting = running.enter_context(_server("-m", "bench.empty_server", "async"))
+        plain = running.enter_context(_server("-m", "memorist_bench.ratios.empty_server", "def"))
+        awaiting = running.enter_context(_server("-m", "memorist_bench.ratios.empty_server", "async"))
         contenders = {
             "memorist": (memorist, _remember_some(memorist, (Path(folder) / "local.key").read_text().strip())),
             "def": (plain, [_EMPTY_REQUEST]),

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from bench.results import Figure, Results, fact
-from bench.texts import sentence
 from memorist.bootstrap import open_core
 from memorist.context.chunks import CATEGORIES
 from memorist.core import Core
 from memorist.memories.values import Draft, Kind
 from memorist.platform.values import Principal, Role
 from memorist.settings import load_settings
+from memorist_bench.ratios.results import Figure, Results, fact
+from memorist_bench.ratios.sentences import sentence
 
 _ROUNDS = 9
 _BATCH = 1000

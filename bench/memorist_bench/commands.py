@@ -34,8 +34,8 @@ def recall(
     is asked for 20 memories. Without --data or --database it happens in a temporary folder; in a given database the
     rows are erased afterwards. With --json each file gives one JSON document on a line of its own.
     """
-    from memorist.benchmarks.datasets import read_benchmark, with_fewer_questions
-    from memorist.benchmarks.quality import measure_recall
+    from memorist_bench.datasets import read_benchmark, with_fewer_questions
+    from memorist_bench.quality import measure_recall
 
     if limit is not None and limit < 1:
         raise InvalidField("--limit must be at least 1.", field="limit")
@@ -89,7 +89,7 @@ def speed(
     `floor_ms` is what cannot be saved: embedding the question, comparing all vectors and looking its words up.
     Without --data or --database it happens in a temporary folder; in a given database the rows are erased afterwards.
     """
-    from memorist.benchmarks.speed import measure_speed
+    from memorist_bench.speed import measure_speed
 
     for name, value in (("memories", memories), ("users", users), ("questions", questions)):
         if value < 1:
@@ -121,7 +121,7 @@ def dashboard(
     machine. Vectors are made as for `memorist bench speed`. Without --data or --database it happens in a temporary
     folder; in a given database the memories are erased afterwards.
     """
-    from memorist.benchmarks.dashboard import measure_dashboard
+    from memorist_bench.dashboard import measure_dashboard
 
     for name, value in (("memories", memories), ("rounds", rounds)):
         if value < 1:
@@ -156,8 +156,8 @@ def secrets(
     A secret is caught where no 8 characters of it are left. `unlisted_caught` tells of secrets that no rule knows.
     Nothing is stored.
     """
-    from memorist.benchmarks.datasets import read_benchmark
-    from memorist.benchmarks.secrets import measure_secrets
+    from memorist_bench.datasets import read_benchmark
+    from memorist_bench.secrets import measure_secrets
 
     for name, value in (("texts", texts), ("each", each)):
         if value < 1:
@@ -184,7 +184,7 @@ def judge(flags: Flags) -> None:
 
     The rules were made with the half `tune`; the half `held` was written after them. Needs no database and no model.
     """
-    from memorist.benchmarks.judge import labelled_pairs, measure_judge
+    from memorist_bench.judge import labelled_pairs, measure_judge
 
     result = measure_judge(labelled_pairs())
     if flags.as_json:
@@ -206,7 +206,7 @@ def extraction(flags: Flags) -> None:
     A memory is found where one of its category has 60% of its words. The rules were tried out on the half `tune`; the
     half `held` was written after them. Needs no database and no model.
     """
-    from memorist.benchmarks.extraction import measure_extraction
+    from memorist_bench.extraction import measure_extraction
 
     result = measure_extraction()
     if flags.as_json:

@@ -7,13 +7,13 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from memorist.benchmarks.datasets import Benchmark, BenchmarkMessage, Case
-from memorist.benchmarks.metrics import CUTS, Answered, milliseconds, quality, quality_by_category
 from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.platform import validation
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
+from memorist_bench.datasets import Benchmark, BenchmarkMessage, Case
+from memorist_bench.metrics import CUTS, Answered, milliseconds, quality, quality_by_category
 
 if TYPE_CHECKING:
     from memorist.recall.service import Recall

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from bench.bare import BareStore, bare_write
-from bench.results import Results, at_least, fact
-from bench.texts import sentence
 from memorist import Memorist
+from memorist_bench.ratios.bare import BareStore, bare_write
+from memorist_bench.ratios.results import Results, at_least, fact
+from memorist_bench.ratios.sentences import sentence
 
 _TARGET = 0.7
 _THREADS = 16

@@ -1,4 +1,4 @@
-"""`python -m bench [NAME …] [--json] [--rows N]`: run the benchmarks and say what was measured.
+"""`python -m memorist_bench [NAME …] [--json] [--rows N]`: run the benchmarks and say what was measured.
 
 The exit code is 0 whether or not a target was met: a benchmark informs, and is no test.
 """
@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from bench import chunks, hooks, lists, reads, size, sweeps, turns, writes
-from bench.results import Results, to_json, to_table
+from memorist_bench.ratios import chunks, hooks, lists, reads, size, sweeps, turns, writes
+from memorist_bench.ratios.results import Results, to_json, to_table
 
 
 def main() -> None:
@@ -43,7 +43,9 @@ def main() -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Memorist, as ratios within one run.")
+    parser = argparse.ArgumentParser(
+        prog="python -m memorist_bench", description="Measure Memorist, as ratios within one run."
+    )
     names = ("writes", "reads", "lists", "size", "sweeps", "chunks", "hooks", "turns")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to run, of {', '.join(names)}; without: all")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")

@@ -17,15 +17,15 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from bench import talking_llm
-from bench.results import Results, at_most, fact
-from bench.texts import sentence
 from memorist.bootstrap import open_core
 from memorist.context.companion import Category
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Kind
 from memorist.platform.values import Principal, Role
 from memorist.settings import load_settings
+from memorist_bench.ratios import talking_llm
+from memorist_bench.ratios.results import Results, at_most, fact
+from memorist_bench.ratios.sentences import sentence
 
 _TARGET_MS = 60.0
 _SINGLES = 60
@@ -61,7 +61,7 @@ Ask = Callable[[str], Coroutine[Any, Any, _Timed]]
 def run(memories: int = 10_000) -> Results:
     with tempfile.TemporaryDirectory(prefix="memorist-bench-", ignore_cleanup_errors=True) as folder, ExitStack() as up:
         _fill(folder, memories)
-        llm = up.enter_context(_server("-m", "bench.talking_llm"))
+        llm = up.enter_context(_server("-m", "memorist_bench.ratios.talking_llm"))
         memorist = up.enter_context(_server("-c", _MEMORIST, folder, f"http://127.0.0.1:{llm}/v1"))
         key = (Path(folder) / "local.key").read_text().strip()
         return asyncio.run(_measure(_Direct(llm).ask, _Through(memorist, key).ask, memories))
@@ -130,7 +130,7 @@ class _Direct:
     async def ask(self, question: str) -> _Timed:
         recalls = question.startswith(talking_llm.RECALL)
         body = {"model": "bench", "stream": True, "messages": [{"role": "user", "content": question}]}
-        tools = {"tools": [{}]} if recalls else {}
+        tools: dict[str, Any] = {"tools": [{}]} if recalls else {}
         is_first = _is_tool_call if recalls else talking_llm.is_first_answer
         return await _ask(self._port, "/v1/chat/completions", {}, body | tools, is_first, b"0\r\n")
 

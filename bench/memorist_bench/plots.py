@@ -1,6 +1,7 @@
-"""Draws what `memorist bench` printed: `python -m bench.plots` reads results/*.json and writes docs/images/*.svg.
+"""Draws what `memorist bench` printed: `python -m memorist_bench.plots`.
 
-Each file of results holds what the command printed, one object a line; nothing is computed here but ratios.
+It reads bench/results/*.json, which hold what the command printed, one object a line, and writes docs/images/*.svg.
+Nothing is computed here but ratios.
 """
 
 import json
@@ -9,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
-IMAGES = Path(__file__).parent.parent / "docs" / "images"
+RESULTS = Path(__file__).parents[1] / "results"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 Result = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""`python -m bench.empty_server def|async`: a FastAPI application that does nothing, served as Memorist is."""
+"""`python -m memorist_bench.empty_server def|async`: a FastAPI application that does nothing, served as Memorist is."""
 
 import socket
 import sys

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-from bench.results import Results, at_most, fact
+from memorist_bench.ratios.results import Results, at_most, fact
 
-_PROJECT = Path(__file__).parent.parent
+_PROJECT = Path(__file__).parents[3]
 _MOST_PACKAGES = 70
 _MOST_MEGABYTES = 400
 _SLOWEST_HELP = 5

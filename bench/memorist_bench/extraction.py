@@ -53,7 +53,7 @@ def measure_extraction() -> dict[str, Any]:
 
 
 def conversations(half: str) -> list[Conversation]:
-    text = (files("memorist.benchmarks") / "transcripts" / f"{half}.txt").read_text("utf-8")
+    text = (files("memorist_bench") / "transcripts" / f"{half}.txt").read_text("utf-8")
     marks = list(_HEADING.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [_conversation(mark, text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]

@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 
 from memorist import words
-from memorist.benchmarks.metrics import milliseconds
-from memorist.benchmarks.quality import Report
-from memorist.benchmarks.texts import Turn, conversation, questions
 from memorist.core import Core
 from memorist.errors import MemoristError
 from memorist.ingestion.service import Message
@@ -31,6 +28,9 @@ from memorist.recall.ranking import Scores
 from memorist.recall.searchable import searchable
 from memorist.recall.values import Embedded, Question
 from memorist.settings import Settings
+from memorist_bench.metrics import milliseconds
+from memorist_bench.quality import Report
+from memorist_bench.texts import Turn, conversation, questions
 
 SAMPLE = 2_000
 """So many memories are stored and embedded as a client would have it; the others get synthetic vectors."""
@@ -320,7 +320,7 @@ def _start_cold(settings: Settings, tenant: str, users: Sequence[str]) -> tuple[
     }
     started = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "-m", "memorist.benchmarks.cold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "memorist_bench.cold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
