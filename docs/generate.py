@@ -28,7 +28,7 @@ from memorist.platform import access, validation
 from memorist.platform.values import Change, Event, Owner, Principal, Role
 from memorist.settings import ENVIRONMENT_PREFIX, Settings
 from memorist.surfaces.cli.failures import EXIT_CODES, exit_code_of
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags
 from memorist.surfaces.cli.runner import full_app
 from memorist.surfaces.cli.serve import serve
 from memorist.surfaces.http.app import create_api
@@ -79,7 +79,7 @@ def _setting(field: Any, flag: str | None) -> str:
 
 def _flags_of_settings() -> dict[str, str]:
     found = {}
-    for option in (*PLACE, *IDENTITY):
+    for option in (*STORE, *IDENTITY):
         if option.name != "as_json":
             values = Flags(**{option.name: "@"}).as_settings()
             name = next(name for name, value in values.items() if value == "@")
@@ -110,7 +110,7 @@ def walk_commands() -> Iterator[tuple[str, Any]]:
 
 
 def _command(path: str, command: Any) -> str:
-    shared = {option.name for option in (*PLACE, *IDENTITY)} - _own_names(path)
+    shared = {option.name for option in (*STORE, *IDENTITY)} - _own_names(path)
     visible = [parameter for parameter in command.params if not parameter.hidden]
     own = [parameter for parameter in visible if parameter.name not in shared]
     also = [f"`{parameter.opts[-1]}`" for parameter in visible if parameter.name in shared]

@@ -69,7 +69,7 @@ def measure_dashboard(
     link = core.sign_ins.make_link(admin)
     try:
         with _serving(settings) as address, closing(_Visitor(address, link)) as visitor:
-            timings = _Timings(visitor, filled)
+            timings = _ViewTimings(visitor, filled)
             timings.run(rounds, report)
     finally:
         for key in core.identity.list_keys(admin):
@@ -161,7 +161,7 @@ class _View:
     longest: int = 0
 
 
-class _Timings:
+class _ViewTimings:
     """All views, asked for in turns, so that what else the machine does hits all alike."""
 
     def __init__(self, visitor: _Visitor, filled: Filled) -> None:

@@ -24,7 +24,7 @@ _HEADING = re.compile(r"^## (?P<name>\S+) \((?P<subject>\w+)\)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class LabelledConversation:
     """A transcript, its subject (`nothing` where nothing is worth keeping), and the memories as category and text."""
 
     name: str
@@ -41,7 +41,7 @@ class Conversation:
 class Compared:
     """What came of one conversation: pairs that match, what was found besides, and what was missed."""
 
-    conversation: Conversation
+    conversation: LabelledConversation
     matched: tuple[tuple[str, str], ...]
     wrong: tuple[tuple[str, str], ...]
     missed: tuple[tuple[str, str], ...]
@@ -52,23 +52,23 @@ def measure_extraction() -> dict[str, Any]:
     return {half: _summary([compare(one) for one in conversations(half)]) for half in HALVES}
 
 
-def conversations(half: str) -> list[Conversation]:
+def conversations(half: str) -> list[LabelledConversation]:
     text = (files("memorist_bench") / "transcripts" / f"{half}.txt").read_text("utf-8")
     marks = list(_HEADING.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [_conversation(mark, text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
 
 
-def _conversation(mark: re.Match[str], block: str) -> Conversation:
+def _conversation(mark: re.Match[str], block: str) -> LabelledConversation:
     lines = block.strip().split("\n")
     expected = [line.removeprefix("= ").partition(": ") for line in lines if line.startswith("= ")]
     transcript = "\n".join(line for line in lines if not line.startswith("= "))
-    return Conversation(
+    return LabelledConversation(
         mark["name"], mark["subject"], transcript, tuple((category, text) for category, _, text in expected)
     )
 
 
-def compare(conversation: Conversation) -> Compared:
+def compare(conversation: LabelledConversation) -> Compared:
     """Match what is found with what is expected, the most similar first; each counts once."""
     found = extract_locally(parse_transcript(conversation.transcript).messages, conversation.vocabulary)
     told = [_told(one, conversation.vocabulary) for one in found]

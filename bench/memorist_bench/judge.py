@@ -11,7 +11,7 @@ from memorist.facts.values import Ruling
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LabelledPair:
     """Two facts and how the newer one stands to the older one. The rules were made with `tune`, not with `held`."""
 
     half: str
@@ -21,14 +21,14 @@ class Pair:
     label: Ruling
 
 
-def labelled_pairs() -> list[Pair]:
+def labelled_pairs() -> list[LabelledPair]:
     """The pairs that come with Memorist."""
     lines = files("memorist_bench").joinpath("judge_pairs.jsonl").read_text("utf-8").splitlines()
     records = [json.loads(line) for line in lines]
-    return [Pair(**{**record, "label": Ruling(record["label"])}) for record in records]
+    return [LabelledPair(**{**record, "label": Ruling(record["label"])}) for record in records]
 
 
-def measure_judge(pairs: list[Pair]) -> dict[str, Any]:
+def measure_judge(pairs: list[LabelledPair]) -> dict[str, Any]:
     """Precision and recall of `contradicts` for each half and for both, and every pair that was judged wrong."""
     ruled = [(pair, judging.judge(pair.new, pair.old)) for pair in pairs]
     halves = {half: [one for one in ruled if one[0].half == half] for half in ("tune", "held")}

@@ -9,7 +9,7 @@ from random import Random
 import memorist
 import memorist_bench
 from memorist.ids import new_id
-from memorist_bench.texts import Turn, conversation
+from memorist_bench.texts import InventedTurn, conversation
 
 _TEMPLATES = (
     "Reverted {sha} because the nightly build broke; {short} is fine again.",
@@ -80,7 +80,7 @@ _TEMPLATES = (
 def ordinary_texts(seed: int, count: int) -> Iterator[str]:
     """So many texts: in turns what people say to each other, and what they paste."""
     random = Random(f"ordinary {seed}")
-    turns: Iterator[Turn] = iter(())
+    turns: Iterator[InventedTurn] = iter(())
     for number in range(count):
         if number % 2:
             yield _filled(random.choice(_TEMPLATES), random)

@@ -30,7 +30,7 @@ from memorist.recall.values import Embedded, Question
 from memorist.settings import Settings
 from memorist_bench.metrics import milliseconds
 from memorist_bench.quality import Report
-from memorist_bench.texts import Turn, conversation, questions
+from memorist_bench.texts import InventedTurn, conversation, questions
 
 SAMPLE = 2_000
 """So many memories are stored and embedded as a client would have it; the others get synthetic vectors."""
@@ -45,7 +45,7 @@ _REST_SECONDS = 0.15
 _COLD_QUESTIONS = 20
 _COLD_SECONDS = 600
 
-Session = tuple[int, Sequence[Turn]]
+Session = tuple[int, Sequence[InventedTurn]]
 """Its number, and what was said in it."""
 
 
@@ -193,7 +193,7 @@ def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Scores
         yield done
 
 
-def _prepared(core: Core, principal: Principal, number: int, turn: Turn) -> Memory:
+def _prepared(core: Core, principal: Principal, number: int, turn: InventedTurn) -> Memory:
     draft = Draft(
         turn.text,
         Kind.CHAT_MESSAGE,

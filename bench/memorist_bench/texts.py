@@ -76,14 +76,14 @@ _QUESTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class InventedTurn:
     role: str
     speaker: str
     text: str
     time: datetime
 
 
-def conversation(seed: int, turns: int) -> list[Turn]:
+def conversation(seed: int, turns: int) -> list[InventedTurn]:
     """One session: two speakers in turns, some minutes apart."""
     random = Random(f"session {seed}")
     speakers = ("user", random.choice(_NAMES)), ("assistant", "Assistant")
@@ -92,7 +92,7 @@ def conversation(seed: int, turns: int) -> list[Turn]:
     for place in range(turns):
         role, speaker = speakers[place % 2]
         pattern = random.choice(_STATEMENTS if place % 2 == 0 else _REPLIES)
-        made.append(Turn(role, speaker, _filled(pattern, random), start + timedelta(minutes=2 * place)))
+        made.append(InventedTurn(role, speaker, _filled(pattern, random), start + timedelta(minutes=2 * place)))
     return made
 
 

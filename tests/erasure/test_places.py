@@ -4,7 +4,7 @@ import pytest
 
 from memorist.store.places import PLACES, SEARCHES
 from memorist.store.sql_store import SqlStore
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 
 TEXT_COLUMNS = {
     "sqlite": """
@@ -24,7 +24,7 @@ DIALECTS = ("sqlite", "postgres")
 
 def test_every_table_and_text_column_is_registered(store: SqlStore) -> None:
     """A migration that adds one fails here until store/places.py says how it is erased."""
-    statement = Statement("columns", "", TEXT_COLUMNS[store.driver.dialect])
+    statement = SqlStatement("columns", "", TEXT_COLUMNS[store.driver.dialect])
     found = set(store.driver.read(None, lambda connection: connection.rows(statement, {})))
     registered = {(place.table, column) for place in PLACES for column in (*place.texts, *place.codes)}
     assert found - registered == set(), "say in store/places.py how these are erased"

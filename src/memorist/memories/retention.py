@@ -19,7 +19,7 @@ _ATTEMPTS = 10
 _Step = Callable[[Memory, Policy], Memory]
 
 
-class Retention:
+class RetentionService:
     def __init__(
         self,
         store: Store,

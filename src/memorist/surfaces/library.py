@@ -21,7 +21,7 @@ from memorist.facts.service import FactScope
 from memorist.facts.values import DoubtPage, DoubtStatus, FactVersion, InDoubt
 from memorist.ingestion.service import Message, StoredDocument, ToolOutput
 from memorist.ingestion.values import Document, DocumentPage
-from memorist.learning.service import Extracted
+from memorist.learning.service import ExtractedMemories
 from memorist.memories.policies import PolicyChange
 from memorist.memories.policy import PolicyRevision
 from memorist.memories.sweeper import Sweep
@@ -190,7 +190,7 @@ class Handle:
         """
         return self._core.facts.remember(self._writing(), content, scope, idempotency_key=idempotency_key)
 
-    def extract(self, transcript: str, *, session: str | None = None, project: str | None = None) -> Extracted:
+    def extract(self, transcript: str, *, session: str | None = None, project: str | None = None) -> ExtractedMemories:
         """Store a transcript and what is worth remembering of it; what is stored already is not stored again.
 
         Where the language model does not answer, what it would have found comes later (`jobs`). Raises as `remember`

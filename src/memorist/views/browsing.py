@@ -61,7 +61,7 @@ class Browsing:
         after = None if cursor is None else decode_browse_cursor(principal, browse, cursor)
 
         def work(tx: Reader) -> tuple[list[Memory], BrowsePlace | None]:
-            look = _Look(tx, words, now, limit + 1, self._budget_s)
+            look = _PageSearch(tx, words, now, limit + 1, self._budget_s)
             places, end = look.collect(walks, browse.order, after, limit)
             found = {memory.id: memory for memory in tx.memories.get_many([place.id for place in places])}
             return [found[place.id] for place in places], end
@@ -94,7 +94,7 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _PageSearch:
     """One search of a page."""
 
     tx: Reader
