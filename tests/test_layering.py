@@ -16,6 +16,7 @@ LEAVES = {
     "memorist.models",
     "memorist.models.passages",
     "memorist.ports",
+    "memorist.recall",
     "memorist.recall.ranking",
     "memorist.recall.searchable",
     "memorist.times",
@@ -91,7 +92,7 @@ def test_store_imports_neither_core_nor_surface() -> None:
 
 
 def test_core_imports_neither_store_nor_surface() -> None:
-    for module in below("memorist.core", IMPORTS):
+    for module in below("memorist.core", IMPORTS) | below("memorist.recall", IMPORTS):
         for forbidden in ("memorist.store", "memorist.surfaces", "memorist.bootstrap", "memorist.settings"):
             assert below(forbidden, IMPORTS[module]) == set(), module
 
@@ -162,9 +163,23 @@ def test_secrets_know_each_other_only() -> None:
 
 def test_core_knows_models_by_their_ports_alone() -> None:
     """How a text is written out for a model is shared with the models; which model reads it is not known."""
-    for module in below("memorist.core", IMPORTS):
+    for module in below("memorist.core", IMPORTS) | below("memorist.recall", IMPORTS):
         allowed = {"memorist.models", "memorist.models.passages"}
         assert below("memorist.models", IMPORTS[module]) <= allowed, module
+
+
+def test_recall_is_a_chain_of_stages() -> None:
+    """Each stage knows those before it, never one after it."""
+    stages = ["question", "candidates", "scored", "pool", "ranked", "explanation", "answer", "service"]
+    for number, stage in enumerate(stages):
+        later = {f"memorist.recall.{name}" for name in stages[number:]}
+        assert IMPORTS[f"memorist.recall.{stage}"] & later == set(), stage
+
+
+def test_the_index_knows_no_question() -> None:
+    for module in below("memorist.recall.index", IMPORTS):
+        known = below("memorist.recall", IMPORTS[module]) - below("memorist.recall.index", IMPORTS[module])
+        assert known <= {"memorist.recall.ranking", "memorist.recall.searchable"}, module
 
 
 def test_numpy_is_imported_only_by_those_who_search() -> None:

@@ -39,7 +39,7 @@ def measure_recall(
 
     With `ablation`, ask again without each part of the first order, and without the reranker.
     """
-    from memorist.recall.ranking import ABLATIONS  # Here, because it imports numpy.
+    from memorist.recall.fusion import ABLATIONS  # Here, because it imports numpy.
 
     users = {case.id: f"{prefix}-{place}" for place, case in enumerate(benchmark.cases)}
     total = sum(len(case.messages) for case in benchmark.cases)

@@ -22,10 +22,9 @@ from memorist.models import passages
 from memorist.models.port import Embedder
 from memorist.platform.values import Principal, Role
 from memorist.ports import Writer
-from memorist.recall.index import vectors
-from memorist.recall.index.shelves import Shelves
+from memorist.recall.index.cache import Shelves
+from memorist.recall.index.embedding import embedded_one
 from memorist.recall.ranking import Scores
-from memorist.recall.searchable import searchable
 from memorist.recall.values import Embedded, Question
 from memorist.settings import Settings
 from memorist_bench.metrics import milliseconds
@@ -213,12 +212,7 @@ def synthetic_vectors(
     near = pool[noise.integers(len(pool), size=len(memories))]
     made = near + noise.standard_normal((len(memories), size), dtype=np.float32) * np.float32(_NOISE / size**0.5)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
-    found = []
-    for memory, vector in zip(memories, made, strict=True):
-        parts = searchable(memory)
-        packed = vectors.pack(vector[np.newaxis])
-        found.append(Embedded(memory.id, memory.owner.user, parts.digest(), parts.terms(), model, packed))
-    return found
+    return [embedded_one(memory, vector[np.newaxis], model) for memory, vector in zip(memories, made, strict=True)]
 
 
 def _size_bytes(core: Core) -> int:
@@ -238,7 +232,7 @@ class _Timings:
         self._principals = {user: Principal(tenant, Role.USER, user) for user in users}
         # Shelves beside those of recall: the lists of words to look a question's words up in, and nothing else.
         shelves = Shelves(core.store, model="", limit_bytes=sys.maxsize)
-        self._lists = {user: shelves.look(tenant, user) for user in users}
+        self._lists = {user: shelves.look(tenant, user).postings for user in users}
         self._embedder = core.embedder
         dimensions = self._embedder.embed(["x"]).shape[1] if self._embedder else 1
         self._matrix = np.random.default_rng(1).standard_normal((scope, dimensions), dtype=np.float32)

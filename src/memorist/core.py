@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.platform.jobs import Jobs
     from memorist.platform.sign_ins import SignIns
     from memorist.recall.history import RecallHistory
-    from memorist.recall.index.indexing import Indexer
+    from memorist.recall.index.indexer import Indexer
     from memorist.recall.service import Recall
     from memorist.transfer.service import Transfer
     from memorist.turns.service import Turns
@@ -143,13 +143,13 @@ class Core:
 
     @_made_once
     def indexer(self) -> "Indexer":
-        from memorist.recall.index.indexing import Indexer
+        from memorist.recall.index.indexer import Indexer
 
         return Indexer(self.store, self.clock, self.embedder, inline=self.options.index_inline)
 
     @_made_once
     def recall(self) -> "Recall":
-        from memorist.recall.index.shelves import Shelves
+        from memorist.recall.index.cache import Shelves
         from memorist.recall.service import Recall
 
         return Recall(

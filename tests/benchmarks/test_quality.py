@@ -8,7 +8,7 @@ from memorist_bench.quality import measure_recall
 
 from memorist.core import Core
 from memorist.platform import validation
-from memorist.recall.ranking import ABLATIONS
+from memorist.recall.fusion import ABLATIONS
 
 KEYS = {
     "name", "recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr",

@@ -14,8 +14,8 @@ from memorist.core import Core, Options
 from memorist.errors import ModelError, StoreReadOnly
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import Principal, Role
-from memorist.recall.index import indexing
-from memorist.recall.index.indexing import Progress
+from memorist.recall.index import indexer
+from memorist.recall.index.indexer import Progress
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import MEMORY_PARAMETERS, memory_to_values
 from memorist.store.statements import load_statements
@@ -103,7 +103,7 @@ def test_indexer_stops_in_the_middle_of_a_long_text_and_another_does_it(open_wit
     remember(core, ada, words(20_000))
     wait_for(lambda: bool(asked))
     core.indexer.close()
-    assert asked == [indexing._AT_ONCE]
+    assert asked == [indexer._AT_ONCE]
     other = open_with(WordEmbedder())
     assert not is_done(other, ada.tenant)
     assert list(other.indexer.finish(ada.tenant))[-1].waiting == 0
@@ -216,7 +216,7 @@ def test_long_text_is_embedded_in_windows(open_with: OpenCore) -> None:
 def test_failing_embedder_fails_no_write_and_no_recall_and_is_tried_again(
     open_with: OpenCore, is_local: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(indexer, "_POLL_SECONDS", 0.01)
     embedder = BrokenEmbedder(is_local=is_local)
     core = open_with(embedder)
     ada = user_of(core)
@@ -246,7 +246,7 @@ def test_finishing_with_a_broken_embedder_says_so(open_with: OpenCore) -> None:
 def test_text_that_is_edited_while_it_is_embedded_gets_its_own_vector(
     open_with: OpenCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(indexer, "_POLL_SECONDS", 0.01)
     embedder = WordEmbedder(is_local=False)
     core = open_with(embedder)
     ada = user_of(core)
@@ -350,7 +350,7 @@ def test_rows_of_the_first_release_are_adopted(new_database_url: str, monkeypatc
     ]
     _insert_with_the_first_release(new_database_url, memories)
     ada = Principal("t", Role.USER, "ada")
-    monkeypatch.setattr(indexing, "_ADOPT_BATCH", 5)
+    monkeypatch.setattr(indexer, "_ADOPT_BATCH", 5)
     for embedder in (None, WordEmbedder()):
         store = open_store(bare(new_database_url))
         store.migrator.migrate(START)

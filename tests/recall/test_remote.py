@@ -16,7 +16,7 @@ from memorist.errors import ModelUnavailable
 from memorist.models import remote
 from memorist.models.remote import RemoteEmbedder, RemoteReranker
 from memorist.platform.values import Principal, Role
-from memorist.recall.index import indexing
+from memorist.recall.index import indexer
 from tests.recall.conftest import OpenCore, ask, make_tenant, remember
 from tests.support.models import word_vector
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer, scripted_server
@@ -277,7 +277,7 @@ def database_url(sqlite_url: str) -> str:
 
 @pytest.fixture
 def both(open_with: OpenCore, embeddings: ScriptedServer, rerank: ScriptedServer, monkeypatch) -> Core:
-    monkeypatch.setattr(indexing, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(indexer, "_POLL_SECONDS", 0.01)
     return open_with(embedder_at(embeddings, timeout_s=1), reranker_at(rerank, timeout_s=1))
 
 

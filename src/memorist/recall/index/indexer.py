@@ -11,18 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from itertools import islice
-
-import numpy as np
 
 from memorist.errors import MemoristError, ModelError
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.models.port import Embedder
 from memorist.platform.rounds import Rounds
-from memorist.ports import Reader, Store, Writer
-from memorist.recall.index import vectors
-from memorist.recall.searchable import as_turn, is_turn, searchable
+from memorist.ports import Store, Writer
+from memorist.recall.index.embedding import embedded, texts_of
+from memorist.recall.ranking import Scores
 from memorist.recall.values import Embedded, IndexCounts
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -45,8 +42,6 @@ _COUNTING_SHARE = 20
 """Counting reads the whole index: so many times as long as it takes is worked before it is done again."""
 _LONG_WORD = 24
 """Characters: what has more of them than so many long words is not counted, which takes a while itself."""
-_MOST_WINDOWS = 4096
-"""A memory shows this many windows to meaning search at most; keywords see all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +104,7 @@ class Indexer:
         """The texts to embed for what was written; None where that would take too long to wait for."""
         if len(memories) > self._inline or sum(len(one.content) for one in memories) > _INLINE_WORDS * _LONG_WORD:
             return None
-        texts = self._store.read(tenant, partial(_texts, memories))
+        texts = self._store.read(tenant, partial(texts_of, memories))
         words = sum(passages.count_words(text) for one in texts for text in one)
         return texts if words <= _INLINE_WORDS else None
 
@@ -209,7 +204,7 @@ class Indexer:
         if ids:
             memories = self._store.read(tenant, lambda tx: tx.memories.get_many(ids))
             try:
-                texts = self._store.read(tenant, partial(_texts, memories))
+                texts = self._store.read(tenant, partial(texts_of, memories))
                 if self._embed(tenant, memories, texts):
                     return len(ids)
             except ModelError:
@@ -222,21 +217,14 @@ class Indexer:
         """Save the vectors of memories. False where the indexer was stopped in the middle of a long text: then none."""
         assert self._embedder is not None
         flat = [text for one in texts for text in one]
-        vectors_of = []
+        made: list[Scores] = []
         at_once = _AT_ONCE if self._embedder.is_local else _AT_ONCE_REMOTE
         for start in range(0, len(flat), at_once):
             if start and self._stopping.is_set():
                 return False
-            vectors_of += list(self._embedder.embed(flat[start : start + at_once]))
-        rows = iter(vectors_of)
-        made = []
-        for memory, one in zip(memories, texts, strict=True):
-            found = searchable(memory)
-            packed = vectors.pack(np.stack(list(islice(rows, len(one)))))
-            made.append(
-                Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), self._embedder.model_id, packed)
-            )
-        self._store.write(tenant, partial(_save, made))
+            made += list(self._embedder.embed(flat[start : start + at_once]))
+        saved = embedded(memories, texts, made, self._embedder.model_id)
+        self._store.write(tenant, partial(_save, saved))
         self._failed = None
         return True
 
@@ -284,20 +272,6 @@ class Indexer:
         self.prepare(tenant)
         self._unindex(tenant, "-")
         yield from self.finish(tenant)
-
-
-def _texts(memories: Sequence[Memory], tx: Reader) -> list[list[str]]:
-    """For each memory the texts to embed: one for each window, with what the models read beside it."""
-    return [_windows(memory, tx.index.turn_before(memory) if is_turn(memory) else None) for memory in memories]
-
-
-def _windows(memory: Memory, before: Memory | None) -> list[str]:
-    found = searchable(memory)
-    previous = found.context or ("" if before is None else as_turn(before))
-    return [
-        passages.embedding_passage(window, speaker=found.speaker, date=found.date, previous=previous)
-        for window in found.windows()[:_MOST_WINDOWS]
-    ]
 
 
 def _save(made: Sequence[Embedded], tx: Writer) -> None:
