@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from memorist_bench.dashboard import measure_dashboard
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
@@ -13,6 +12,7 @@ from memorist.memories.values import Kind, Status
 from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.rendering import menu
+from memorist_bench.dashboard import measure_dashboard
 
 EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
 

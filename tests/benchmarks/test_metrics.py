@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from memorist_bench.metrics import Answered, percentile, quality, quality_by_category
 
 

@@ -1,13 +1,13 @@
 """Speed is measured on really stored memories, with every figure, on both databases."""
 
 import pytest
-from memorist_bench import speed
-from memorist_bench.speed import measure_speed
 
 from memorist.core import Core
 from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.recall.values import Question
 from memorist.settings import Settings
+from memorist_bench import speed
+from memorist_bench.speed import measure_speed
 
 FIGURES = {
     "memories", "users", "questions", "embedder", "reranker", "synthetic_vectors", "embed_ms_p50", "floor_ms",

@@ -1,6 +1,7 @@
 """The published figures of the local extractor hold."""
 
 import pytest
+
 from memorist_bench.extraction import HALVES, compare, conversations, measure_extraction, similarity
 
 
