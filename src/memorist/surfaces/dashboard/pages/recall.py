@@ -68,7 +68,7 @@ def show_section(visit: Visit) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ShownAnswer:
     """Everything that the page says about one question.
 
     `picks` and `retired` are memories to ask about that did not come back; `is_bare` where nothing is remembered at
@@ -106,7 +106,7 @@ class WhyNot:
     bars: tuple[recall_answer.ArmBar, ...]
 
 
-def _answer(visit: Visit, asked: RecallForm) -> Answer:
+def _answer(visit: Visit, asked: RecallForm) -> ShownAnswer:
     """Raises InvalidField or Forbidden."""
     principal = asked.by(visit.principal)
     question = replace(tools.question_of(asked.arguments), explain=True)
@@ -116,7 +116,7 @@ def _answer(visit: Visit, asked: RecallForm) -> Answer:
     by_meaning = _by_meaning(visit, recalled)
     known = {hit.memory.id for hit in recalled.hits}
     newest = visit.core.memories.list(principal, limit=_MOST_PICKS + len(known)).items
-    return Answer(
+    return ShownAnswer(
         recalled=recalled,
         found=recall_answer.shown(recalled, asked.query, by_meaning=by_meaning),
         agent=recall_answer.agent_text(recalled),
