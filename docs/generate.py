@@ -15,9 +15,8 @@ from typing import Any
 
 import typer
 
-import memorist.client
 from memorist import ports, tools
-from memorist.client import Client
+from memorist.client import Client, Retries
 from memorist.context.section import Section
 from memorist.erasure.values import Receipt, Verification
 from memorist.errors import all_errors
@@ -37,6 +36,7 @@ from memorist.surfaces.library import AsyncHandle, AsyncMemorist, Handle, Memori
 from memorist.surfaces.mcp import PROTOCOL
 from memorist.testing.conformance import CAPABILITIES
 from memorist.transfer.service import ImportReport
+from memorist.verbs import AsyncVerbs, Verbs
 
 DOCS = Path(__file__).parent
 
@@ -315,13 +315,20 @@ def library() -> str:
 def _class(kind: type) -> Iterator[str]:
     yield f"## `{kind.__name__}`"
     yield _prose(kind.__doc__)
-    for name, method in vars(kind).items():
+    for name, method in _members(kind):
         if not name.startswith("_"):
             function = method.__func__ if isinstance(method, classmethod) else method
             yield f"### `{kind.__name__}.{name}`"
             if callable(function):
                 yield f"```text\n{_signature(name, function)}\n```"
             yield _prose(function.__doc__)
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    """A class's own first, then the verbs that a handle has; a client's are those, and described there."""
+    yield from vars(kind).items()
+    if kind is Handle:
+        yield from ((name, member) for name, member in vars(Verbs).items() if name not in vars(Handle))
 
 
 def _signature(name: str, function: Callable[..., Any]) -> str:
@@ -367,9 +374,12 @@ def client() -> str:
     return "\n\n".join(_class(Client))
 
 
+def client_verbs() -> str:
+    return ", ".join(f"`{name}`" for name in vars(Verbs) if not name.startswith("_")) + "."
+
+
 def client_values() -> str:
-    names = [name for name in memorist.client.__all__ if name.startswith("Remote")]
-    return "\n\n".join(_value(getattr(memorist.client, name)) for name in ["Retries", *names])
+    return _value(Retries)
 
 
 def import_categories() -> str:
@@ -380,7 +390,8 @@ def import_categories() -> str:
 def async_library() -> str:
     lines = []
     for kind in (AsyncMemorist, AsyncHandle):
-        names = [f"`{name}`" for name in vars(kind) if not name.startswith("_")]
+        members = dict.fromkeys([*vars(kind), *(vars(AsyncVerbs) if kind is AsyncHandle else ())])
+        names = [f"`{name}`" for name in members if not name.startswith("_")]
         lines.append(f"- `{kind.__name__}`: {', '.join(names)}")
     return "\n".join(lines)
 
@@ -494,6 +505,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "async_library": async_library,
     "client": client,
     "client_values": client_values,
+    "client_verbs": client_verbs,
     "import_categories": import_categories,
     "limits": limits,
     "states": states,

@@ -1,4 +1,7 @@
-"""The direction of the imports: surfaces -> tools -> core -> ports, model <- store, models. One root knows all."""
+"""The direction of the imports: surfaces, client -> verbs -> tools -> core -> ports, model <- store, models.
+
+One root knows all.
+"""
 
 import ast
 import subprocess
@@ -9,6 +12,7 @@ import memorist
 
 ROOT = Path(memorist.__file__).parent
 LEAVES = {
+    "memorist.codec",
     "memorist.errors",
     "memorist.ids",
     "memorist.memories.lifecycle",
@@ -103,20 +107,23 @@ def test_tools_stand_between_core_and_surfaces() -> None:
     users = {module for module, imported in IMPORTS.items() if "memorist.tools" in imported}
     assert users
     doors = below("memorist.surfaces", IMPORTS) | below("memorist.adapters", IMPORTS)
-    assert users <= doors | {"memorist.bootstrap"}
+    assert users <= doors | below("memorist.verbs", IMPORTS) | {"memorist.bootstrap"}
 
 
-def test_client_and_importers_know_neither_store_nor_surface() -> None:
-    for package in ("memorist.client", "memorist.importers"):
+def test_verbs_client_and_importers_know_neither_store_nor_surface() -> None:
+    for package in ("memorist.verbs", "memorist.client", "memorist.importers"):
         assert below(package, IMPORTS)
         for module in below(package, IMPORTS):
             for forbidden in ("memorist.store", "memorist.surfaces", "memorist.bootstrap", "memorist.settings"):
                 assert below(forbidden, IMPORTS[module]) == set(), module
 
 
-def test_adapters_know_the_library_and_the_client_and_nobody_knows_them() -> None:
-    surfaces = {name for module in below("memorist.adapters", IMPORTS) for name in IMPORTS[module]}
-    assert {door(name) for name in below("memorist.surfaces", surfaces)} == {"memorist.surfaces.library"}
+def test_verbs_know_no_client_and_adapters_know_verbs_alone() -> None:
+    for module in below("memorist.verbs", IMPORTS):
+        assert below("memorist.client", IMPORTS[module]) == set(), module
+    known = {name for module in below("memorist.adapters", IMPORTS) for name in IMPORTS[module]}
+    assert below("memorist.verbs", known)
+    assert below("memorist.surfaces", known) | below("memorist.client", known) == set()
     others = set(IMPORTS) - below("memorist.adapters", IMPORTS)
     assert [module for module in others if below("memorist.adapters", IMPORTS[module])] == []
 

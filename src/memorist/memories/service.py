@@ -22,7 +22,7 @@ from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
-_EDITABLE = frozenset(
+EDITABLE = frozenset(
     {
         "content",
         "category",
@@ -267,8 +267,8 @@ class Memories:
         """
         memory_id = parse_id("mem", memory_id)
         for field in changes:
-            if field not in _EDITABLE:
-                raise InvalidField(f"{field} cannot be changed; {', '.join(sorted(_EDITABLE))} can.", field=field)
+            if field not in EDITABLE:
+                raise InvalidField(f"{field} cannot be changed; {', '.join(sorted(EDITABLE))} can.", field=field)
         if changes.get("meta") is not None:
             changes = {**changes, "meta": validation.meta(changes["meta"])}
         changed, redacted = self._redaction.fields(changes)

@@ -20,7 +20,7 @@ from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking
-from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.times import to_iso
 from memorist.tools import Moment
@@ -207,7 +207,8 @@ def add_messages(
         )
     ids = [one.memory.id for one in stored]
     answer = {"ids": ids, "session_id": session_id, "count": len(ids)}
-    return Json(answer, 201, replay_headers(stored[0].replayed))
+    headers = replay_headers(stored[0].replayed)
+    return whole(request, stored, 201, headers) or Json(answer, 201, headers)
 
 
 @router.get("/sessions/{session_id:path}/messages", response_model=MessageList, summary="List messages of a session")
@@ -248,7 +249,8 @@ def add_tool_output(
         "preview": stored.preview,
         "truncated": stored.truncated,
     }
-    return Json(answer, 201, replay_headers(stored.replayed))
+    headers = replay_headers(stored.replayed)
+    return whole(request, stored, 201, headers) or Json(answer, 201, headers)
 
 
 @router.post("/documents", status_code=201, response_model=StoredDocumentRow, summary="Store a document")
@@ -269,7 +271,8 @@ def add_document(request: Request, new: NewDocument) -> Response:
             shared=new.shared,
         )
     answer = {**_row(stored.document), "was_new": stored.was_new, "changed": stored.changed}
-    return Json(answer, 201, {"Location": f"{router.prefix}/documents/{quote(stored.document.id)}"})
+    headers = {"Location": f"{router.prefix}/documents/{quote(stored.document.id)}"}
+    return whole(request, stored, 201, headers) or Json(answer, 201, headers)
 
 
 @router.get("/documents", response_model=DocumentList, summary="List documents")
@@ -281,21 +284,23 @@ def list_documents(
     """Yours and those that are shared, by their ids, without their text."""
     page = core_of(request).ingestion.list_documents(_caller(request), limit=limit, cursor=cursor)
     rows = [_row(document) for document in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return whole(request, page) or Json(
+        {"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None}
+    )
 
 
 @router.get("/documents/{document_id:path}", response_model=WholeDocument, summary="Read a document")
 def read_document(request: Request, document_id: str) -> Response:
     """With the text that its chunks were cut from."""
     document = core_of(request).ingestion.get_document(_caller(request), document_id)
-    return Json({**_row(document), "content": document.content})
+    return whole(request, document) or Json({**_row(document), "content": document.content})
 
 
 @router.delete("/documents/{document_id:path}", status_code=204, summary="Delete a document")
 def delete_document(request: Request, document_id: str) -> Response:
     """Gone with all of its chunks, from every recall, at once."""
-    core_of(request).ingestion.forget_document(_caller(request), document_id)
-    return Response(status_code=204)
+    document = core_of(request).ingestion.forget_document(_caller(request), document_id)
+    return whole(request, document) or Response(status_code=204)
 
 
 def _content(new: NewDocument) -> str | bytes:

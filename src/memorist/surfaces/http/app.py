@@ -24,11 +24,12 @@ from memorist.surfaces.http import (
     facts,
     health,
     lifecycle,
+    native,
+    native_bulk,
     pages,
     policies,
     problems,
     profiles,
-    records,
     turns,
 )
 from memorist.surfaces.http.boundary import Boundary
@@ -74,7 +75,8 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
         lifecycle.router,
     )
     doors = (*published, events.router)
-    for router in (*doors, facts.router, records.router, policies.router, erasure.router, health.router, pages.router):
+    own = (facts.router, native_bulk.whoami, native_bulk.router, native.router, native.direct, policies.router)
+    for router in (*doors, *own, erasure.router, health.router, pages.router):
         api.router.routes.extend(router.routes)
     api.router.routes.append(Route("/mcp", mcp, methods=["POST"], include_in_schema=False))
     api.add_exception_handler(MemoristError, problems.on_memorist_error)

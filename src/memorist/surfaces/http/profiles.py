@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import PlainTextResponse, Response
 from typing_extensions import TypedDict
@@ -13,7 +13,7 @@ from memorist.platform import access
 from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of, promptly
-from memorist.surfaces.http.etags import expected_version, unchanged, versioned
+from memorist.surfaces.http.etags import IfMatch, expected_version, unchanged, versioned
 from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
@@ -32,7 +32,6 @@ _WORDS = {"category": "type", "content": "body", "agent": "profile_id"}
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
 Profile = Annotated[str | None, Query(description="See what this profile sees, instead of all of yours.")]
-IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
 
 
 class NewProfileMemory(JsonBody):

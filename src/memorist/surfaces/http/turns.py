@@ -16,7 +16,7 @@ from memorist.ingestion.service import Message
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.problems import speaking
-from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
 from memorist.times import to_iso
@@ -131,13 +131,16 @@ def list_turns(
     """Newest first."""
     page = core_of(request).turns.list(caller(request, source="companion"), limit=limit, cursor=cursor)
     rows = [encode(turn) for turn in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return whole(request, page) or Json(
+        {"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None}
+    )
 
 
 @router.get("/{turn_id}", response_model=TurnRow, summary="Read a turn")
 def read_turn(request: Request, turn_id: str) -> Response:
     """How it stands, and what came of it."""
-    return Json(encode(core_of(request).turns.get(caller(request, source="companion"), turn_id)))
+    turn = core_of(request).turns.get(caller(request, source="companion"), turn_id)
+    return whole(request, turn) or Json(encode(turn))
 
 
 @router.get("/{turn_id}/events", response_model=TurnEventList, responses=_STREAMED, summary="The events of a turn")
