@@ -36,7 +36,7 @@ screenshots: $(VENV)/.dev $(VENV)/.browser ## Make the pictures of the dashboard
 	$(BIN)/python -m docs.screenshots
 
 bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results (ARGS="writes")
-	$(BIN)/python -m bench $(ARGS)
+	$(BIN)/python -m memorist_bench $(ARGS)
 
 lifecycle: $(VENV)/.dev ## Live 10,000 random lives of memories on each database, against a model (SEQUENCES=500)
 	LIFECYCLE_SEQUENCES=$(or $(SEQUENCES),10000) $(BIN)/python -m pytest tests/lifecycle/test_state_machine.py $(ARGS)

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from memorist import tools
+from memorist import ports, tools
 from memorist.client import Client, Retries
 from memorist.context.section import Section
 from memorist.erasure.values import Receipt, Verification
@@ -35,6 +35,7 @@ from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.problems import status_of
 from memorist.surfaces.library import AsyncHandle, AsyncMemorist, Handle, Memorist
 from memorist.surfaces.mcp import PROTOCOL
+from memorist.testing.conformance import CAPABILITIES
 from memorist.transfer.service import ImportReport
 from memorist.verbs import AsyncVerbs, Verbs
 
@@ -449,6 +450,42 @@ def _table(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
 
 
+# What a store does
+
+
+def capabilities() -> str:
+    calls = {name: _calls(_protocol(name)) for name in CAPABILITIES}
+    total = sum(map(len, calls.values()))
+    rows = [
+        [
+            f"`tx.{name}`",
+            _prose(_protocol(name, ports.Reader).__doc__),
+            ", ".join(f"`{call}`" for call in calls[name]),
+            f"`{case.__name__}`",
+        ]
+        for name, case in CAPABILITIES.items()
+    ]
+    table = _table(["capability", "what it is", "calls", "its tests"], rows)
+    return f"{len(rows)} capabilities with {total} calls:\n\n{table}"
+
+
+def store_calls() -> str:
+    calls = ", ".join(f"`{name}`" for name in _calls(ports.Store))
+    return f"The {len(_calls(ports.Store))} calls of the store itself: {calls}."
+
+
+def _protocol(capability: str, transaction: type = ports.Writer) -> type:
+    prop = vars(transaction).get(capability) or vars(ports.Reader)[capability]
+    found: type = typing.get_type_hints(prop.fget)["return"]
+    return found
+
+
+def _calls(protocol: type) -> list[str]:
+    """In the order of the protocol, what it inherits first."""
+    names = [name for part in reversed(protocol.__mro__) for name, one in vars(part).items() if inspect.isfunction(one)]
+    return [name for name in dict.fromkeys(names) if not name.startswith("_")]
+
+
 # How to use memory
 
 
@@ -474,6 +511,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "limits": limits,
     "states": states,
     "roles": roles,
+    "capabilities": capabilities,
+    "store_calls": store_calls,
 }
 
 

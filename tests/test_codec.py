@@ -10,7 +10,7 @@ import pytest
 from memorist.codec import from_record, to_record
 from memorist.erasure.values import Receipt
 from memorist.facts.values import Doubt, FactVersion, InDoubt, Ruling, Verdict
-from memorist.learning.service import Extracted
+from memorist.learning.service import ExtractedMemories
 from memorist.memories.policies import PolicyChange
 from memorist.memories.policy import Mode, Policy
 from memorist.memories.values import Draft, Kind, Memory, Remembered
@@ -36,7 +36,7 @@ VALUES: list[Any] = [
     Job("job_1", "judge", Principal("t", Role.USER, "ada"), {"a": 1}, START, START, START),
     Turn("turn_1", Owner("ada"), "s", TurnStatus.RUNNING, START, usage=Usage(1, 2, None)),
     PolicyChange(Policy(), Policy(Mode.ENFORCE, kinds={Kind.FACT: {"archive": False}}), 1, False, {"fact": 1}, {}),
-    Extracted((), "s", 1, 0, 0, 0, "local", Usage()),
+    ExtractedMemories((), "s", 1, 0, 0, 0, "local", Usage()),
 ]
 
 

@@ -326,3 +326,8 @@ def test_drivers_are_imported_only_when_used() -> None:
 @pytest.mark.parametrize("name", memorist.__all__)
 def test_names_of_the_package_are_found_when_asked_for(name: str) -> None:
     assert getattr(memorist, name)
+
+
+def test_only_the_table_of_commands_knows_the_benchmarks() -> None:
+    naming = {module_name(path) for path in ROOT.rglob("*.py") if "memorist_bench" in path.read_text("utf-8")}
+    assert naming == {"memorist.surfaces.cli.commands"}

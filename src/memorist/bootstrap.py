@@ -247,14 +247,16 @@ def run_mcp(
     import logging
 
     from memorist.surfaces.http.logs import set_up_logging
-    from memorist.surfaces.mcp import RemoteMemory, StoredMemory, serve_stdio
+    from memorist.surfaces.mcp import ForwardedMemory, StoredMemory, serve_stdio
 
     set_up_logging(settings)
     for library in ("mcp", "httpx2"):  # They tell of every request, and clients show what is told as trouble.
         logging.getLogger(library).setLevel(logging.WARNING)
     if settings.url:
         named = {"user": user, "agent": agent or settings.agent, "session": session}
-        remote = RemoteMemory(settings.url, settings.api_key, {name: value for name, value in named.items() if value})
+        remote = ForwardedMemory(
+            settings.url, settings.api_key, {name: value for name, value in named.items() if value}
+        )
         serve_stdio(remote, remote.close)
         return
     core = open_core(settings)

@@ -113,4 +113,4 @@ def _dataclass_from_record(kind: Any, record: Mapping[str, Any]) -> Any:
             values[field.name] = _read(hints[field.name], record[field.name])
         elif field.default is MISSING and field.default_factory is MISSING:
             raise KeyError(field.name)
-    return kind(**values)
+    return (get_origin(kind) or kind)(**values)

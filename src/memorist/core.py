@@ -15,7 +15,7 @@ from memorist.facts.port import Judge
 from memorist.memories.accesses import AccessLog
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Policy
-from memorist.memories.retention import Retention
+from memorist.memories.retention import RetentionService
 from memorist.memories.service import Memories
 from memorist.memories.values import Memory
 from memorist.models.port import Embedder, Llm, Reranker
@@ -116,7 +116,7 @@ class Core:
         self.memories = Memories(
             store, clock, self.accesses, idempotency, self._index, self.policies.of, self.redaction
         )
-        self.retention = Retention(
+        self.retention = RetentionService(
             store, clock, self.memories, self.policies, lambda principal, id: self.facts.restore(principal, id)
         )
         self.context = Context(self.memories)

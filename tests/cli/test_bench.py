@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.benchmarks import speed
+from memorist_bench import speed
 from tests.benchmarks.conftest import files
 from tests.benchmarks.test_quality import KEYS
 from tests.benchmarks.test_speed import FIGURES

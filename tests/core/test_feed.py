@@ -20,7 +20,7 @@ from memorist.platform.feed import START, Follower, changes
 from memorist.platform.values import Change, Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.store.drivers import Connection
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 from memorist.testing import make_event, make_memory, new_tenant
 from memorist.testing.clocks import START as THEN
 from tests.support.jobs import remember_many
@@ -254,7 +254,7 @@ def test_feed_goes_on_after_a_move_to_another_server(postgres_url: str) -> None:
 
 
 def _execute(core: Core, tenant: str, sql: str) -> None:
-    statement = Statement("test", "", sql.replace(":tenant", "%(tenant)s"))
+    statement = SqlStatement("test", "", sql.replace(":tenant", "%(tenant)s"))
 
     def work(connection: Connection) -> int:
         return connection.run(statement, {"tenant": tenant})

@@ -15,7 +15,7 @@ from memorist.errors import Forbidden, InvalidField, NotFound
 from memorist.memories.policy import Mode
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import JobStatus, Owner, OwnerFilter, Principal, Role
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
 from memorist.views.overview import DAYS, Overview
@@ -215,7 +215,7 @@ def test_counting_reads_no_memory(sqlite_url: str, name: str) -> None:
     store.migrator.migrate(START)
     sql = f"EXPLAIN QUERY PLAN {store._statements[name].sql}"
     given = {"tenant": "t", "user_id": "ada", "agent_id": None, "now": 0, "since": 0, "days": 1}
-    plan = store.driver.read(None, lambda connection: connection.rows(Statement("plan", "", sql), given))
+    plan = store.driver.read(None, lambda connection: connection.rows(SqlStatement("plan", "", sql), given))
     steps = [str(row[3]) for row in plan if "memories" in str(row[3])]
     store.close()
     assert steps

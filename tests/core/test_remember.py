@@ -17,7 +17,7 @@ from memorist.memories.values import Draft, Kind, Memory, Retention, Status, Tru
 from memorist.platform import validation
 from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import StepClock
-from memorist.testing.conformance import TEXTS
+from memorist.testing.conformance.memories import TEXTS
 
 Remember = Callable[..., Memory]
 

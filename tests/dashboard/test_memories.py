@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from memorist.memories.values import Draft, Kind, Status, Trust
 from memorist.platform.values import Owner, Principal, Role
-from memorist.surfaces.dashboard.pages.memory_views import View
+from memorist.surfaces.dashboard.pages.memory_views import ListView
 from memorist.testing import new_tenant
 from memorist.views.values import Browse
 from tests.dashboard.conftest import People, Person
@@ -415,9 +415,9 @@ def test_nonsense_in_an_address_is_explained(ada: Person) -> None:
 
 
 def test_address_carries_the_view() -> None:
-    view = View("tea & cake", "all", "coder", "goal", "fact", "user", "/a b", "oldest")
-    assert View.of({name: values[0] for name, values in parse_qs(urlsplit(view.address()).query).items()}) == view
-    assert View.of({}).address() == "/dashboard/memories"
+    view = ListView("tea & cake", "all", "coder", "goal", "fact", "user", "/a b", "oldest")
+    assert ListView.of({name: values[0] for name, values in parse_qs(urlsplit(view.address()).query).items()}) == view
+    assert ListView.of({}).address() == "/dashboard/memories"
 
 
 def _post(person: Person, path: str, fields: dict[str, str]) -> int:

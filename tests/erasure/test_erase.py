@@ -15,9 +15,8 @@ from memorist.ids import new_id
 from memorist.memories.policy import Derived, Policy
 from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import Event, Owner, Principal, Role
-from memorist.testing import StepClock, make_memory, new_tenant
+from memorist.testing import StepClock, make_memory, make_receipt, new_tenant
 from memorist.testing.clocks import START
-from memorist.testing.erasure_conformance import make_receipt
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
 from tests.support.stores import bare
 

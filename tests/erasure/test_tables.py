@@ -3,7 +3,7 @@
 import pytest
 
 from memorist.store.sql_store import SqlStore
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.store.tables import SEARCHES, TABLES
 
 TEXT_COLUMNS = {
@@ -24,7 +24,7 @@ DIALECTS = ("sqlite", "postgres")
 
 def test_every_table_and_text_column_is_registered(store: SqlStore) -> None:
     """A migration that adds one fails here until store/tables.py says how it is erased."""
-    statement = Statement("columns", "", TEXT_COLUMNS[store.driver.dialect])
+    statement = SqlStatement("columns", "", TEXT_COLUMNS[store.driver.dialect])
     found = set(store.driver.read(None, lambda connection: connection.rows(statement, {})))
     registered = {(table.name, column) for table in TABLES for column in (*table.texts, *table.codes)}
     assert found - registered == set(), "say in store/tables.py how these are erased"

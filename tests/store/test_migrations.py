@@ -11,7 +11,7 @@ from memorist.errors import StoreError, StoreOutdated
 from memorist.store.drivers import Connection
 from memorist.store.migrations import Migration, Migrator, load_migrations
 from memorist.store.sql_store import SqlStore
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing.clocks import START
 from tests.support.jobs import migrate
 from tests.support.processes import in_processes
@@ -42,7 +42,7 @@ def migrator(store: SqlStore, known: list[Migration]) -> Migrator:
 
 
 def schema(store: SqlStore) -> list[tuple[object, ...]]:
-    statement = Statement("schema", "", SCHEMA_OF[store.driver.dialect])
+    statement = SqlStatement("schema", "", SCHEMA_OF[store.driver.dialect])
     return store.driver.read(None, lambda connection: connection.rows(statement, {}))
 
 

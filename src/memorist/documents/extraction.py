@@ -7,7 +7,7 @@ from io import BytesIO
 
 from memorist.documents.html import read_html
 from memorist.documents.markdown import read_markdown
-from memorist.documents.structure import Block, Extracted, paragraphs
+from memorist.documents.structure import Block, ExtractedText, paragraphs
 from memorist.errors import InvalidField
 
 TEXT, MARKDOWN, HTML, PDF = MEDIA_TYPES = ("text/plain", "text/markdown", "text/html", "application/pdf")
@@ -31,7 +31,7 @@ def media_type_of(name: str) -> str | None:
     return _MEDIA_TYPE_BY_ENDING.get(ending.lower()) if dot else None
 
 
-def extract_text(content: bytes | str, media_type: str) -> Extracted:
+def extract_text(content: bytes | str, media_type: str) -> ExtractedText:
     """The text and its structure; parameters of the media type are ignored.
 
     Raises InvalidField for a media type that is not read, for bytes that are no text, and for a PDF that is
@@ -40,10 +40,10 @@ def extract_text(content: bytes | str, media_type: str) -> Extracted:
     match media_type.partition(";")[0].strip().lower():
         case "text/plain":
             text = _decode(content)
-            return Extracted(text, tuple(paragraphs(text)))
+            return ExtractedText(text, tuple(paragraphs(text)))
         case "text/markdown":
             text = _decode(content)
-            return Extracted(text, tuple(read_markdown(text)))
+            return ExtractedText(text, tuple(read_markdown(text)))
         case "text/html":
             return read_html(_decode(content))
         case "application/pdf":
@@ -68,7 +68,7 @@ def _decode(content: bytes | str) -> str:
     return content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read_pdf(content: bytes | str) -> Extracted:
+def _read_pdf(content: bytes | str) -> ExtractedText:
     """The pages in order, each below its number."""
     if isinstance(content, str):
         raise InvalidField.of("content", "of a PDF must be its bytes. Send the file itself, not its text.")
@@ -81,7 +81,7 @@ def _read_pdf(content: bytes | str) -> Extracted:
         length += len(page) + 2
         if length > MAX_PDF_CHARACTERS:
             raise InvalidField.of("content", f"holds more than {MAX_PDF_CHARACTERS} characters of text. Split the PDF.")
-    return Extracted("".join(pages), tuple(blocks))
+    return ExtractedText("".join(pages), tuple(blocks))
 
 
 def _pdf_pages(content: bytes) -> Iterator[str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.documents import Chunk, Extracted, chunk, extract_text
+from memorist.documents import Chunk, ExtractedText, chunk, extract_text
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.ingestion.values import Document, DocumentPosition
@@ -20,7 +20,7 @@ from memorist.platform.redaction import Redaction, counted
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.searchable import QUOTES
-from memorist.secrets import Finding
+from memorist.secrets import SecretFinding
 from memorist.times import Clock
 
 _CURSORS: Cursors[DocumentPosition] = Cursors(
@@ -204,9 +204,9 @@ class Ingestion:
         document_id: str | None,
         title: str,
         media_type: str,
-        extracted: Extracted,
+        extracted: ExtractedText,
         chunks: Sequence[Chunk],
-        findings: Sequence[Finding],
+        findings: Sequence[SecretFinding],
         tx: Writer,
     ) -> tuple[StoredDocument, list[Memory]]:
         before = tx.documents.find_titled(owner, title) if document_id is None else tx.documents.get(owner, document_id)
@@ -313,7 +313,7 @@ def message_draft(place: int, session: str, message: Message) -> Draft:
     return draft
 
 
-def _with_findings(memory: Memory, one: Chunk, findings: Sequence[Finding]) -> Memory:
+def _with_findings(memory: Memory, one: Chunk, findings: Sequence[SecretFinding]) -> Memory:
     """The chunk's memory, which also tells of the secrets that stood in its part of the document."""
     first, last = (bisect_left(findings, place, key=lambda finding: finding.at) for place in (one.start, one.end))
     inside = counted(findings[first:last])

@@ -19,7 +19,7 @@ from memorist.times import Clock
 _Step = Callable[[Memory, Policy], Memory]
 
 
-class Retention:
+class RetentionService:
     def __init__(
         self,
         store: Store,

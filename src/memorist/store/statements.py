@@ -22,7 +22,7 @@ _TENANT_INSERT = re.compile(r"INSERT INTO \w+ \([^)]*\btenant_id\b.*:tenant\b", 
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SqlStatement:
     """`parameters` are the names that `sql` binds, in the order of their first appearance.
 
     `planned_anew`: the best plan depends on the values, so that none is kept between executions.
@@ -37,7 +37,7 @@ class Statement:
     in_binary: bool = False
 
 
-def load_statements(dialect: str) -> dict[str, Statement]:
+def load_statements(dialect: str) -> dict[str, SqlStatement]:
     """All statements of a dialect (`sqlite` or `postgres`), ready for its driver."""
     blocks: dict[tuple[str, str], str] = {}
     for kind, name, body in (*_blocks("shared"), *_blocks(dialect)):
@@ -59,7 +59,7 @@ def _blocks(source: str) -> list[tuple[str, str, str]]:
     return list(zip(parts[0::3], parts[1::3], parts[2::3], strict=True))
 
 
-def _parse(name: str, body: str, fragments: dict[str, str]) -> Statement:
+def _parse(name: str, body: str, fragments: dict[str, str]) -> SqlStatement:
     lines = body.strip().splitlines()
     comments = [line.removeprefix("-- ") for line in lines if line.startswith("--")]
     sql = "\n".join(line for line in lines if not line.startswith("--")).strip()
@@ -69,7 +69,7 @@ def _parse(name: str, body: str, fragments: dict[str, str]) -> Statement:
     if "scope: global" not in comments and not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
         raise ValueError(f"statement {name} does not bind :tenant")
     parameters = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
-    return Statement(name, purpose, sql, parameters, "plan: anew" in comments, "answer: binary" in comments)
+    return SqlStatement(name, purpose, sql, parameters, "plan: anew" in comments, "answer: binary" in comments)
 
 
 def to_psycopg(sql: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from memorist.facts.service import FactScope
 from memorist.facts.values import DoubtStatus, FactVersion, InDoubt
-from memorist.learning.service import Extracted
+from memorist.learning.service import ExtractedMemories
 from memorist.memories.values import Memory, Remembered
 from memorist.platform.paging import Page
 from memorist.platform.values import Job, JobStatus
@@ -25,7 +25,7 @@ def remember_fact(
     )
 
 
-def extract(transcript: str, *, session: str | None = None, project: str | None = None) -> Verb[Extracted]:
+def extract(transcript: str, *, session: str | None = None, project: str | None = None) -> Verb[ExtractedMemories]:
     """Store a transcript and what is worth remembering of it; what is stored already is not stored again.
 
     Where the language model does not answer, what it would have found comes later (`jobs`). Raises as `remember`
@@ -34,7 +34,7 @@ def extract(transcript: str, *, session: str | None = None, project: str | None 
     body = without_none(transcript=transcript, session=session, project=project)
     return Verb(
         lambda me: me.core.extraction.read_transcript(me.writing(), transcript, session=session, project=project),
-        lambda: Call("POST", "/v1/records/extract", told(Extracted), body=body),
+        lambda: Call("POST", "/v1/records/extract", told(ExtractedMemories), body=body),
     )
 
 

@@ -69,7 +69,7 @@ class Browsing:
         after = _CURSORS.decode(cursor, filters)
 
         def work(tx: Reader) -> tuple[list[Memory], BrowsePlace | None]:
-            look = _Look(tx, words, now, limit + 1, self._budget_s)
+            look = _PageSearch(tx, words, now, limit + 1, self._budget_s)
             places, end = look.collect(walks, browse.order, after, limit)
             found = {memory.id: memory for memory in tx.memories.get_many([place.id for place in places])}
             return [found[place.id] for place in places], end
@@ -102,7 +102,7 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _PageSearch:
     """One search of a page."""
 
     tx: Reader

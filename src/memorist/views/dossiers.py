@@ -47,7 +47,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LifeStep:
     """A state of a memory's life: when it was reached, or will be as the policy is now; None where that is open."""
 
     status: Status
@@ -62,7 +62,7 @@ class Dossier:
 
     memory: Memory
     origin: Origin
-    steps: tuple[Step, ...]
+    steps: tuple[LifeStep, ...]
     acts: frozenset[Act]
     events: tuple[Event, ...]
     has_more_events: bool
@@ -235,17 +235,17 @@ _REACHED_BY = {
 }
 
 
-def _steps(memory: Memory, policy: Policy, events: list[Event]) -> tuple[Step, ...]:
+def _steps(memory: Memory, policy: Policy, events: list[Event]) -> tuple[LifeStep, ...]:
     here = list(Status).index(memory.status)
     ahead = _foreseen(memory, policy)
     steps = []
     for place, status in enumerate(Status):
         if place > here:
-            steps.append(Step(status, ahead.get(status)))
+            steps.append(LifeStep(status, ahead.get(status)))
         else:
             at = _reached(memory, status, events)
             if place == here or at is not None:
-                steps.append(Step(status, at, is_past=place < here, is_now=place == here))
+                steps.append(LifeStep(status, at, is_past=place < here, is_now=place == here))
     return tuple(steps)
 
 

@@ -91,7 +91,7 @@ class OwnerPage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedTotals:
     totals: Totals
     at: float
     cost: float
@@ -114,7 +114,7 @@ class Overview:
         self._policies = policies
         self._embeds = embeds
         self._monotonic = monotonic
-        self._kept: dict[_Key, _Counted] = {}
+        self._kept: dict[_Key, _CountedTotals] = {}
         self._writes: dict[str, int] = {}
         store.on_write(self._note_write)
 
@@ -129,7 +129,7 @@ class Overview:
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
         now = self._monotonic()
-        self._kept[key] = _Counted(totals, now, now - started, writes)
+        self._kept[key] = _CountedTotals(totals, now, now - started, writes)
         return totals
 
     def waiting(self, principal: Principal) -> Waiting:
@@ -151,7 +151,7 @@ class Overview:
     def _note_write(self, tenant: str) -> None:
         self._writes[tenant] = self._writes.get(tenant, 0) + 1
 
-    def _holds(self, kept: _Counted, tenant: str) -> bool:
+    def _holds(self, kept: _CountedTotals, tenant: str) -> bool:
         age = self._monotonic() - kept.at
         if kept.writes == self._writes.get(tenant, 0):
             return age < _KEPT_S

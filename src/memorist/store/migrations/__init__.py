@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memorist.errors import StoreOutdated
 from memorist.store.drivers import Connection, Driver
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 from memorist.times import from_micros, to_micros
 
 
@@ -40,7 +40,7 @@ def load_migrations(dialect: str) -> list[Migration]:
 class Migrator:
     """Brings a database up to this release."""
 
-    def __init__(self, driver: Driver, statements: dict[str, Statement], known: Sequence[Migration]) -> None:
+    def __init__(self, driver: Driver, statements: dict[str, SqlStatement], known: Sequence[Migration]) -> None:
         self._driver = driver
         self._statements = statements
         self._known = list(known)

@@ -152,7 +152,7 @@ class DocumentRow(BaseModel):
     updated_at: str
 
 
-class StoredDocument(DocumentRow):
+class StoredDocumentRow(DocumentRow):
     was_new: bool
     changed: bool
 
@@ -252,7 +252,7 @@ def add_tool_output(
     return whole(request, stored, 201, headers) or Json(answer, 201, headers)
 
 
-@router.post("/documents", status_code=201, response_model=StoredDocument, summary="Store a document")
+@router.post("/documents", status_code=201, response_model=StoredDocumentRow, summary="Store a document")
 def add_document(request: Request, new: NewDocument) -> Response:
     """In place of the one with its `document_id` or, without an id, its title. Cut into chunks, which recall finds.
 

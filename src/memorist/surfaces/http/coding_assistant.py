@@ -47,7 +47,7 @@ class NewChunk(JsonBody):
     relevanceScore: float = Field(1.0, ge=0, le=1)
 
 
-class Transcript(JsonBody):
+class TranscriptBody(JsonBody):
     transcript: str | None = Field(
         None, description="The conversation itself. Exactly one of this and `transcriptPath`."
     )
@@ -58,7 +58,7 @@ class Transcript(JsonBody):
     projectPath: str | None = Field(None, description="The project that it is about.")
 
 
-class Chunk(BaseModel):
+class ChunkRow(BaseModel):
     id: str
     sessionId: str | None
     projectPath: str | None
@@ -71,27 +71,27 @@ class Chunk(BaseModel):
     createdAt: str
 
 
-class Found(BaseModel):
-    data: list[Chunk]
+class FoundChunks(BaseModel):
+    data: list[ChunkRow]
 
 
-class Loaded(BaseModel):
-    memories: list[Chunk]
+class LoadedChunks(BaseModel):
+    memories: list[ChunkRow]
     formatted: str
     fenced: str
 
 
 class LoadedContext(BaseModel):
-    data: Loaded
+    data: LoadedChunks
 
 
 class Stored(BaseModel):
-    data: Chunk
+    data: ChunkRow
     wasNew: bool
 
 
-class Extracted(BaseModel):
-    data: list[Chunk]
+class ExtractedChunks(BaseModel):
+    data: list[ChunkRow]
     message: str
     waiting: int
 
@@ -104,7 +104,7 @@ class Deleted(BaseModel):
     data: Success
 
 
-@router.get("/search", response_model=Found, summary="Search memories by text")
+@router.get("/search", response_model=FoundChunks, summary="Search memories by text")
 def search(
     request: Request,
     query: Annotated[str, Query(description="Text to find in `content` or `sourceExcerpt`, in any case.")] = "",
@@ -157,8 +157,8 @@ def store(request: Request, new: NewChunk, idempotency_key: IdempotencyKey = Non
     return Json(answer, 201, replay_headers(stored.replayed))
 
 
-@router.post("/extract", response_model=Extracted, summary="Extract memories from a conversation")
-def extract(request: Request, new: Transcript) -> Response:
+@router.post("/extract", response_model=ExtractedChunks, summary="Extract memories from a conversation")
+def extract(request: Request, new: TranscriptBody) -> Response:
     """The conversation is stored first, then what is worth remembering of it; what is known already is not repeated.
 
     `waiting` counts parts that could not be read now: they are tried again later, and nothing is lost.
@@ -203,7 +203,7 @@ def encode(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _transcript(core: Core, principal: Principal, new: Transcript) -> str:
+def _transcript(core: Core, principal: Principal, new: TranscriptBody) -> str:
     """What is to be read. An empty text is none: whoever sends it beside a path means the path."""
     sent, path = (new.transcript or "").strip(), new.transcriptPath or ""
     if sent and path:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response, StreamingResponse
 
 from memorist.codec import to_record
-from memorist.learning.service import Extracted
+from memorist.learning.service import ExtractedMemories
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import core_of
@@ -47,7 +47,7 @@ class WhoseData(JsonBody):
     keys: bool = Field(False, description="Remove the user's API keys too.")
 
 
-class Waiting(BaseModel):
+class WaitingRow(BaseModel):
     waiting: int
 
 
@@ -61,7 +61,9 @@ def read_principal(request: Request) -> Response:
     return Json(to_record(source(request)))
 
 
-@router.post("/extract", response_model=record_of(Extracted), summary="Remember what is worth it of a conversation")
+@router.post(
+    "/extract", response_model=record_of(ExtractedMemories), summary="Remember what is worth it of a conversation"
+)
 def extract_records(request: Request, new: NewTranscript) -> Response:
     """It is stored first, then what is found in it; what is stored already is not stored again. `waiting` counts parts
     that could not be read now and are tried again later.
@@ -101,7 +103,7 @@ def import_records(
     return Json(to_record(report))
 
 
-@router.post("/index", response_model=Waiting, summary="Have everything found by meaning")
+@router.post("/index", response_model=WaitingRow, summary="Have everything found by meaning")
 def finish_index(request: Request) -> Response:
     """Works for a few seconds and answers how many memories of the tenant still wait: ask again until none does."""
     until = time.monotonic() + _INDEX_SECONDS

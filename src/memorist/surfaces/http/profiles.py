@@ -39,7 +39,7 @@ MemoryType = Literal["user", "feedback", "project", "reference"]
 Profile = Annotated[str | None, Query(description="See what this profile sees, instead of all of yours.")]
 
 
-class NewMemory(JsonBody):
+class NewProfileMemory(JsonBody):
     type: MemoryType
     name: str = Field(description="A slug, unique in its profile.", examples=["feedback_no_db_mocking"])
     description: str = Field("", description="One line, shown in the memory section.")
@@ -62,7 +62,7 @@ class MemoryChanges(TypedDict, total=False):
     importance: int
 
 
-class MemoryRow(BaseModel):
+class ProfileMemoryRow(BaseModel):
     id: str
     user_id: str | None
     profile_id: str | None
@@ -77,7 +77,7 @@ class MemoryRow(BaseModel):
 
 
 class MemoryList(BaseModel):
-    data: list[MemoryRow]
+    data: list[ProfileMemoryRow]
     next_cursor: str | None
     has_more: bool
 
@@ -110,8 +110,8 @@ def list_memories(
     return listed(page, encode)
 
 
-@router.post("", status_code=201, response_model=MemoryRow, summary="Create a memory")
-def create_memory(request: Request, new: NewMemory, idempotency_key: IdempotencyKey = None) -> Response:
+@router.post("", status_code=201, response_model=ProfileMemoryRow, summary="Create a memory")
+def create_memory(request: Request, new: NewProfileMemory, idempotency_key: IdempotencyKey = None) -> Response:
     """A name that exists in the profile is a conflict (409); change that row with PATCH."""
     principal = _caller(request)
     draft = Draft(
@@ -143,7 +143,7 @@ def memory_section(request: Request, profile_id: Profile = None) -> Response:
 
 @direct.get(
     "/{memory_id}",
-    response_model=MemoryRow,
+    response_model=ProfileMemoryRow,
     responses={
         200: {"headers": {"ETag": {"schema": {"type": "string"}, "description": "The version of the memory."}}},
         304: {"description": "The version that If-None-Match names is still the current one."},
@@ -156,7 +156,7 @@ async def read_memory(request: Request, memory_id: str) -> Response:
     return unchanged(request, memory) or versioned(encode(memory), memory)
 
 
-@router.patch("/{memory_id}", response_model=MemoryRow, summary="Change a memory")
+@router.patch("/{memory_id}", response_model=ProfileMemoryRow, summary="Change a memory")
 def change_memory(
     request: Request,
     memory_id: str,
@@ -211,7 +211,7 @@ def _renamed(changes: Mapping[str, Any]) -> dict[str, Any]:
     return {core_names.get(name, name): value for name, value in changes.items()}
 
 
-def _owner(principal: Principal, new: NewMemory) -> Owner:
+def _owner(principal: Principal, new: NewProfileMemory) -> Owner:
     access.default_owner(principal)  # Refuses a key that acts for nobody, and says what to do.
     if "profile_id" not in new.model_fields_set:
         return Owner(principal.user, principal.agent or access.DEFAULT_PROFILE)

@@ -83,15 +83,15 @@ class TurnList(BaseModel):
     has_more: bool
 
 
-class EventRow(BaseModel):
+class TurnEventRow(BaseModel):
     id: int
     event: str
     data: dict[str, Any]
     created_at: str
 
 
-class EventList(BaseModel):
-    data: list[EventRow]
+class TurnEventList(BaseModel):
+    data: list[TurnEventRow]
     has_more: bool
 
 
@@ -144,7 +144,7 @@ def read_turn(request: Request, turn_id: str) -> Response:
     return whole(request, turn) or Json(encode(turn))
 
 
-@router.get("/{turn_id}/events", response_model=EventList, responses=_STREAMED, summary="The events of a turn")
+@router.get("/{turn_id}/events", response_model=TurnEventList, responses=_STREAMED, summary="The events of a turn")
 async def read_events(
     request: Request,
     turn_id: str,

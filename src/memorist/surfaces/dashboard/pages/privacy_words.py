@@ -54,7 +54,7 @@ _RULES = {
 }
 
 
-class Line(NamedTuple):
+class CountLine(NamedTuple):
     """A row of a table of counts."""
 
     what: str
@@ -63,7 +63,7 @@ class Line(NamedTuple):
     samples: Sequence[str] = ()
 
 
-class Finding(NamedTuple):
+class VerificationFinding(NamedTuple):
     """What a verification says of one thing; `ok` is None where it could not be looked at."""
 
     ok: bool | None
@@ -120,19 +120,19 @@ def _windows(windows: Mapping[str, Any] | None) -> str:
 
 def counts_of(
     counts: Mapping[str, Mapping[str, int]], samples: Mapping[str, Sequence[str]] | None = None
-) -> list[Line]:
+) -> list[CountLine]:
     """Moves in the order of a memory's life, each with how many of which kind."""
-    lines: list[Line] = []
+    lines: list[CountLine] = []
     for move, words in _MOVES.items():
         shown = list((samples or {}).get(move, ()))
         for kind, count in counts.get(move, {}).items():
-            lines.append(Line(words, KINDS.get(Kind(kind), kind), count, shown[:3]))
+            lines.append(CountLine(words, KINDS.get(Kind(kind), kind), count, shown[:3]))
             shown = []
     return lines
 
 
-def touched_of(touched: Mapping[str, int]) -> list[Line]:
-    return [Line("get other deadlines", KINDS.get(Kind(kind), kind), count) for kind, count in touched.items()]
+def touched_of(touched: Mapping[str, int]) -> list[CountLine]:
+    return [CountLine("get other deadlines", KINDS.get(Kind(kind), kind), count) for kind, count in touched.items()]
 
 
 def total(counts: Mapping[str, Mapping[str, int]]) -> int:
@@ -155,30 +155,34 @@ def receipt_title(receipt: Receipt) -> str:
     }[receipt.kind]
 
 
-def findings_of(found: Verification) -> list[Finding]:
+def findings_of(found: Verification) -> list[VerificationFinding]:
     """What was looked for, and whether it is there, one sentence each."""
     rows = ", ".join(f"{count} {_TABLES.get(table, table)}" for table, count in found.rows.items())
-    findings = [Finding(not rows, f"Still in the database: {rows}." if rows else "No row of it is in the database.")]
+    findings = [
+        VerificationFinding(not rows, f"Still in the database: {rows}." if rows else "No row of it is in the database.")
+    ]
     if found.ids_in_files is None:
-        findings.append(Finding(None, "The files belong to the database server, and cannot be read from here."))
+        findings.append(
+            VerificationFinding(None, "The files belong to the database server, and cannot be read from here.")
+        )
     elif found.ids:
         findings.append(_in_files(found.ids_in_files, found.ids, "id", "ids"))
     if found.samples and found.samples_in_files is not None:
         findings.append(_in_files(found.samples_in_files, found.samples, "piece of its texts", "pieces of its texts"))
     if found.samples_shared:
         pieces = "1 piece is" if found.samples_shared == 1 else f"{found.samples_shared} pieces are"
-        findings.append(Finding(None, f"{pieces} in other memories too, where nothing was erased."))
+        findings.append(VerificationFinding(None, f"{pieces} in other memories too, where nothing was erased."))
     if found.name_in_files is not None:
         is_gone = found.name_in_files == 0
-        findings.append(Finding(is_gone, f"The name is {'not ' if is_gone else 'still '}in the files."))
+        findings.append(VerificationFinding(is_gone, f"The name is {'not ' if is_gone else 'still '}in the files."))
     return findings
 
 
-def _in_files(found: int, asked: int, one: str, many: str) -> Finding:
+def _in_files(found: int, asked: int, one: str, many: str) -> VerificationFinding:
     what = f"The {one}" if asked == 1 else f"{found} of {asked:,} {many}" if found else f"None of {asked:,} {many}"
     if asked == 1:
-        return Finding(not found, f"{what} is {'still' if found else 'not'} in the bytes of the files.")
-    return Finding(not found, f"{what} {'are still' if found else 'is'} in the bytes of the files.")
+        return VerificationFinding(not found, f"{what} is {'still' if found else 'not'} in the bytes of the files.")
+    return VerificationFinding(not found, f"{what} {'are still' if found else 'is'} in the bytes of the files.")
 
 
 def mode_sentence(mode: Mode) -> str:
