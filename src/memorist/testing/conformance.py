@@ -17,8 +17,17 @@ from memorist.errors import Conflict, StoreError
 from memorist.ids import to_uuid
 from memorist.ingestion.values import Document
 from memorist.memories.values import Kind, Memory, Order, Position, Query, Status
-from memorist.platform.erased_names import erased_event
-from memorist.platform.values import ApiKey, Event, HiddenOwner, IdempotencyRecord, Owner, OwnerFilter, Role, Tenant
+from memorist.platform.values import (
+    ERASED,
+    ApiKey,
+    Event,
+    HiddenOwner,
+    IdempotencyRecord,
+    Owner,
+    OwnerFilter,
+    Role,
+    Tenant,
+)
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.searchable import Standing
 from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
@@ -514,7 +523,9 @@ class StoreConformance(
     def test_feed_tells_of_an_erasure_without_naming_the_owner(self, store: Store, tenant: str) -> None:
         memory = _created(store, make_memory(tenant, owner=Owner("ada", "coder")))
         start = store.read(tenant, lambda tx: tx.feed.head())
-        told = erased_event(memory.id, memory.owner, "5a17", START)
+        hidden = HiddenOwner.of(memory.owner, "5a17")
+        payload = {"id": to_uuid(memory.id).hex, "salt": hidden.salt, "user": hidden.user, "agent": hidden.agent}
+        told = Event("", ERASED, "erasure", START, payload=payload)
         store.write(tenant, lambda tx: tx.events.append([told]))
         store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
         (row,) = store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows
