@@ -1,24 +1,23 @@
 """Erasure with a receipt: some memories, a user, or a whole tenant; gone from every table, and from the files."""
 
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from memorist.erasure import ledger
 from memorist.erasure.naming import copies_of
+from memorist.erasure.receipts import new_receipt, retention_receipt, still_open
 from memorist.erasure.removal import erase_batch
 from memorist.erasure.running import Runs
-from memorist.erasure.values import ErasureKind, ErasureStatus, Receipt
+from memorist.erasure.values import ErasureKind, Receipt
 from memorist.errors import InvalidField, MemoristError, NotFound
-from memorist.ids import new_id, parse_id
+from memorist.ids import parse_id
 from memorist.ingestion.values import Document
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform import access, validation
-from memorist.platform.erased_names import subject_of
 from memorist.platform.loop import Loop, unexpected_is_logged
-from memorist.platform.values import Owner, Principal, Role
+from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -28,8 +27,6 @@ _log = redacting_logger(__name__)
 TENANT_GRACE = timedelta(days=30)
 """How long a tenant that is to be deleted is kept, unless it is to go at once."""
 
-# What retention removes in a day shares a receipt, and one rewriting of the file.
-_RETENTION_RECEIPT = timedelta(days=1)
 _PAGE = 500
 
 
@@ -58,7 +55,7 @@ class Erasure:
         for memory_id in ids:
             memory = access.require_visible(principal, found.get(memory_id), memory_id)
             access.require_writable(principal, memory.owner)
-        documents = self._documents_of(principal.tenant, found.values())
+        documents = self._store.read(principal.tenant, partial(_documents_of, list(found.values())))
         users = {memory.owner.user for memory in found.values()}
         request = {"ids": ids, "documents": [[doc.owner.user, doc.owner.agent, doc.id] for doc in documents]}
         user = next(iter(users)) if len(users) == 1 else None
@@ -116,7 +113,7 @@ class Erasure:
         memories = tx.memories.get_many(memory_ids)
         if memories:
             now = self._clock.now()
-            erase_batch(tx, _retention_receipt(tx, memories[0].tenant, now), memories, now)
+            erase_batch(tx, retention_receipt(tx, memories[0].tenant, now), memories, now)
 
     def purge_copies(self, tx: Writer, memory_ids: Sequence[str]) -> None:
         """Remove in the same way what repeats some memories word for word."""
@@ -213,7 +210,7 @@ class Erasure:
     ) -> Receipt:
         """Write down what is to be erased. Of a tenant the keys end now."""
         now = self._clock.now()
-        receipt = _new_receipt(principal, kind, request, user, now, wait=wait)
+        receipt = new_receipt(principal, kind, request, user, now, wait=wait)
 
         def work(tx: Writer) -> None:
             tx.receipts.insert(receipt)
@@ -227,7 +224,7 @@ class Erasure:
         """Erasures that are due and not done, oldest first."""
         now = self._clock.now()
         found = self._store.read(tenant, lambda tx: tx.receipts.unfinished(now))
-        return [one for one in found if not _still_open(one, now)]
+        return [one for one in found if not still_open(one, now)]
 
     def _finish_same(self, principal: Principal, ids: Sequence[str]) -> Receipt | None:
         """An erasure of the same memories that was interrupted, finished now."""
@@ -238,16 +235,6 @@ class Erasure:
                     return self._runs.run(receipt)
         return None
 
-    def _documents_of(self, tenant: str, memories: Iterable[Memory]) -> list[Document]:
-        """Documents that hold the text of these chunks."""
-        found: dict[tuple[Owner, str], Document] = {}
-        for memory in memories:
-            if memory.kind is Kind.DOCUMENT_CHUNK and memory.status is Status.ACTIVE and memory.source_ref:
-                document = self._store.read(tenant, partial(_document, memory.owner, memory.source_ref))
-                if document is not None:
-                    found[document.owner, document.id] = document
-        return list(found.values())
-
 
 def _whom(principal: Principal, user: str | None) -> str:
     access.require(principal, access.Action.WRITE)
@@ -256,47 +243,6 @@ def _whom(principal: Principal, user: str | None) -> str:
     if principal.user is None:
         raise InvalidField("Say whose memories to erase: name a user.", field="user")
     return principal.user
-
-
-def _new_receipt(
-    principal: Principal,
-    kind: ErasureKind,
-    request: Mapping[str, Any],
-    user: str | None,
-    now: datetime,
-    *,
-    wait: timedelta = timedelta(0),
-) -> Receipt:
-    salt = secrets.token_hex(16)
-    is_self = user is not None and user == principal.user
-    return Receipt(
-        id=new_id("rcpt"),
-        tenant=principal.tenant,
-        kind=kind,
-        status=ErasureStatus.DUE if wait else ErasureStatus.RUNNING,
-        asked_by={"role": principal.role, "key": principal.key_id, "source": principal.source, "self": is_self},
-        salt=salt,
-        started_at=now,
-        due_at=now + wait,
-        subject="" if user is None else subject_of(salt, user),
-        request=request,
-    )
-
-
-def _retention_receipt(tx: Writer, tenant: str, now: datetime) -> Receipt:
-    """The one of the day, to which what retention removes is added."""
-    for receipt in tx.receipts.unfinished(now):
-        if _still_open(receipt, now):
-            return receipt
-    receipt = _new_receipt(Principal(tenant, Role.ADMIN, source="sweeper"), ErasureKind.RETENTION, {}, None, now)
-    tx.receipts.insert(receipt)
-    return receipt
-
-
-def _still_open(receipt: Receipt, now: datetime) -> bool:
-    """Whether rows whose retention is over are still added to it."""
-    is_young = receipt.started_at + _RETENTION_RECEIPT > now
-    return receipt.kind is ErasureKind.RETENTION and receipt.status is ErasureStatus.RUNNING and is_young
 
 
 def _may_see(principal: Principal, receipt: Receipt) -> bool:
@@ -309,5 +255,12 @@ def _page(before: str | None, tx: Reader) -> list[Receipt]:
     return tx.receipts.page(before, _PAGE)
 
 
-def _document(owner: Owner, document_id: str, tx: Reader) -> Document | None:
-    return tx.documents.get(owner, document_id)
+def _documents_of(memories: Iterable[Memory], tx: Reader) -> list[Document]:
+    """Documents that hold the text of these chunks."""
+    found: dict[tuple[Owner, str], Document] = {}
+    for memory in memories:
+        if memory.kind is Kind.DOCUMENT_CHUNK and memory.status is Status.ACTIVE and memory.source_ref:
+            document = tx.documents.get(memory.owner, memory.source_ref)
+            if document is not None:
+                found[document.owner, document.id] = document
+    return list(found.values())
