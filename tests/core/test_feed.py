@@ -26,6 +26,7 @@ from memorist.testing.clocks import START as THEN
 from tests.support.jobs import remember_many
 from tests.support.processes import in_processes
 from tests.support.stores import bare
+from tests.support.waiting import eventually
 
 
 def seen_by(core: Core, principal: Principal, after: str | None = START) -> list[Change]:
@@ -353,8 +354,7 @@ def test_closing_the_core_ends_those_who_wait(database_url: str) -> None:
     with ThreadPoolExecutor(1) as thread:
         iterator: Iterator[Change] = changes(core.feed, lambda: ada)
         ended = thread.submit(lambda: list(iterator))
-        while tenant not in core.feed._watches or core.feed._watches[tenant].head is None:
-            threading.Event().wait(0.01)
+        eventually(lambda: tenant in core.feed._watches and core.feed._watches[tenant].head is not None)
         core.feed.close()
         assert ended.result(timeout=20) == []
     with core.feed.follow(lambda: ada) as follower:

@@ -218,9 +218,9 @@ def test_role_of_the_key_does_not_matter_to_the_replay(core: Core, ada: Principa
 
 
 @pytest.mark.parametrize("operation", ["named", "edit", "forget"])
-def test_of_two_processes_the_later_gives_the_answer_of_the_first(new_postgres_url: str, operation: str) -> None:
+def test_of_two_processes_the_later_gives_the_answer_of_the_first(own_postgres_url: str, operation: str) -> None:
     """Two cores stand for two processes: they share the database and nothing else."""
-    cores = [open_core(bare(new_postgres_url)) for _ in range(2)]
+    cores = [open_core(bare(own_postgres_url)) for _ in range(2)]
     ada = Principal("acme", Role.USER, "ada")
     for number in range(10):
         memory = cores[0].memories.remember(ada, [Draft(f"text {number}", name=f"old-{number}")])[0].memory

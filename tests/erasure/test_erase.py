@@ -177,8 +177,8 @@ def test_turns_that_quote_an_erased_memory_quote_it_no_more(
     assert receipt.verification.ok
 
 
-def test_erasure_that_cannot_be_finished_keeps_no_other_from_it(new_database_url: str) -> None:
-    core = open_core(bare(new_database_url))
+def test_erasure_that_cannot_be_finished_keeps_no_other_from_it(own_database_url: str) -> None:
+    core = open_core(bare(own_database_url))
     try:
         tenants = sorted(core.identity.create_tenant(new_tenant())[0].id for _ in range(2))
         for tenant, request in zip(tenants, [{}, {"user": "ada"}], strict=True):

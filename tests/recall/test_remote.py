@@ -1,9 +1,7 @@
 """Models behind an address, over real sockets: no wrong answer becomes a wrong vector or a failed recall."""
 
-import itertools
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +18,7 @@ from memorist.recall.index import indexer
 from tests.recall.conftest import OpenCore, ask, make_tenant, remember
 from tests.support.models import word_vector
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer, scripted_server
+from tests.support.waiting import eventually
 
 
 def embed_all(reply: Reply, body: Body) -> None:
@@ -282,11 +281,7 @@ def both(open_with: OpenCore, embeddings: ScriptedServer, rerank: ScriptedServer
 
 
 def until_indexed(core: Core, tenant: str) -> None:
-    for _ in itertools.repeat(None, 2000):
-        if core.indexer.progress(tenant).waiting == 0:
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("not indexed")
+    eventually(lambda: core.indexer.progress(tenant).waiting == 0)
 
 
 def test_recall_uses_both(both: Core) -> None:

@@ -14,6 +14,7 @@ from memorist.store.sql_store import SqlStore
 from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing.clocks import START
 from tests.support.jobs import migrate
+from tests.support.postgres import few_partitions
 from tests.support.processes import in_processes
 from tests.support.stores import bare
 
@@ -28,6 +29,13 @@ SCHEMA_OF = {
         ORDER BY 1, 2, 3
     """,
 }
+
+
+@pytest.fixture(autouse=True)
+def partitions() -> Iterator[None]:
+    """What a migration does to some it does to all; other processes, here and elsewhere, make all of them."""
+    with few_partitions():
+        yield
 
 
 @pytest.fixture

@@ -146,8 +146,7 @@ def use_read_only(path: str, uid: int) -> dict[str, str]:
 
 def become(uid: int) -> None:
     """Be another user from here on, who may not even be able to read the package's own files."""
-    migrations = sql_store.load_migrations("sqlite")
-    sql_store.load_migrations = lambda _: migrations
+    sql_store.load_migrations("sqlite")
     sql_store.load_statements("sqlite")
     os.setgid(uid)
     os.setuid(uid)

@@ -7,9 +7,16 @@ import pytest
 
 from memorist.settings import Settings
 from memorist.testing import new_tenant
+from memorist.turns import work as turn_work
 from tests.http.conftest import Served, serving
 from tests.support.scripted_http import ScriptedServer, scripted_server
 from tests.support.talking import says
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that fails is asked again at once."""
+    monkeypatch.setattr(turn_work, "_LONGEST_WAIT_S", 0.0)
 
 
 @pytest.fixture(scope="session")

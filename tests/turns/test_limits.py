@@ -23,6 +23,7 @@ from memorist.turns.values import TurnStatus
 from tests.http.test_server import MEMORIST
 from tests.support.scripted_http import Body, Reply, ScriptedServer
 from tests.support.talking import says
+from tests.support.waiting import SOON
 from tests.turns.conftest import turn_settings
 
 ADA = Principal("local", Role.USER, "ada")
@@ -211,13 +212,23 @@ def test_a_turn_whose_process_is_gone_is_ended_by_whoever_follows_it(
 ) -> None:
     # Whoever is gone does not say that it still works on it.
     monkeypatch.setattr(core.turns.runner, "hold_all", lambda: None)
-    model.always = says(" ".join(["word"] * 4000), pause=0.01)
+    asked, released = threading.Event(), threading.Event()
+
+    def wait(reply: Reply, body: Body) -> None:
+        # Whatever it says would hold the turn again.
+        asked.set()
+        released.wait(SOON)
+        says("Too late.")(reply, body)
+
+    model.always = wait
     turn = core.turns.start(ADA, HELLO)
+    assert asked.wait(SOON)
     other = open_core(turn_settings(tmp_path, model.url), clock=clock)
     clock.advance(timedelta(seconds=11))
     events = list(other.turns.follow(ADA, turn.id))
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert events[-1].data["error"]["code"] == "turn_interrupted"
+    released.set()
     other.close()
 
 

@@ -37,8 +37,9 @@ class SqlStatement:
     in_binary: bool = False
 
 
+@cache
 def load_statements(dialect: str) -> dict[str, SqlStatement]:
-    """All statements of a dialect (`sqlite` or `postgres`), ready for its driver."""
+    """All statements of a dialect (`sqlite` or `postgres`), ready for its driver. Read once; nobody may change them."""
     blocks: dict[tuple[str, str], str] = {}
     for kind, name, body in (*_blocks("shared"), *_blocks(dialect)):
         if (kind, name) in blocks:
@@ -52,7 +53,6 @@ def load_statements(dialect: str) -> dict[str, SqlStatement]:
     return statements
 
 
-@cache
 def _blocks(source: str) -> list[tuple[str, str, str]]:
     paths = sorted((_QUERIES / source).glob("*.sql"))
     parts = [part for path in paths for part in _BLOCK.split(path.read_text("utf-8"))[1:]]

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from memorist.errors import StoreOutdated
@@ -31,8 +32,9 @@ class Applied:
     applied_at: datetime
 
 
+@cache
 def load_migrations(dialect: str) -> list[Migration]:
-    """The migrations that this release knows, in order."""
+    """The migrations that this release knows, in order. Read once; nobody may change them."""
     paths = sorted((Path(__file__).parent / dialect).glob("*.sql"))
     return [Migration(int(path.name[:4]), path.stem[5:], path.read_text("utf-8")) for path in paths]
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from memorist.ids import to_uuid
-from memorist.platform.erased_names import erased_event
-from memorist.platform.values import Event, HiddenOwner, Owner, OwnerFilter
+from memorist.platform.values import ERASED, Event, HiddenOwner, Owner, OwnerFilter
 from memorist.ports import Store
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
@@ -98,7 +97,9 @@ class FeedConformance(StoreFixtures):
     def test_feed_tells_of_an_erasure_without_naming_the_owner(self, store: Store, tenant: str) -> None:
         memory = created(store, make_memory(tenant, owner=Owner("ada", "coder")))
         start = store.read(tenant, lambda tx: tx.feed.head())
-        store.write(tenant, lambda tx: tx.events.append([erased_event(memory.id, memory.owner, "5a17", START)]))
+        hidden = HiddenOwner.of(memory.owner, "5a17")
+        payload = {"id": to_uuid(memory.id).hex, "salt": hidden.salt, "user": hidden.user, "agent": hidden.agent}
+        store.write(tenant, lambda tx: tx.events.append([Event("", ERASED, "erasure", START, payload=payload)]))
         store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
         (row,) = store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows
         assert (row.event_type, row.memory_id) == ("erased", to_uuid(memory.id).hex)
