@@ -15,7 +15,8 @@ from bench.bare import INSERT_MEMORY, bare_row
 from bench.results import Results, at_most, fact
 from bench.texts import sentence
 from memorist import Memorist
-from memorist.memories.values import Order, Page
+from memorist.memories.values import Memory, Order
+from memorist.platform.paging import Page
 from memorist.times import to_micros
 
 _TARGET = 1.5
@@ -30,7 +31,7 @@ _BIG_SHARE = 10
 _ROWS_OF_OTHERS = 100
 _NAMED_SHARE = 4
 
-List = Callable[..., Page]
+List = Callable[..., Page[Memory]]
 
 
 def run(rows: int = 1_000_000) -> Results:
@@ -58,10 +59,10 @@ def _lists(memorist: Memorist) -> dict[str, List]:
     other = memorist.user("user-1")
     admin = memorist.admin()
 
-    def by_importance(**options: Any) -> Page:
+    def by_importance(**options: Any) -> Page[Memory]:
         return ada.list(named=True, order=Order.IMPORTANCE, **options)
 
-    def profile_by_importance(**options: Any) -> Page:
+    def profile_by_importance(**options: Any) -> Page[Memory]:
         return ada.list(named=True, order=Order.IMPORTANCE, agent=_BIG_USERS_AGENT, **options)
 
     return {
