@@ -178,7 +178,7 @@ def _write(core: Core, admin: Principal, number: int, fields: dict[str, Any]) ->
 
 def _expected(principal: Principal, memories: list[Memory], browse: Browse) -> list[str]:
     def fits(memory: Memory) -> bool:
-        slices = access.slices_of(principal, memory.status)
+        slices = access.slices_of(principal, in_use=memory.status.in_use)
         return (
             memory.status in browse.statuses
             and any(part.matches(memory.owner) for part in slices)
