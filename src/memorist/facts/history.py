@@ -20,7 +20,7 @@ _STEPS = (
 )  # fmt: skip
 
 
-class History(Superseding):
+class FactHistory(Superseding):
     def history(self, principal: Principal, memory_id: str) -> tuple[FactVersion, ...]:
         """The chain that a fact belongs to, oldest first: what it replaced, what replaced it, and why.
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from memorist.errors import InvalidField
 from memorist.facts import judging
 from memorist.facts.doubts import Doubts
-from memorist.facts.history import History
+from memorist.facts.history import FactHistory
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first
 from memorist.facts.values import DoubtStatus, Ruling, Verdict
@@ -58,7 +58,7 @@ class _Finding:
     verdict: Verdict
 
 
-class Facts(Doubts, History):
+class Facts(Doubts, FactHistory):
     def __init__(
         self,
         store: Store,

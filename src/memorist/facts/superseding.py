@@ -10,7 +10,7 @@ from memorist.errors import Conflict
 from memorist.facts.values import Doubt, DoubtStatus
 from memorist.ids import new_id, parse_id
 from memorist.memories import lifecycle
-from memorist.memories.rows import Rows, write_over
+from memorist.memories.rows import MemoryRows, write_over
 from memorist.memories.values import Memory, Status
 from memorist.platform import access
 from memorist.platform.attempts import until_written
@@ -21,7 +21,7 @@ from memorist.times import Clock
 
 
 class Superseding:
-    def __init__(self, store: Store, clock: Clock, rows: Rows) -> None:
+    def __init__(self, store: Store, clock: Clock, rows: MemoryRows) -> None:
         self._store = store
         self._clock = clock
         self._rows = rows

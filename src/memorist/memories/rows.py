@@ -16,7 +16,7 @@ from memorist.ports import Reader, Writer
 from memorist.times import Clock
 
 
-class Rows:
+class MemoryRows:
     def __init__(self, clock: Clock, policy: Callable[[Reader], Policy]) -> None:
         """`policy` says which is in force."""
         self._clock = clock

@@ -14,7 +14,7 @@ from memorist.memories.hashes import content_hash, dedup_key
 from memorist.memories.policy import Policy
 from memorist.memories.reading import Reading
 from memorist.memories.records import memory_from_record, memory_to_record
-from memorist.memories.rows import Rows, clash_key, existing_like, write_over
+from memorist.memories.rows import MemoryRows, clash_key, existing_like, write_over
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Status, Trust
 from memorist.platform import access, validation
 from memorist.platform.attempts import until_written
@@ -55,7 +55,7 @@ class Memories(Reading):
     ) -> None:
         """`index` is told what was written or changed, once that is durable; `policy` says which is in force."""
         super().__init__(store, clock, accesses)
-        self.rows = Rows(clock, policy)
+        self.rows = MemoryRows(clock, policy)
         self.index = index
         self._idempotency = idempotency
         self._redaction = redaction
