@@ -17,7 +17,7 @@ LEAVES = {
     "memorist.models.passages",
     "memorist.ports",
     "memorist.recall.ranking",
-    "memorist.recall.searchable",
+    "memorist.memories.searchable",
     "memorist.times",
     "memorist.words",
 }

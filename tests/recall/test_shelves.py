@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from memorist import words
 from memorist.errors import StoreUnavailable
+from memorist.memories.searchable import Standing
 from memorist.recall.index import shelves, vectors
 from memorist.recall.index.shelves import _WORTH_A_THREAD, Shelf, Shelves, View, _Matrix, wording
 from memorist.recall.ranking import rarity
-from memorist.recall.searchable import Standing
 from memorist.recall.values import IndexPage, IndexPlace, IndexRow
 from tests.support.models import word_vector
 

@@ -20,6 +20,7 @@ from memorist.benchmarks.texts import Turn, conversation, questions
 from memorist.core import Core
 from memorist.errors import MemoristError
 from memorist.ingestion.service import Message
+from memorist.memories.searchable import searchable
 from memorist.memories.values import Draft, Kind, Memory, Retention
 from memorist.models import passages
 from memorist.models.port import Embedder
@@ -28,7 +29,6 @@ from memorist.ports import Writer
 from memorist.recall.index import vectors
 from memorist.recall.index.shelves import Shelves
 from memorist.recall.ranking import Scores
-from memorist.recall.searchable import searchable
 from memorist.recall.values import Embedded, Question
 from memorist.settings import Settings
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 
 from memorist.erasure import ledger
 from memorist.erasure.values import Naming
+from memorist.memories.searchable import QUOTES
 from memorist.memories.values import Kind
 from memorist.ports import Reader
-from memorist.recall.searchable import QUOTES
 
 _PAGE = 500
 

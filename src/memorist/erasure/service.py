@@ -24,6 +24,7 @@ from memorist.erasure.verification import Verifier, naming_events, naming_memori
 from memorist.errors import InvalidField, MemoristError, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.ingestion.values import Document
+from memorist.memories import writing
 from memorist.memories.accesses import AccessLog
 from memorist.memories.policy import Derived, Policy
 from memorist.memories.values import Kind, Memory, Status
@@ -417,7 +418,7 @@ class Erasure:
                 excerpt=None if _sources(memory) & erased else memory.excerpt,
                 updated_at=max(now, memory.updated_at + timedelta(microseconds=1)),
             )
-            if tx.memories.replace(after, memory.updated_at):
+            if writing.replace(tx, after, memory.updated_at):
                 tx.events.append([Event(memory.id, "detached", "erasure", now, None, {"receipt": receipt.id})])
                 _add_counts(tx, receipt, {"memories.references": 1})
 

@@ -27,7 +27,7 @@ from memorist.facts.values import (
     Verdict,
 )
 from memorist.ids import new_id, parse_id
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Policy
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Status, Trust
@@ -230,7 +230,7 @@ class Facts:
                 return False
             archived = lifecycle.archive(before, _policy(tx), now)
             after = replace(archived, superseded_by=newer.id, valid_to=max(_since(newer), _since(before)))
-            if tx.memories.replace(after, before.updated_at):
+            if writing.replace(tx, after, before.updated_at):
                 tx.events.append(
                     [
                         self._event(principal, before, "superseded", {"by": newer.id, **details}),
@@ -320,7 +320,7 @@ class Facts:
 
     def _replace(self, tx: Writer, after: Memory, expected_updated_at: datetime) -> bool:
         try:
-            return tx.memories.replace(after, expected_updated_at)
+            return writing.replace(tx, after, expected_updated_at)
         except Conflict as error:
             # The same text was stored by another process since it was looked for.
             raise DuplicateContent from error
@@ -390,7 +390,7 @@ class Facts:
                 stays, goes = (pair.fact, pair.other) if status is DoubtStatus.CONFIRMED else (pair.other, pair.fact)
                 details = {"reason": f"{status.capitalize()} by {who}: {pair.doubt.reason}", "judge": who}
                 # Written as it is, what stays is not retired by somebody else before this is done.
-                is_kept = stays.is_current(self._clock.now()) and tx.memories.replace(stays, stays.updated_at)
+                is_kept = stays.is_current(self._clock.now()) and writing.replace(tx, stays, stays.updated_at)
                 if not is_kept or not self._retire(tx, principal, goes, stays, details):
                     raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
             decided = _with_facts(tx, replace(pair.doubt, status=status))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from memorist.errors import Conflict
 from memorist.ids import parse_id
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Policy
 from memorist.memories.service import Memories
@@ -49,7 +49,7 @@ class Retention:
             if before.is_expired(self._clock.now()):
                 access.require_visible(principal, None, memory_id)
             after = lifecycle.archive(before, self._policies.of(tx), self._clock.now())
-            if tx.aging.move(after, before.updated_at):
+            if writing.move(tx, after, before.updated_at):
                 tx.events.append([self._event(principal, before, after, "archived")])
                 return after
         raise Conflict("The memory is being changed by too many at once. Try again.")

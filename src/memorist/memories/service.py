@@ -8,7 +8,7 @@ from typing import Any
 
 from memorist.errors import Conflict, DuplicateContent, InvalidField, NameTaken, NotFound, StaleVersion
 from memorist.ids import new_id, parse_id
-from memorist.memories import lifecycle
+from memorist.memories import fields, lifecycle, writing
 from memorist.memories.accesses import AccessLog
 from memorist.memories.hashes import content_hash, dedup_key
 from memorist.memories.policy import Policy
@@ -17,26 +17,11 @@ from memorist.memories.values import Draft, Kind, Memory, Order, Page, Query, Re
 from memorist.platform import access, validation
 from memorist.platform.idempotency import Idempotency
 from memorist.platform.paging import decode_cursor, encode_cursor
-from memorist.platform.redaction import REDACTED_FIELDS, Counts, Redaction
+from memorist.platform.redaction import Counts, Redaction
 from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
-_EDITABLE = frozenset(
-    {
-        "content",
-        "category",
-        "name",
-        "description",
-        "excerpt",
-        "importance",
-        "confidence",
-        "relevance",
-        "meta",
-        "project",
-    }
-)
-_EMBEDDED = frozenset({"content", "name", "description", "meta"})
 _EDIT_ATTEMPTS = 10
 _ERASE_BATCH = 500
 
@@ -123,65 +108,28 @@ class Memories:
 
     def prepare(self, principal: Principal, draft: Draft) -> Memory:
         """The memory that a draft will be, without its secrets. Raises InvalidField or Forbidden."""
-        validation.draft(draft)
+        values = fields.check_draft(draft)
         owner = access.writable_owner(principal, draft.owner)
         now = self._clock.now()
         memory_id = new_id("mem")
-        session = draft.session or principal.session
-        if session is not None:
-            validation.identifier("session", session)
-        draft, redacted = self._without_secrets(draft, owner, session)
-        if draft.project is not None:
-            draft = replace(draft, project=validation.project(draft.project))
+        if draft.session is None and principal.session is not None:
+            values["session"] = validation.identifier("session", principal.session)
+        about = {**values, "user": owner.user, "agent": owner.agent}
+        changed, redacted = self._redaction.fields(about, fields.SECRETS)
+        values |= changed
         return Memory(
             id=memory_id,
             tenant=principal.tenant,
-            content=draft.content,
-            content_hash=content_hash(draft.content),
-            dedup_key=dedup_key(draft, memory_id, session),
+            content_hash=content_hash(values["content"]),
+            dedup_key=dedup_key(replace(draft, **values), memory_id, values["session"]),
             created_at=now,
             updated_at=now,
             owner=owner,
-            session=session,
-            project=draft.project,
-            kind=validation.choice("kind", draft.kind, Kind),
-            category=draft.category,
-            name=draft.name,
-            description=draft.description,
-            excerpt=draft.excerpt,
-            importance=draft.importance,
-            confidence=draft.confidence,
-            relevance=draft.relevance,
-            meta=draft.meta,
-            source_ref=draft.source_ref,
-            trust=validation.choice("trust", draft.trust, Trust),
-            retention=validation.choice("retention", draft.retention, Retention),
-            event_time=None if draft.event_time is None else validation.moment("event_time", draft.event_time),
-            expires_at=None if draft.ttl is None else now + validation.ttl(draft.ttl),
-            valid_from=now if draft.event_time is None else validation.moment("event_time", draft.event_time),
-            redacted=redacted,
+            expires_at=None if draft.ttl is None else now + draft.ttl,
+            valid_from=values["event_time"] or now,
+            redacted=redacted or None,
+            **values,
         )
-
-    def _without_secrets(self, draft: Draft, owner: Owner, session: str | None) -> tuple[Draft, Counts | None]:
-        meta = None if draft.meta is None else validation.meta(draft.meta)
-        changed, found = self._redaction.fields(
-            {
-                "content": draft.content,
-                "description": draft.description,
-                "excerpt": draft.excerpt,
-                "source_ref": draft.source_ref,
-                "project": draft.project,
-                "meta": meta,
-                "name": draft.name,
-                "category": draft.category,
-                "session": session,
-                "user": owner.user,
-                "agent": owner.agent,
-            }
-        )
-        if meta is not None or changed:
-            draft = replace(draft, **{"meta": meta, **changed})
-        return draft, found or None
 
     def insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
         """Write prepared memories with their events, inside a transaction. Raises NameTaken."""
@@ -200,7 +148,7 @@ class Memories:
     ) -> dict[int, Remembered]:
         """Write those that can clash with none, together."""
         written = {place: self._with_deadlines(tx, memory) for place, memory in memories.items()}
-        if not tx.memories.insert_many(list(written.values())):
+        if not writing.insert_many(tx, list(written.values())):
             raise Conflict
         for memory in written.values():
             events += [self._event(principal, memory, "created"), *self._redactions(principal, memory)]
@@ -215,7 +163,7 @@ class Memories:
         """Write one of them; what its history has to say of it is added to `events`."""
         memory = self._with_deadlines(tx, memory)
         for _ in range(_EDIT_ATTEMPTS):
-            if tx.memories.insert(memory):
+            if writing.insert(tx, memory):
                 events += [self._event(principal, memory, "created"), *self._redactions(principal, memory)]
                 return Remembered(memory, was_new=True)
             existing = self._existing(tx, memory)
@@ -227,7 +175,7 @@ class Memories:
             if memory.name is not None:
                 raise NameTaken
             merged = lifecycle.merge(existing, memory, self._clock.now())
-            if merged != existing and not tx.memories.replace(merged, existing.updated_at):
+            if merged != existing and not writing.replace(tx, merged, existing.updated_at):
                 continue  # Changed between the two statements.
             written = replace(existing, redacted=memory.redacted)
             events += [self._event(principal, existing, "deduplicated"), *self._redactions(principal, written)]
@@ -244,7 +192,7 @@ class Memories:
         """Soft-delete rows that something else takes the place of, inside a transaction."""
         for memory in memories:
             gone = lifecycle.soft_delete(memory, self._policy(tx), self._clock.now())
-            if tx.memories.replace(gone, memory.updated_at):
+            if writing.replace(tx, gone, memory.updated_at):
                 tx.events.append([self._event(principal, memory, event_type)])
 
     def expire(self, tx: Writer, principal: Principal, memory: Memory) -> None:
@@ -266,15 +214,9 @@ class Memories:
         Raises NotFound, Forbidden, InvalidField, NameTaken or DuplicateContent.
         """
         memory_id = parse_id("mem", memory_id)
-        for field in changes:
-            if field not in _EDITABLE:
-                raise InvalidField(f"{field} cannot be changed; {', '.join(sorted(_EDITABLE))} can.", field=field)
-        if changes.get("meta") is not None:
-            changes = {**changes, "meta": validation.meta(changes["meta"])}
-        changed, redacted = self._redaction.fields(changes)
+        changes = fields.check_changes(changes)
+        changed, redacted = self._redaction.fields(changes, fields.SECRETS)
         changes = {**changes, **changed}
-        if isinstance(changes.get("project"), str):
-            changes["project"] = validation.project(changes["project"])
         memory = self._idempotency.write(
             principal,
             f"edit {memory_id}",
@@ -284,7 +226,7 @@ class Memories:
             memory_to_record,
             lambda record: memory_from_record(record, principal.tenant),
         )
-        if not changes.keys().isdisjoint(_EMBEDDED):
+        if not changes.keys().isdisjoint(fields.EMBEDDED):
             self.index(principal.tenant, [memory])
         return memory
 
@@ -328,7 +270,7 @@ class Memories:
         Raises NameTaken or DuplicateContent.
         """
         try:
-            return tx.memories.replace(after, expected_updated_at)
+            return writing.replace(tx, after, expected_updated_at)
         except Conflict as error:
             # Taken by another process since it was looked for.
             raise (NameTaken if after.name is not None else DuplicateContent) from error
@@ -354,19 +296,19 @@ class Memories:
         principal: Principal,
         owner: Owner,
         name: str,
-        fields: Mapping[str, Any],
+        values: Mapping[str, Any],
         *,
         trust: Trust = Trust.USER,
         idempotency_key: str | None = None,
     ) -> Remembered:
-        """Store a memory under a name, or change those fields of the one that its owner has there: `was_new` tells.
+        """Store a memory under a name, or change those values of the one that its owner has there: `was_new` tells.
 
         Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
-        draft = Draft(**fields, name=name, owner=owner, trust=trust)
+        draft = Draft(**values, name=name, owner=owner, trust=trust)
         prepared = self.prepare(principal, draft)
-        changed, redacted = self._redaction.fields(fields)
-        changes = {**fields, **changed}
+        changes = {field: getattr(prepared, field) for field in values}
+        redacted = prepared.redacted or {}
 
         def work(tx: Writer) -> Remembered:
             for _ in range(_EDIT_ATTEMPTS):
@@ -440,7 +382,7 @@ class Memories:
             if expected_version is not None and before.version != expected_version:
                 raise StaleVersion
             after = lifecycle.soft_delete(before, self._policy(tx), self._clock.now())
-            if tx.memories.replace(after, before.updated_at):
+            if writing.replace(tx, after, before.updated_at):
                 tx.events.append([self._event(principal, after, "deleted")])
                 return after
         raise Conflict("The memory is being changed by too many at once. Try again.")
@@ -590,19 +532,6 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     if before.name is not None and "name" in changes and changes["name"] is None:
         raise InvalidField("A named memory keeps a name.", field="name")
     after = replace(before, **changes)
-    validation.draft(
-        Draft(
-            content=after.content,
-            category=after.category,
-            name=after.name,
-            description=after.description,
-            excerpt=after.excerpt,
-            importance=after.importance,
-            confidence=after.confidence,
-            relevance=after.relevance,
-            project=after.project,
-        )
-    )
     after = replace(
         after, content_hash=content_hash(after.content), dedup_key=dedup_key(after, after.id, after.session)
     )
@@ -611,7 +540,7 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
 
 def _as_stored(draft: Draft, memory: Memory) -> Draft:
     """What an idempotency key remembers of a request: nothing that the memory itself may not hold."""
-    return replace(draft, **{name: getattr(memory, name) for name in REDACTED_FIELDS})
+    return replace(draft, **{name: getattr(memory, name) for name in fields.REPLACED})
 
 
 def _clash_key(memory: Memory) -> str:

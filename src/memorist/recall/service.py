@@ -23,6 +23,7 @@ from memorist.context.tokens import count_tokens
 from memorist.errors import InvalidField, ModelError
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
+from memorist.memories.searchable import Standing, as_turn, is_turn, repeats, searchable, standing
 from memorist.memories.values import Kind, Memory
 from memorist.models import passages
 from memorist.models.port import Embedder, Reranker
@@ -47,7 +48,6 @@ from memorist.recall.ranking import (
     with_neighbours,
     with_threads,
 )
-from memorist.recall.searchable import Standing, as_turn, is_turn, repeats, searchable, standing
 from memorist.recall.values import Hit, Question, Recalled, Scope, Weights
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock, to_micros

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from memorist.memories import writing
 from memorist.memories.values import Memory, Status
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Reader, Store, Writer
@@ -128,4 +129,4 @@ def _insert(store: Store, *memories: Memory) -> None:
 
 
 def _insert_one(memory: Memory, tx: Writer) -> bool:
-    return tx.memories.insert(memory)
+    return writing.insert(tx, memory)

@@ -16,10 +16,11 @@ from memorist.context.values import ChunkQuery
 from memorist.errors import Conflict, StoreError
 from memorist.ids import to_uuid
 from memorist.ingestion.values import Document
+from memorist.memories import writing
+from memorist.memories.searchable import Standing
 from memorist.memories.values import Kind, Memory, Order, Position, Query, Status
 from memorist.platform.values import ApiKey, Event, HiddenOwner, IdempotencyRecord, Owner, OwnerFilter, Role, Tenant
 from memorist.ports import Reader, Store, Writer
-from memorist.recall.searchable import Standing
 from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
 from memorist.testing.browsing_conformance import BrowsingConformance
 from memorist.testing.clocks import START
@@ -96,7 +97,7 @@ class StoreConformance(
         memory = make_memory(tenant)
 
         def work(tx: Writer) -> Memory | None:
-            tx.memories.insert(memory)
+            writing.insert(tx, memory)
             return tx.memories.get(memory.id)
 
         assert store.write(tenant, work) == memory
@@ -108,7 +109,7 @@ class StoreConformance(
         memory = make_memory(tenant)
 
         def work(tx: Writer) -> None:
-            tx.memories.insert(memory)
+            writing.insert(tx, memory)
             tx.events.append([make_event(memory)])
             tx.keys.insert(make_key(tenant))
             raise error
@@ -218,19 +219,19 @@ class StoreConformance(
     def test_second_insert_of_an_id_writes_nothing(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
         twin = make_memory(tenant, id=memory.id, content="other")
-        assert store.write(tenant, lambda tx: tx.memories.insert(twin)) is False
+        assert store.write(tenant, lambda tx: writing.insert(tx, twin)) is False
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_active_text_exists_once_an_owner(self, store: Store, tenant: str) -> None:
         first = _insert(store, make_memory(tenant, dedup_key="same"))
-        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, dedup_key="same"))) is False
+        assert store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant, dedup_key="same"))) is False
         for owner in (Owner("bob"), Owner("ada", "coder"), Owner(None, "coder"), Owner()):
             _insert(store, make_memory(tenant, dedup_key="same", owner=owner))
         assert store.read(tenant, lambda tx: tx.memories.find_duplicate("ada", None, "same")) == first
 
     def test_active_name_exists_once_an_owner(self, store: Store, tenant: str) -> None:
         first = _insert(store, make_memory(tenant, name="deploy"))
-        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, name="deploy"))) is False
+        assert store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant, name="deploy"))) is False
         for owner in (Owner("bob"), Owner("ada", "coder"), Owner(None, "coder"), Owner()):
             _insert(store, make_memory(tenant, name="deploy", owner=owner))
         assert store.read(tenant, lambda tx: tx.memories.find_named("ada", None, "deploy")) == first
@@ -265,18 +266,18 @@ class StoreConformance(
 
     def test_many_are_inserted_at_once_unless_one_exists(self, store: Store, tenant: str, neighbour: str) -> None:
         memories = [make_memory(tenant) for _ in range(3)]
-        assert store.write(tenant, lambda tx: tx.memories.insert_many(memories)) is True
+        assert store.write(tenant, lambda tx: writing.insert_many(tx, memories)) is True
         ids = [memory.id for memory in memories]
         assert sorted(store.read(tenant, lambda tx: tx.memories.get_many(ids)), key=lambda one: one.id) == memories
         assert [row.memory_id for row in _index(store, tenant, "ada")] == ids
         assert store.read(neighbour, lambda tx: tx.memories.get_many(ids)) == []
-        assert store.write(tenant, lambda tx: tx.memories.insert_many([])) is True
-        assert store.write(tenant, lambda tx: tx.memories.insert_many([make_memory(tenant), memories[1]])) is False
+        assert store.write(tenant, lambda tx: writing.insert_many(tx, [])) is True
+        assert store.write(tenant, lambda tx: writing.insert_many(tx, [make_memory(tenant), memories[1]])) is False
 
     def test_one_of_many_concurrent_equal_inserts_wins(self, store: Store, tenant: str) -> None:
         def insert(_: int) -> bool:
             memory = make_memory(tenant, dedup_key="same")
-            return store.write(tenant, lambda tx: tx.memories.insert(memory))
+            return store.write(tenant, lambda tx: writing.insert(tx, memory))
 
         with ThreadPoolExecutor(16) as threads:
             assert sum(threads.map(insert, range(48))) == 1
@@ -288,21 +289,21 @@ class StoreConformance(
         after = replace(
             full_memory(tenant), id=before.id, created_at=before.created_at, access_count=99, last_accessed_at=None
         )
-        assert store.write(tenant, lambda tx: tx.memories.replace(after, before.updated_at)) is True
+        assert store.write(tenant, lambda tx: writing.replace(tx, after, before.updated_at)) is True
         found = store.read(tenant, lambda tx: tx.memories.get(before.id))
         assert found == replace(after, access_count=3, last_accessed_at=START)
 
     def test_replace_of_a_changed_memory_does_nothing(self, store: Store, tenant: str) -> None:
         memory = _insert(store, make_memory(tenant))
         newer = replace(memory, content="newer", updated_at=START + timedelta(microseconds=1))
-        assert store.write(tenant, lambda tx: tx.memories.replace(newer, memory.updated_at)) is True
+        assert store.write(tenant, lambda tx: writing.replace(tx, newer, memory.updated_at)) is True
         lost = replace(memory, content="lost", updated_at=START + timedelta(microseconds=2))
-        assert store.write(tenant, lambda tx: tx.memories.replace(lost, memory.updated_at)) is False
+        assert store.write(tenant, lambda tx: writing.replace(tx, lost, memory.updated_at)) is False
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == newer
 
     def test_replace_of_a_missing_memory_does_nothing(self, store: Store, tenant: str) -> None:
         memory = make_memory(tenant)
-        assert store.write(tenant, lambda tx: tx.memories.replace(memory, memory.updated_at)) is False
+        assert store.write(tenant, lambda tx: writing.replace(tx, memory, memory.updated_at)) is False
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) is None
 
     @pytest.mark.parametrize("clash", [{"name": "deploy"}, {"dedup_key": "same"}])
@@ -312,7 +313,7 @@ class StoreConformance(
         _insert(store, make_memory(tenant, **clash))
         memory = _insert(store, make_memory(tenant))
         with pytest.raises(Conflict):
-            store.write(tenant, lambda tx: tx.memories.replace(replace(memory, **clash), memory.updated_at))
+            store.write(tenant, lambda tx: writing.replace(tx, replace(memory, **clash), memory.updated_at))
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_one_of_many_concurrent_replacements_wins(self, store: Store, tenant: str) -> None:
@@ -320,7 +321,7 @@ class StoreConformance(
 
         def change(number: int) -> bool:
             after = replace(memory, importance=number, updated_at=START + timedelta(seconds=number))
-            return store.write(tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
+            return store.write(tenant, lambda tx: writing.replace(tx, after, memory.updated_at))
 
         with ThreadPoolExecutor(16) as threads:
             assert sum(threads.map(change, range(1, 33))) == 1
@@ -637,14 +638,14 @@ class StoreConformance(
 
     def test_failed_write_leaves_nothing_in_the_index(self, store: Store, tenant: str) -> None:
         def work(tx: Writer) -> None:
-            tx.memories.insert(make_memory(tenant))
+            writing.insert(tx, make_memory(tenant))
             raise RuntimeError
 
         with pytest.raises(RuntimeError):
             store.write(tenant, work)
         assert _index(store, tenant, "ada") == []
         twin = _insert(store, make_memory(tenant, dedup_key="same"))
-        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, dedup_key="same"))) is False
+        assert store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant, dedup_key="same"))) is False
         assert [row.memory_id for row in _index(store, tenant, "ada")] == [twin.id]
 
     def test_index_is_read_by_user_in_id_order_in_pieces(self, store: Store, tenant: str) -> None:
@@ -799,7 +800,7 @@ class StoreConformance(
 
     def test_nothing_is_adopted_where_everything_is_in_the_index(self, store: Store, tenant: str) -> None:
         _insert(store, make_memory(tenant))
-        assert store.write(tenant, lambda tx: tx.index.adopt_rows(100)) == 0
+        assert store.write(tenant, lambda tx: writing.adopt(tx, 100)) == 0
 
     def test_model_of_a_tenant_is_noted(self, store: Store, tenant: str, neighbour: str) -> None:
         assert store.index_model(tenant) == ""
@@ -1057,7 +1058,7 @@ class StoreConformance(
             tx.index.release_claims()
             tx.documents.erase(document)
             return [
-                tx.memories.replace(replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
+                writing.replace(tx, replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
                 tx.memories.erase([memory.id]),
                 tx.idempotency.drop_expired(START + timedelta(days=999)),
                 tx.idempotency.erase(None),
@@ -1066,7 +1067,7 @@ class StoreConformance(
                 tx.index.save_vectors([make_embedded(memory, vectors=b"mine")]),
                 tx.index.unindex("another", 10),
                 tx.index.claim_waiting(START, START, 10),
-                tx.index.adopt_rows(10),
+                writing.adopt(tx, 10),
                 tx.documents.erase_all(EVERYBODY),
             ]
 
@@ -1093,7 +1094,7 @@ class StoreConformance(
 
     def test_memory_is_stored_under_the_transactions_tenant(self, store: Store, tenant: str, neighbour: str) -> None:
         memory = make_memory(neighbour)
-        assert store.write(tenant, lambda tx: tx.memories.insert(memory)) is True
+        assert store.write(tenant, lambda tx: writing.insert(tx, memory)) is True
         assert store.read(neighbour, lambda tx: tx.memories.get(memory.id)) is None
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == replace(memory, tenant=tenant)
 
@@ -1161,7 +1162,7 @@ class StoreConformance(
             store.ping,
             store.list_tenants,
             lambda: store.read(tenant, lambda tx: tx.keys.all()),
-            lambda: store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant))),
+            lambda: store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant))),
         ]
         for call in calls:
             with pytest.raises(StoreError):
@@ -1174,7 +1175,7 @@ class StoreConformance(
 
 def _replace(store: Store, memory: Memory, **fields: Any) -> Memory:
     after = replace(memory, updated_at=memory.updated_at + timedelta(seconds=1), **fields)
-    assert store.write(memory.tenant, lambda tx: tx.memories.replace(after, memory.updated_at)) is True
+    assert store.write(memory.tenant, lambda tx: writing.replace(tx, after, memory.updated_at)) is True
     return after
 
 
@@ -1251,7 +1252,7 @@ def _create_tenant(store: Store) -> str:
 
 def _insert(store: Store, memory: Memory, *events: Event) -> Memory:
     def work(tx: Writer) -> bool:
-        inserted = tx.memories.insert(memory)
+        inserted = writing.insert(tx, memory)
         tx.events.append(events)
         return inserted
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt, Verification
 from memorist.ids import new_id, to_uuid
+from memorist.memories import writing
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Event, Owner, OwnerFilter
 from memorist.ports import Reader, Store, Writer
@@ -99,7 +100,7 @@ class ErasureConformance:
         recalls = [_recall(memory, START + timedelta(seconds=number)) for number in range(4)]
 
         def write(tx: Writer) -> None:
-            tx.memories.insert(memory)
+            writing.insert(tx, memory)
             tx.recalls.insert([*recalls, _recall(gone, START)])
             tx.recalls.insert(recalls[:1])
             tx.recalls.trim([memory.id, gone.id], 3)
@@ -115,8 +116,8 @@ class ErasureConformance:
         by_ada, by_bob = _recall(memory, START), replace(_recall(memory, START), user="bob", agent=None)
 
         def write(tx: Writer) -> None:
-            tx.memories.insert(memory)
-            tx.memories.insert(gone)
+            writing.insert(tx, memory)
+            writing.insert(tx, gone)
             tx.recalls.insert([by_ada, by_bob, _recall(gone, START)])
 
         store.write(tenant, write)
@@ -142,7 +143,7 @@ class ErasureConformance:
 
     def test_held_memories_are_those_that_exist(self, store: Store, tenant: str, neighbour: str) -> None:
         memories = [make_memory(tenant), make_memory(tenant)]
-        store.write(tenant, lambda tx: tx.memories.insert_many(memories))
+        store.write(tenant, lambda tx: writing.insert_many(tx, memories))
         asked = [memories[1].id, new_id("mem"), memories[0].id]
         assert store.write(tenant, lambda tx: tx.memories.hold(asked)) == {memory.id for memory in memories}
         assert store.write(tenant, lambda tx: tx.memories.hold([])) == set()
@@ -155,7 +156,7 @@ class ErasureConformance:
 
         def write(tx: Writer) -> None:
             for memory in (gone, kept):
-                tx.memories.insert(memory)
+                writing.insert(tx, memory)
                 tx.events.append([make_event(memory), make_event(memory)])
                 tx.tool_outputs.insert(memory.id, "payload")
             for one in (record, other):
@@ -303,7 +304,7 @@ class ErasureConformance:
 
 
 def _insert(tx: Writer, memory: Memory, *, actor: str | None = None, payload: Any = None) -> None:
-    tx.memories.insert(memory)
+    writing.insert(tx, memory)
     tx.events.append([Event(memory.id, "created", "test", memory.created_at, actor, payload or {})])
 
 

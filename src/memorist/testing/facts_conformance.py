@@ -8,6 +8,7 @@ from typing import Any
 
 from memorist.facts.values import Doubt, DoubtStatus
 from memorist.ids import new_id
+from memorist.memories import writing
 from memorist.memories.values import Memory, Position, Status
 from memorist.platform.values import Job, JobStatus, Owner, OwnerFilter, Principal, Role
 from memorist.ports import Store, Writer
@@ -222,7 +223,7 @@ class FactsConformance:
         assert listed(_EVERYBODY) == [doubt.id for doubt in doubts[::-1]]
         assert listed(_EVERYBODY, in_tenant=neighbour) == []
         gone = replace(facts[0], status=Status.ARCHIVED, updated_at=_SOON)
-        store.write(tenant, lambda tx: tx.memories.replace(gone, facts[0].updated_at))
+        store.write(tenant, lambda tx: writing.replace(tx, gone, facts[0].updated_at))
         assert listed(OwnerFilter("ada")) == [doubts[1].id]
 
     def test_erased_fact_takes_its_doubts_along(self, store: Store, tenant: str) -> None:
@@ -259,7 +260,7 @@ def _ids(store: Store, tenant: str) -> set[str]:
 
 def _insert_all(memories: list[Memory], tx: Writer) -> None:
     for memory in memories:
-        assert tx.memories.insert(memory)
+        assert writing.insert(tx, memory)
 
 
 def _insert_doubt(doubt: Doubt, tx: Writer) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 from memorist.ids import new_id
 from memorist.ingestion.values import Document
+from memorist.memories.searchable import searchable
 from memorist.memories.values import Kind, Memory, Retention, Status, Trust
 from memorist.platform.values import ApiKey, Event, IdempotencyRecord, Owner, Role
-from memorist.recall.searchable import searchable
 from memorist.recall.values import Embedded
 from memorist.testing.clocks import START
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from memorist.memories import writing
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Owner, OwnerFilter, SignIn, SignInKind
 from memorist.ports import Store, Writer
@@ -125,4 +126,4 @@ class OverviewConformance:
 
 def _insert(store: Store, *memories: Memory) -> None:
     for memory in memories:
-        assert store.write(memory.tenant, lambda tx, memory=memory: tx.memories.insert(memory))  # type: ignore[misc]
+        assert store.write(memory.tenant, lambda tx, memory=memory: writing.insert(tx, memory))  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from memorist.memories import writing
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Owner
 from memorist.ports import Store
@@ -59,4 +60,4 @@ class TracesConformance:
 
 def keep(store: Store, tenant: str, *memories: Memory) -> None:
     for memory in memories:
-        assert store.write(tenant, lambda tx, memory=memory: tx.memories.insert(memory))  # type: ignore[misc]
+        assert store.write(tenant, lambda tx, memory=memory: writing.insert(tx, memory))  # type: ignore[misc]

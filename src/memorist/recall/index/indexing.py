@@ -16,13 +16,14 @@ from itertools import islice
 import numpy as np
 
 from memorist.errors import MemoristError, ModelError
+from memorist.memories import writing
+from memorist.memories.searchable import as_turn, is_turn, searchable
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.models.port import Embedder
 from memorist.platform.rounds import Rounds
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.index import vectors
-from memorist.recall.searchable import as_turn, is_turn, searchable
 from memorist.recall.values import Embedded, IndexCounts
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -123,7 +124,7 @@ class Indexer:
         if known is None:
             return
         if known == "":
-            while self._store.write(tenant, lambda tx: tx.index.adopt_rows(_ADOPT_BATCH)) == _ADOPT_BATCH:
+            while self._store.write(tenant, lambda tx: writing.adopt(tx, _ADOPT_BATCH)) == _ADOPT_BATCH:
                 pass
             self._store.set_index_model(tenant, self.model or _NO_MODEL)
         elif self.model and known != self.model:

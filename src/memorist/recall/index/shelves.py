@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.memories.searchable import Standing
 from memorist.ports import Reader, Store
 from memorist.recall.index import vectors
 from memorist.recall.ranking import Scores, rarity, saturated
-from memorist.recall.searchable import Standing
 from memorist.recall.values import IndexPage, IndexPlace, IndexRow
 
 Array = NDArray[Any]
