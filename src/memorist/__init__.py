@@ -28,14 +28,14 @@ __all__ = [
 
 _HOMES = {
     "AsyncMemorist": "memorist.surfaces.library",
-    "Draft": "memorist.model",
-    "Event": "memorist.model",
-    "Kind": "memorist.model",
+    "Draft": "memorist.memories.values",
+    "Event": "memorist.platform.values",
+    "Kind": "memorist.memories.values",
     "Memorist": "memorist.surfaces.library",
     "MemoristError": "memorist.errors",
-    "Memory": "memorist.model",
-    "Principal": "memorist.model",
-    "Role": "memorist.model",
+    "Memory": "memorist.memories.values",
+    "Principal": "memorist.platform.values",
+    "Role": "memorist.platform.values",
 }
 
 if TYPE_CHECKING:

@@ -367,7 +367,7 @@ def test_hook_needs_neither_the_command_line_nor_the_core() -> None:
     """Whoever waits for it waits for every import."""
     script = (
         "import sys, memorist.__main__, memorist.surfaces.claude_code;"
-        "sys.exit(any(name in sys.modules for name in ('typer', 'rich', 'memorist.model', 'apsw', 'numpy', 'mcp')))"
+        "sys.exit(any(name in sys.modules for name in ('typer', 'rich', 'memorist.core', 'apsw', 'numpy', 'mcp')))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 

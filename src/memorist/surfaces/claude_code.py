@@ -38,7 +38,7 @@ _ABANDONED_AFTER_S = 3600.0
 _FORGET_AFTER_S = 60 * 86_400.0
 _ANSWER_TIMEOUT_S = 60.0
 _TOO_LARGE = 413
-# As core.access has it, which would cost a hook's worker its time.
+# As platform.access has it, which would cost a hook's worker its time.
 _DEFAULT_PROFILE = "default"
 
 

@@ -5,11 +5,11 @@ This is no grammar of English. It reads the plain sentences that facts are writt
 
 import re
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 
 from memorist.facts.judging import vocabulary as v
+from memorist.facts.judging.verb_groups import Mood, VerbGroup
 
 _SENTENCES = re.compile(
     r"(?<=[.!?])(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\bMrs\.)(?<!\bProf\.)\s+(?=[\"'A-Z])|\n+|;\s+"
@@ -53,16 +53,6 @@ _CONTRACTIONS = (
     (re.compile(r"\bgot (married|divorced|engaged)\b"), r"is \1 now"),
     (re.compile(r"\b(\d+) ?(kg|mg|km|ms|gb|mb|cm|mm)\b"), r"\1 \2"),
 )
-
-
-class Mood(StrEnum):
-    """Whether a clause says what is, what is meant to be, what was done once, or what was and ended."""
-
-    STATE = "state"
-    PLAN = "plan"
-    DUTY = "duty"
-    EVENT = "event"
-    FORMER = "former"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,190 +229,36 @@ def _clause(words: list[str], inherited: tuple[str, ...]) -> Clause | None:
     if place is None:
         return None
     subject = tuple(kept[:place])
-    group = _verb_group(kept[place:])
-    if group is None:
+    group = VerbGroup(kept[place:])
+    if not group.read() or group.lemma is None:
         return None
-    lemma, rest, negated, mood, changed = group
-    clause = _with_object(subject, lemma, rest)
+    clause = _with_object(subject, group.lemma, group.rest)
     return replace(
         clause,
-        negated=clause.negated != (negated or ended),
-        mood=mood if clause.mood is Mood.STATE else clause.mood,
-        changed=clause.changed or changed or flags["changed"] or ended,
+        negated=clause.negated != (group.negated or ended),
+        mood=group.mood if clause.mood is Mood.STATE else clause.mood,
+        changed=clause.changed or group.changed or flags["changed"] or ended,
         additive=flags["additive"],
     )
 
 
-def _verb_group(words: list[str]) -> tuple[str, list[str], bool, Mood, bool] | None:
-    """The verb's lemma, what follows it, and what stands around it: negation, mood, and whether something changed."""
-    negated = changed = is_future = False
-    mood = Mood.STATE
-    lemma: str | None = None
-    place = 0
-    while place < len(words):
-        word = words[place]
-        following = words[place + 1] if place + 1 < len(words) else ""
-        if word in v.NEGATIONS:
-            negated = True
-        elif word == "no" and following == "longer":
-            negated = changed = True
-            place += 1
-        elif word == "used" and following == "to":
-            mood = Mood.FORMER
-            place += 1
-        elif word in v.HEDGES:
-            mood = Mood.PLAN
-        elif word in v.OBLIGATIONS:
-            mood = Mood.DUTY
-        elif word in ("will", "can"):
-            is_future = word == "will"
-        elif word in v.DO:
-            if lemma is None and not _leads_to_verb(words, place + 1):
-                lemma = "do"
-                place += 1
-                break
-            mood = Mood.EVENT if word == "did" else mood
-        elif word in v.HAVE and _leads_to_participle(words, place + 1):
-            mood = Mood.EVENT
-        elif word in v.HAVE:
-            lemma = "have"
-            mood = Mood.EVENT if word == "had" and mood is Mood.STATE else mood
-            place += 1
-            break
-        elif word in v.BE:
-            mood = Mood.EVENT if word in v.PAST_BE and mood is Mood.STATE else mood
-            lemma = "be"
-            if following == "going" and words[place + 2 : place + 3] == ["to"]:
-                mood, lemma = Mood.PLAN, None
-                place += 2
-            elif following in v.ARRANGED and words[place + 2 : place + 3] in (["for"], ["on"], ["at"], ["to"]):
-                place += 2
-                break
-            elif not _leads_to_action(words, place + 1):
-                place += 1
-                # "is not": what is denied stands behind it.
-                while place < len(words) and words[place] in v.DENIALS:
-                    negated = True
-                    skip = words[place] == "no" and words[place + 1 : place + 2] == ["longer"]
-                    changed = changed or skip
-                    place += 2 if skip else 1
-                break
-        else:
-            found, form = v.VERBS.get(word, (word.rstrip("s") if lemma is None else word, "present"))
-            target = _to_infinitive(words, place)
-            if found in v.ENDING and form != "ing" and v.VERBS.get(following, ("", ""))[1] == "ing":
-                # "stopped smoking" is a state; "plans to quit smoking" is still a plan.
-                negated, changed = not negated, True
-                place += 1
-                continue
-            if found in v.STARTING and v.VERBS.get(following, ("", ""))[1] == "ing":
-                changed = True
-                place += 1
-                continue
-            if found in v.PLANNING and (target is not None or form == "ing" or found in ("consider", "think")):
-                mood = Mood.PLAN
-                place = target if target is not None else place + 1
-                if target is None:
-                    lemma = found
-                    break
-                continue
-            if form == "past" and lemma is None and mood is Mood.STATE:
-                mood = Mood.EVENT
-            lemma = found
-            place += 1
-            break
-        place += 1
-    if lemma is None:
-        return None
-    if is_future and lemma not in v.SCHEDULES:
-        mood = Mood.PLAN
-    return lemma, words[place:], negated, mood, changed
-
-
-def _leads_to_verb(words: list[str], place: int) -> bool:
-    return place < len(words) and (words[place] in v.NEGATIONS or words[place] in v.VERBS or place + 1 < len(words))
-
-
-def _leads_to_participle(words: list[str], place: int) -> bool:
-    while place < len(words) and words[place] in v.NEGATIONS:
-        place += 1
-    if place >= len(words):
-        return False
-    word = words[place]
-    return word in ("been", "seen", "gone", "taken", "eaten", "known", "driven", "written", "spoken") or (
-        word in v.VERBS and v.VERBS[word][1] == "past"
-    )
-
-
-def _leads_to_action(words: list[str], place: int) -> bool:
-    """Whether a form of "be" is followed by what somebody does, or has done to it, rather than by what it is."""
-    while place < len(words) and words[place] in (*v.DENIALS, "longer"):
-        place += 1
-    if place >= len(words):
-        return False
-    lemma, form = v.VERBS.get(words[place], ("", ""))
-    if words[place] in v.SIMPLE_PAST:
-        return False
-    is_last = words[place + 1 : place + 2] == [] or words[place + 1] not in v.PREPOSITIONS
-    if form != "ing" and is_last and any(words[place] in group for group in v.EXCLUSIVE):
-        return False
-    return form in ("ing", "past") or lemma in ("run", "read", "set")
-
-
-def _to_infinitive(words: list[str], place: int) -> int | None:
-    """Where the verb stands that a planning verb leads to; None where it leads to a thing."""
-    for offset, word in enumerate(words[place + 1 : place + 3], start=1):
-        if word == "to" and place + offset + 1 < len(words):
-            return place + offset + 1
-    following = words[place + 1] if place + 1 < len(words) else ""
-    if following in ("about", "of") and place + 2 < len(words):
-        return place + 2
-    return place + 1 if v.VERBS.get(following, ("", ""))[1] == "ing" else None
-
-
 def _with_object(subject: tuple[str, ...], lemma: str, rest: list[str]) -> Clause:
-    left: tuple[str, ...] = ()
-    mood = Mood.STATE
-    changed = negated = False
-    if "instead" in rest:
-        place = rest.index("instead")
-        if rest[place + 1 : place + 2] == ["of"]:
-            left, rest = tuple(rest[place + 2 :]), rest[:place]
-        else:
-            rest = [word for word in rest if word != "instead"]
-        changed = True
-    rest, was = _from_to(rest)
-    left = left or was
-    if lemma == "prefer" and "over" in rest:
-        place = rest.index("over")
-        left, rest = tuple(rest[place + 1 :]), rest[:place]
-    elif lemma == "prefer" and "to" in rest[1:]:
-        place = rest.index("to", 1)
-        left, rest = tuple(rest[place + 1 :]), rest[:place]
-    if lemma == "replace" and "with" in rest:
-        place = rest.index("with")
-        left, rest = tuple(rest[:place]), ["to", *rest[place + 1 :]]
+    rest, left, changed = _without_what_was_left(lemma, rest)
     rest, when = _times(rest)
     behind = rest[0] if rest and rest[0] in v.PREPOSITIONS | {"out"} else ""
-    relation = lemma
     if (lemma, behind) in v.LEAVING and (not when or subject[-1:] == ("user",)):
         leaves = v.LEAVING[lemma, behind]
         rest = [word for word in (rest[1:] if behind else rest) if word != "of" and word not in v.INDEFINITE]
         return Clause(subject, "leave", tuple(rest), when, negated=True, changed=True, leaves=leaves)
+    relation = lemma
     if (lemma, behind) in v.RELATIONS and not (lemma == "move" and subject and subject[-1] not in v.PEOPLE):
         relation = v.RELATIONS[lemma, behind]
         changed = changed or lemma in ("move", "relocate", "promote")
-        rest = rest[1:] if behind else rest
-        mood = Mood.STATE
     elif lemma in v.CHANGES and (behind == "to" or left):
         relation, changed = "change", True
-        rest = rest[1:] if behind else rest
-    elif behind and lemma != "be":
-        relation = f"{lemma} {behind}"
-        rest = rest[1:]
     elif behind:
-        relation = f"be {behind}"
-        rest = rest[1:]
+        relation = f"{lemma} {behind}"
+    rest = rest[1:] if behind else rest
     is_vague = bool(rest) and rest[0] in v.INDEFINITE
     value, qualifiers = _qualified([word for word in rest if word not in v.INDEFINITE])
     if relation == "home" and value and value[-1] in v.DWELLINGS:
@@ -433,21 +269,40 @@ def _with_object(subject: tuple[str, ...], lemma: str, rest: list[str]) -> Claus
         relation, value = "age", value[:-2]
     elif relation == "be" and value[:1] in (("called",), ("named",)):
         relation, value = "name", value[1:]
-    is_list = "and" in value or "or" in value
-    made = Clause(
-        subject,
-        relation,
-        value,
-        when,
-        qualifiers,
-        negated,
-        mood,
-        tuple(word for word in left if word not in v.INDEFINITE),
-        changed,
-        is_list=is_list,
-        is_vague=is_vague,
+    return _as_attribute(
+        Clause(
+            subject,
+            relation,
+            value,
+            when,
+            qualifiers,
+            left=tuple(word for word in left if word not in v.INDEFINITE),
+            changed=changed,
+            is_list="and" in value or "or" in value,
+            is_vague=is_vague,
+        )
     )
-    return _as_attribute(made)
+
+
+def _without_what_was_left(lemma: str, rest: list[str]) -> tuple[list[str], tuple[str, ...], bool]:
+    """What is behind the verb without what it was before or is preferred to; that; and whether something changed."""
+    left: tuple[str, ...] = ()
+    changed = "instead" in rest
+    if changed:
+        at = rest.index("instead")
+        if rest[at + 1 : at + 2] == ["of"]:
+            left, rest = tuple(rest[at + 2 :]), rest[:at]
+        else:
+            rest = [word for word in rest if word != "instead"]
+    rest, was = _from_to(rest)
+    left = left or was
+    if lemma == "prefer" and ("over" in rest or "to" in rest[1:]):
+        at = rest.index("over") if "over" in rest else rest.index("to", 1)
+        left, rest = tuple(rest[at + 1 :]), rest[:at]
+    if lemma == "replace" and "with" in rest:
+        at = rest.index("with")
+        left, rest = tuple(rest[:at]), ["to", *rest[at + 1 :]]
+    return rest, left, changed
 
 
 def _as_attribute(clause: Clause) -> Clause:

@@ -1,7 +1,8 @@
 """The rules: how one claim stands to another, and what follows for two texts."""
 
 from memorist.facts.judging import vocabulary as v
-from memorist.facts.judging.clauses import Claims, Clause, Mood, claims, is_number, words_of
+from memorist.facts.judging.clauses import Claims, Clause, claims, is_number, words_of
+from memorist.facts.judging.verb_groups import Mood
 from memorist.facts.values import Ruling, Verdict
 
 _LONGEST = 400

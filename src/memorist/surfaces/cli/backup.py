@@ -7,14 +7,14 @@ import typer
 
 from memorist.bootstrap import create_backup, restore_backup
 from memorist.errors import Conflict
+from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.db import existing_store
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.erasure import read_lines
-from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
-from memorist.surfaces.cli.terminal import note, print_json
+from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def create(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write the copy.")],
@@ -30,13 +30,14 @@ def create(
         raise Conflict(f"{file} exists. Choose another name, or replace it with --force.")
     with existing_store(settings):
         create_backup(settings, path)
-    if flags.as_json:
-        print_json({"file": file, "size_bytes": path.stat().st_size})
-    else:
-        note(f"{path.stat().st_size} bytes written to {file}.")
+    answer(
+        flags,
+        {"file": file, "size_bytes": path.stat().st_size},
+        remark=f"{path.stat().st_size} bytes written to {file}.",
+    )
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def restore(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A backup.")],
@@ -53,12 +54,11 @@ def restore(
     settings = operator_settings(flags)
     lines = None if ledger is None else read_lines(ledger)
     applied = restore_backup(settings, Path(file), ledger=lines, overwrite=force)
-    if flags.as_json:
-        print_json({"file": file, "erasures_applied": [receipt.id for receipt in applied]})
-        return
-    note(f"Restored. {len(applied)} erasures were applied again." if applied else "Restored.")
+    answer(
+        flags,
+        {"file": file, "erasures_applied": [receipt.id for receipt in applied]},
+        remark=f"Restored. {len(applied)} erasures were applied again." if applied else "Restored.",
+    )
 
 
-app = new_group()
-register(app, "create", create)
-register(app, "restore", restore)
+app = new_group({"create": create, "restore": restore})

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from memorist.errors import InvalidField
-from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.progress import progress_bar
 from memorist.surfaces.cli.scratch import scratch
 from memorist.surfaces.cli.terminal import note, print_json, print_table
@@ -15,7 +15,7 @@ from memorist.surfaces.cli.terminal import note, print_json, print_table
 _QUALITY = ("recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr")
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def recall(
     flags: Flags,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Benchmark files.")],
@@ -75,7 +75,7 @@ def _row(found: Mapping[str, Any]) -> list[str]:
     return [str(found["questions"]), *(f"{found[name]:.3f}" for name in _QUALITY)]
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def speed(
     flags: Flags,
     memories: Annotated[int, typer.Option(metavar="N", help="How many memories there are.")] = 10_000,
@@ -108,7 +108,7 @@ def speed(
         print_table(["measured", "value"], rows, whole=["measured"])
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def dashboard(
     flags: Flags,
     memories: Annotated[int, typer.Option(metavar="N", help="How many memories there are.")] = 100_000,
@@ -140,7 +140,7 @@ def dashboard(
     note(f"{result['memories']:,} memories in {result['database']}; {slowest}.")
 
 
-@with_flags(*PLACE)
+@with_flags(*STORE)
 def secrets(
     flags: Flags,
     files: Annotated[
@@ -178,7 +178,7 @@ def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-@with_flags(*PLACE)
+@with_flags(*STORE)
 def judge(flags: Flags) -> None:
     """Measure how well the local judge tells contradictions, on the labelled pairs of facts that come with Memorist.
 
@@ -199,7 +199,7 @@ def judge(flags: Flags) -> None:
             print_table(["half", f"older ({heading})", "newer", "said"], wrong, whole=["half"])
 
 
-@with_flags(*PLACE)
+@with_flags(*STORE)
 def extraction(flags: Flags) -> None:
     """Measure how well the local extractor finds memories, on the conversations that come with Memorist.
 

@@ -10,7 +10,7 @@ from typer._completion_shared import get_completion_script
 
 from memorist.errors import Invalid
 from memorist.surfaces.cli.commands import COMPLETION_VARIABLE, PROGRAM
-from memorist.surfaces.cli.flags import PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import print_json
 
 
@@ -20,7 +20,7 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
-@with_flags(*PLACE)
+@with_flags(*STORE)
 def completion(
     flags: Flags,
     shell: Annotated[Shell | None, typer.Argument(help="Default: the shell of this login.")] = None,

@@ -1,11 +1,11 @@
 """`memorist config show`."""
 
 from memorist.settings import load_settings, shown_settings
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, new_group, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def show(flags: Flags) -> None:
     """Show every setting, its value and where that comes from. Secrets are masked."""
     loaded = load_settings(flags.as_settings())
@@ -20,8 +20,7 @@ def show(flags: Flags) -> None:
         note(f"warning: {warning}")
 
 
-app = new_group()
-register(app, "show", show)
+app = new_group({"show": show})
 
 
 @app.callback()

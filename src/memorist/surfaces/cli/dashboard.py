@@ -8,11 +8,11 @@ from memorist.errors import ServerUnavailable
 from memorist.running_servers import running
 from memorist.settings import Settings
 from memorist.surfaces.cli.door import reading
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def dashboard(
     flags: Flags,
     url: Annotated[

@@ -12,12 +12,12 @@ from memorist.errors import StoreUnavailable
 from memorist.settings import Settings
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.failures import FAILED_CHECK
-from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
 from memorist.times import to_iso
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def migrate(flags: Flags) -> None:
     """Bring the database up to this release, making it where it is missing. Other commands do so too."""
     with closing(open_store(operator_settings(flags))) as store:
@@ -30,7 +30,7 @@ def migrate(flags: Flags) -> None:
     note(f"{len(migrations)} migrations applied." if migrations else "The database is up to date.")
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def status(flags: Flags) -> None:
     """Show what the database is, and which migrations were applied and are pending. Changes nothing."""
     with existing_store(operator_settings(flags)) as store:
@@ -51,7 +51,7 @@ def status(flags: Flags) -> None:
     print_table(["migration", "name", "applied"], rows)
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def check(flags: Flags) -> None:
     """Check every row and index, which reads the whole database. Exits with 1 where something is wrong."""
     with existing_store(operator_settings(flags)) as store:
@@ -85,7 +85,4 @@ def _numbered(migration: Any) -> dict[str, Any]:
     return {"version": migration.version, "name": migration.name}
 
 
-app = new_group()
-register(app, "migrate", migrate)
-register(app, "status", status)
-register(app, "check", check)
+app = new_group({"migrate": migrate, "status": status, "check": check})

@@ -11,7 +11,7 @@ from memorist.ingestion.service import Message
 from memorist.models.passages import spoken_date
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question, Recalled
-from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, with_flags
+from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, with_flags
 from memorist.surfaces.cli.hits import hit_table, recalled_record
 from memorist.surfaces.cli.scratch import scratch
 from memorist.surfaces.cli.terminal import print_json, print_line, print_rendered
@@ -34,7 +34,7 @@ _NEXT_STEPS = (
 )
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def demo(flags: Flags) -> None:
     """Take a tour of half a minute: a sample conversation is stored and asked about, and nothing stays.
 

@@ -19,7 +19,7 @@ from memorist.bootstrap import open_embedder, open_reranker, open_store
 from memorist.errors import MemoristError
 from memorist.settings import Loaded, Settings, load_settings
 from memorist.surfaces.cli.failures import FAILED_CHECK
-from memorist.surfaces.cli.flags import PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
 _OLDEST_PYTHON = (3, 11)
@@ -41,7 +41,7 @@ class Finding:
     message: str
 
 
-@with_flags(*PLACE)
+@with_flags(*STORE)
 def doctor(flags: Flags) -> None:
     """Check this installation and its database, and say what to do. Changes nothing; exits with 1 on a problem."""
     findings = list(_examine(flags))

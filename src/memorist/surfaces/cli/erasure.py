@@ -12,9 +12,10 @@ from memorist.erasure.ledger import ledger_lines, receipt_from_record, receipt_t
 from memorist.erasure.values import Receipt, Verification
 from memorist.errors import Invalid, InvalidField, NotFound
 from memorist.ids import parse_id
+from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.door import Door, opened, operator_settings, reading
 from memorist.surfaces.cli.failures import FAILED_CHECK
-from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, REFUSED_KEY, STORE, Flags, new_group, with_flags
 from memorist.surfaces.cli.terminal import counted, note, print_json, print_line, print_table
 from memorist.times import to_iso
 
@@ -23,7 +24,7 @@ _STREAM = "-"
 ReceiptFile = Annotated[str | None, typer.Option(metavar="FILE", help="Also write the receipt to this file, as JSON.")]
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def purge(
     flags: Flags,
     keys: Annotated[bool, typer.Option("--keys", help="The user's API keys too (operator and admins).")] = False,
@@ -47,7 +48,7 @@ def purge(
         report_receipt(door, door.core.erasure.purge_user(principal, keys=keys), receipt)
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def verify(
     flags: Flags,
     receipt: Annotated[str, typer.Argument(metavar="RECEIPT", help="A receipt's id, or the file of one.")],
@@ -73,7 +74,7 @@ def verify(
         raise typer.Exit(FAILED_CHECK)
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def list_(flags: Flags) -> None:
     """List the receipts of the tenant or, with a user's key, one's own."""
     with reading(flags) as door:
@@ -88,7 +89,7 @@ def list_(flags: Flags) -> None:
     print_table(["id", "kind", "status", "memories", "due_at"], rows, whole=["id", "status"])
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def resume(flags: Flags) -> None:
     """Finish erasures that were interrupted or are due. A server does so when it starts, and once an hour."""
     operator_settings(flags)
@@ -102,7 +103,7 @@ def resume(flags: Flags) -> None:
     note(f"{len(finished)} finished.")
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def ledger(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = _STREAM,
@@ -121,7 +122,7 @@ def ledger(
         note(f"{len(lines)} lines written.")
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def apply(flags: Flags, file: Annotated[str, typer.Argument(metavar="FILE", help="A ledger.")]) -> None:
     """Erase what a ledger says was erased: after the database was restored by other means than `backup restore`.
 
@@ -131,10 +132,7 @@ def apply(flags: Flags, file: Annotated[str, typer.Argument(metavar="FILE", help
     lines = read_lines(file)
     with opened(flags) as door:
         applied = door.core.erasure.apply(lines)
-    if flags.as_json:
-        print_json({"applied": [receipt.id for receipt in applied]})
-    else:
-        note(f"{len(applied)} erasures applied.")
+    answer(flags, {"applied": [receipt.id for receipt in applied]}, remark=f"{len(applied)} erasures applied.")
 
 
 def confirm(what: str, word: str) -> None:
@@ -228,9 +226,4 @@ def _write(path: Path, text: str) -> None:
         raise Invalid(f"{path} cannot be written: {error.strerror}.", field="file") from error
 
 
-app = new_group()
-register(app, "verify", verify)
-register(app, "list", list_)
-register(app, "resume", resume)
-register(app, "ledger", ledger)
-register(app, "apply", apply)
+app = new_group({"verify": verify, "list": list_, "resume": resume, "ledger": ledger, "apply": apply})

@@ -13,12 +13,12 @@ from memorist.learning.service import Extracted, Preview
 from memorist.learning.transcript_files import MAX_BYTES
 from memorist.models.values import Usage
 from memorist.surfaces.cli.door import opened
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.progress import progress_bar
 from memorist.surfaces.cli.terminal import counted, note, print_json, print_table
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def extract(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A transcript; - reads from stdin.")],

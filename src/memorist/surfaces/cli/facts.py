@@ -1,7 +1,7 @@
 """`memorist fact`, `history`, and `doubts list`, `confirm` and `dismiss`."""
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -10,22 +10,30 @@ from memorist.facts.service import Facts, FactScope
 from memorist.facts.values import DoubtStatus, FactVersion, InDoubt
 from memorist.platform import validation
 from memorist.platform.values import Principal
+from memorist.surfaces.cli.answers import answer, answer_page
 from memorist.surfaces.cli.door import opened, reading
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.flags import (
+    IDENTITY,
+    STORE,
+    Cursor,
+    Flags,
+    IdempotencyKey,
+    Limit,
+    new_group,
+    with_flags,
+)
 from memorist.surfaces.cli.records import memory_record
-from memorist.surfaces.cli.terminal import note, print_json, print_json_page, print_line, print_table
+from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
 
 DoubtId = Annotated[str, typer.Argument(metavar="ID", help="Id of the doubt, as dbt_….")]
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def fact(
     flags: Flags,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact, as a sentence.")],
     scope: Annotated[FactScope, typer.Option(help="About the user, or of the agent (--agent).")] = FactScope.USER,
-    idempotency_key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Repeating the command with the same key has no further effect.")
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> None:
     """Store a fact, retire what it contradicts, and print its id.
 
@@ -49,7 +57,7 @@ def fact(
         note(f"It takes the place of {memory.id}: {memory.content}")
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def history(
     flags: Flags, fact_id: Annotated[str, typer.Argument(metavar="ID", help="Id of a fact, current or retired.")]
 ) -> None:
@@ -61,54 +69,46 @@ def history(
         print_json({"items": records})
         return
     rows = [
-        [
-            record["id"],
-            "now" if record["status"] == "active" else record["status"],
-            _minute(record["valid_from"]),
-            _minute(record["valid_to"]),
-            record["content"],
-            _why(version),
-        ]
-        for record, version in zip(records, chain, strict=True)
+        [one["id"], _state(one), _minute(one["valid_from"]), _minute(one["valid_to"]), one["content"], _why(version)]
+        for one, version in zip(records, chain, strict=True)
     ]
     print_table(["id", "state", "from", "until", "fact", "why it went"], rows, whole=["id", "state", "from", "until"])
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def list_(
     flags: Flags,
     status: Annotated[DoubtStatus, typer.Option(help="Those not decided, or decided so.")] = DoubtStatus.OPEN,
-    limit: Annotated[int, typer.Option(metavar="N", help="Most on one page, 1 to 100.")] = 20,
-    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> None:
     """List pairs of facts that may contradict each other, or say the same, newest first."""
     with reading(flags) as door:
         page = door.core.facts.in_doubt(door.caller(), status=status, limit=limit, cursor=cursor)
-    if flags.as_json:
-        print_json_page(map(doubt_record, page.items), page.next_cursor)
-        return
-    if not page.items:
-        note("Nothing is in doubt." if status is DoubtStatus.OPEN else f"Nothing was {status}.")
-        return
-    rows = [[pair.doubt.id, pair.fact.content, pair.other.content, pair.doubt.reason] for pair in page.items]
-    print_table(["id", "newer", "older", "reason"], rows, whole=["id"])
-    if page.next_cursor:
-        note(f"There are more: --cursor {page.next_cursor} goes on.")
+    answer_page(
+        flags,
+        page,
+        doubt_record,
+        ["id", "newer", "older", "reason"],
+        lambda pair: [pair.doubt.id, pair.fact.content, pair.other.content, pair.doubt.reason],
+        whole=["id"],
+        empty="Nothing is in doubt." if status is DoubtStatus.OPEN else f"Nothing was {status}.",
+    )
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def confirm(flags: Flags, doubt_id: DoubtId) -> None:
     """Decide that the newer fact holds: the older one is retired."""
     _decide(flags, lambda facts, principal: facts.confirm(principal, doubt_id), "The older fact is retired.")
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def refute(flags: Flags, doubt_id: DoubtId) -> None:
     """Decide that the older fact holds: the newer one is retired."""
     _decide(flags, lambda facts, principal: facts.refute(principal, doubt_id), "The newer fact is retired.")
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def dismiss(flags: Flags, doubt_id: DoubtId) -> None:
     """Decide that both facts hold: the two are not judged again."""
     _decide(flags, lambda facts, principal: facts.dismiss(principal, doubt_id), "Both facts stay.")
@@ -117,11 +117,11 @@ def dismiss(flags: Flags, doubt_id: DoubtId) -> None:
 def _decide(flags: Flags, decide: Callable[[Facts, Principal], InDoubt], remark: str) -> None:
     with opened(flags) as door:
         pair = decide(door.core.facts, door.caller())
-    if flags.as_json:
-        print_json(doubt_record(pair))
-        return
-    print_line(pair.doubt.id)
-    note(remark)
+    answer(flags, doubt_record(pair), pair.doubt.id, remark=remark)
+
+
+def _state(record: Mapping[str, Any]) -> str:
+    return "now" if record["status"] == "active" else str(record["status"])
 
 
 def _minute(moment: str | None) -> str:
@@ -134,8 +134,4 @@ def _why(version: FactVersion) -> str:
     return str(reasons[-1]) if reasons and version.memory.superseded_by is not None else ""
 
 
-doubts = new_group()
-register(doubts, "list", list_)
-register(doubts, "confirm", confirm)
-register(doubts, "refute", refute)
-register(doubts, "dismiss", dismiss)
+doubts = new_group({"list": list_, "confirm": confirm, "refute": refute, "dismiss": dismiss})

@@ -2,13 +2,13 @@
 
 A command is a function whose first parameter is `Flags`; `with_flags` replaces that parameter by the shared options:
 
-    @with_flags(*PLACE, *IDENTITY)
+    @with_flags(*STORE, *IDENTITY)
     def show(flags: Flags, memory_id: ...) -> None: ...
 """
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -51,7 +51,7 @@ def _option(name: str, flag: str, help: str, *, metavar: str, hidden: bool = Fal
 _KEY_HELP = "Act with this API key, instead of as the operator of the database."
 
 # Where the memories are and how to answer: every command takes these.
-PLACE = (
+STORE = (
     _option("data", "--data", "Folder of the embedded database.", metavar="DIR"),
     _option("database", "--database", "A postgresql:// URL or an SQLite file.", metavar="URL"),
     inspect.Parameter(
@@ -72,6 +72,14 @@ IDENTITY = (
     _option("user", "--user", "User to act as.", metavar="NAME"),
     _option("agent", "--agent", "Agent (profile) to act as.", metavar="NAME"),
 )
+Limit = Annotated[int, typer.Option(metavar="N", help="Most on one page, 1 to 100.")]
+Cursor = Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")]
+AllUsers = Annotated[bool, typer.Option("--all-users", help="Look at the whole tenant (operator and admin keys).")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+IdempotencyKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="Repeating the command with the same key has no further effect.")
+]
+
 # Commands of the operator know the option only to refuse it with a clear answer.
 REFUSED_KEY = (_option("key", "--key", _KEY_HELP, metavar="KEY", hidden=True),)
 
@@ -94,15 +102,18 @@ def with_flags(*options: inspect.Parameter) -> Callable[[Callable[..., None]], C
     return decorate
 
 
-def new_group() -> typer.Typer:
-    """An application without commands yet. Its help is plain text, like that of `memorist --help`."""
-    return typer.Typer(
+def new_group(commands: Mapping[str, Callable[..., None]] | None = None) -> typer.Typer:
+    """An application of some commands. Its help is plain text, like that of `memorist --help`."""
+    group = typer.Typer(
         cls=PlainGroup,
         rich_markup_mode=None,
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    for name, function in (commands or {}).items():
+        register(group, name, function)
+    return group
 
 
 def register(group: typer.Typer, name: str, function: Callable[..., None], summary: str | None = None) -> None:

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 
-_SHARED = [option for option in (*PLACE, *IDENTITY) if option.name not in ("as_json", "key")]
+_SHARED = [option for option in (*STORE, *IDENTITY) if option.name not in ("as_json", "key")]
 
 
 @with_flags(*_SHARED)

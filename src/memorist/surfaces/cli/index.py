@@ -7,7 +7,7 @@ import typer
 from memorist.errors import Invalid
 from memorist.platform import access
 from memorist.surfaces.cli.door import Door, opened, operator_settings, reading
-from memorist.surfaces.cli.flags import CREDENTIAL, PLACE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.flags import CREDENTIAL, STORE, Flags, new_group, with_flags
 from memorist.surfaces.cli.progress import progress_bar
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # Completing a command line loads this file, and must not pay
 AllTenants = Annotated[bool, typer.Option("--all", help="Every tenant of the database (operator only).")]
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def status(flags: Flags, all_: AllTenants = False) -> None:
     """Show how many memories have their vectors, and how many wait for them and are found by keyword only."""
     with reading(flags) as door:
@@ -37,7 +37,7 @@ def status(flags: Flags, all_: AllTenants = False) -> None:
         note("Meaning search is off: set MEMORIST_EMBEDDER=local, or MEMORIST_EMBEDDER_URL.")
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def rebuild(
     flags: Flags,
     all_: AllTenants = False,
@@ -105,6 +105,4 @@ def _percent(record: dict[str, Any]) -> str:
     return f"{record['percent']:g}%" if record["model"] else "–"
 
 
-app = new_group()
-register(app, "status", status)
-register(app, "rebuild", rebuild)
+app = new_group({"status": status, "rebuild": rebuild})

@@ -19,7 +19,7 @@ from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.failures import exit_code_of
 from memorist.surfaces.cli.files import Format, Found, Skipped, find_files, format_of, in_batches, read_conversations
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.terminal import note, print_json
 
@@ -46,7 +46,7 @@ class _Summary:
     waiting: int = 0
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def ingest(
     flags: Flags,
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, and folders with everything below.")],

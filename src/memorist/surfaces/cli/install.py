@@ -13,10 +13,10 @@ from memorist.errors import Invalid
 from memorist.installing.hosts import Host, Launcher
 from memorist.installing.plan import Change, Installer
 from memorist.settings import Settings
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json
 
-_SHARED = [option for option in (*PLACE, *IDENTITY) if option.name != "key"]
+_SHARED = [option for option in (*STORE, *IDENTITY) if option.name != "key"]
 
 HostName = Annotated[Host, typer.Argument(metavar="HOST", help="Which assistant.")]
 Project = Annotated[

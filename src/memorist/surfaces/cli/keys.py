@@ -5,13 +5,14 @@ from typing import Annotated, Any
 import typer
 
 from memorist.platform.values import ApiKey, Role
+from memorist.surfaces.cli.answers import answer, answer_list
 from memorist.surfaces.cli.door import opened, reading
-from memorist.surfaces.cli.flags import CREDENTIAL, PLACE, Flags, new_group, register, with_flags
-from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
+from memorist.surfaces.cli.flags import CREDENTIAL, STORE, Flags, new_group, with_flags
+from memorist.surfaces.cli.terminal import note
 from memorist.times import to_iso
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def create(
     flags: Flags,
     role: Annotated[Role, typer.Option(help="What the key may do.")],
@@ -26,39 +27,31 @@ def create(
         key, secret = door.core.identity.create_key(principal, role, user=user, agent=agent, label=label)
     if key.tenant not in tenants:
         note(f"The tenant {key.tenant} is new.")
-    if flags.as_json:
-        print_json({"id": key.id, "key": secret, **_described(key)})
-        return
-    print_line(secret)
-    note(f"{key.id}: {key.role} key of the tenant {key.tenant}. Keep it now: it is not shown again.")
+    answer(
+        flags,
+        {"id": key.id, "key": secret, **_described(key)},
+        secret,
+        remark=f"{key.id}: {key.role} key of the tenant {key.tenant}. Keep it now: it is not shown again.",
+    )
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def list_(flags: Flags) -> None:
     """List the API keys of a tenant, revoked ones too. The keys themselves are kept nowhere."""
     with reading(flags) as door:
         keys = door.core.identity.list_keys(door.holder())
     records = [{"id": key.id, **_described(key), **_usage(key)} for key in keys]
-    if flags.as_json:
-        print_json({"items": records})
-        return
-    if not records:
-        note("There is no key yet. `memorist keys create` makes one.")
-        return
     columns = ["id", "role", "user", "agent", "label", "created_at", "last_used_at", "revoked_at"]
-    print_table(columns, [[record[column] or "" for column in columns] for record in records], whole=["id"])
+    empty = "There is no key yet. `memorist keys create` makes one."
+    answer_list(flags, records, columns, whole=["id"], empty=empty)
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def revoke(flags: Flags, key_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as key_….")]) -> None:
     """End a key at once, in every process."""
     with opened(flags) as door:
         door.core.identity.revoke_key(door.holder(), key_id)
-    if flags.as_json:
-        print_json({"id": key_id, "revoked": True})
-    else:
-        print_line(key_id)
-        note("Revoked.")
+    answer(flags, {"id": key_id, "revoked": True}, key_id, remark="Revoked.")
 
 
 def _described(key: ApiKey) -> dict[str, Any]:
@@ -79,7 +72,4 @@ def _usage(key: ApiKey) -> dict[str, Any]:
     }
 
 
-app = new_group()
-register(app, "create", create)
-register(app, "list", list_)
-register(app, "revoke", revoke)
+app = new_group({"create": create, "list": list_, "revoke": revoke})

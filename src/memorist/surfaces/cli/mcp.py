@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from memorist.errors import Invalid
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def mcp(
     flags: Flags,
     session: Annotated[

@@ -9,27 +9,19 @@ import typer
 
 from memorist.memories.records import event_to_record
 from memorist.memories.values import Kind, Memory, Order, Page, Status
+from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.door import reading
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, AllUsers, Cursor, Flags, Limit, with_flags
 from memorist.surfaces.cli.records import memory_record
-from memorist.surfaces.cli.terminal import (
-    minute,
-    note,
-    print_card,
-    print_json,
-    print_json_page,
-    print_line,
-    print_table,
-)
+from memorist.surfaces.cli.terminal import minute, note, print_card, print_json, print_json_page, print_table
 
 _PAGE = 20
 _LARGEST_PAGE = 100
 
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="Id of a memory, as mem_… or as a UUID.")]
-AllUsers = Annotated[bool, typer.Option("--all-users", help="Look at the whole tenant (operator and admin keys).")]
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def list_(
     flags: Flags,
     category: Annotated[str | None, typer.Option(metavar="NAME", help="Only this category.")] = None,
@@ -39,8 +31,8 @@ def list_(
     status: Annotated[Status, typer.Option(help="Where in its life.")] = Status.ACTIVE,
     named: Annotated[bool, typer.Option("--named", help="Only those with a name.")] = False,
     order: Annotated[Order, typer.Option(help="importance is for --named only.")] = Order.NEWEST,
-    limit: Annotated[int, typer.Option(metavar="N", help="Most on one page, 1 to 100.")] = _PAGE,
-    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")] = None,
+    limit: Limit = _PAGE,
+    cursor: Cursor = None,
     all_: Annotated[bool, typer.Option("--all", help="Every page, one after the other.")] = False,
     all_users: AllUsers = False,
 ) -> None:
@@ -76,25 +68,17 @@ def _print_page(page: Page, *, with_user: bool) -> None:
     if not page.items:
         note("Nothing is remembered here.")
         return
-    users = ["user"] if with_user else []
-    print_table(
-        ["id", "created", *users, "category", "name", "text"],
-        [
-            [
-                memory.id,
-                minute(memory.created_at),
-                *([memory.user or "(all)"] if with_user else []),
-                memory.category or "",
-                memory.name or "",
-                _beginning(memory),
-            ]
-            for memory in page.items
-        ],
-        whole=["id", "created"],
-    )
+    rows = [
+        [one.id, minute(one.created_at), one.user or "(all)", one.category or "", one.name or "", _beginning(one)]
+        for one in page.items
+    ]
+    columns = ["id", "created", "user", "category", "name", "text"]
+    if not with_user:
+        columns, rows = [*columns[:2], *columns[3:]], [[*row[:2], *row[3:]] for row in rows]
+    print_table(columns, rows, whole=["id", "created"])
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def show(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None:
     """Show one memory in full. The read is counted."""
     with reading(flags) as door:
@@ -107,7 +91,7 @@ def show(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None
     print_card({name: _text(value) for name, value in record.items() if value is not None}, body)
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def events(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None:
     """Show what happened to a memory, oldest first, even if it was deleted."""
     with reading(flags) as door:
@@ -116,25 +100,19 @@ def events(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> No
     if flags.as_json:
         print_json({"items": records})
         return
-    print_table(
-        ["when", "event", "by", "through", "details"],
-        [
-            [event["created_at"], event["event_type"], event["actor"] or "", event["source"], _text(event["payload"])]
-            for event in records
-        ],
-        whole=["when", "event"],
-    )
+    rows = [
+        [one["created_at"], one["event_type"], one["actor"] or "", one["source"], _text(one["payload"])]
+        for one in records
+    ]
+    print_table(["when", "event", "by", "through", "details"], rows, whole=["when", "event"])
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def section(flags: Flags) -> None:
     """Print the memory section for a system prompt: the named memories of a profile (--agent), fenced as data."""
     with reading(flags) as door:
         found = door.core.context.section(door.caller(), None)
-    if flags.as_json:
-        print_json({"text": found.text, "count": found.count})
-    else:
-        print_line(found.text)
+    answer(flags, {"text": found.text, "count": found.count}, found.text)
 
 
 def _beginning(memory: Memory) -> str:

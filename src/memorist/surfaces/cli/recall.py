@@ -12,7 +12,7 @@ from memorist.platform import access, validation
 from memorist.platform.values import Principal
 from memorist.recall.values import Question, Recalled, Scope
 from memorist.surfaces.cli.door import reading
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.hits import explained, print_hits, recalled_record
 from memorist.surfaces.cli.terminal import note, print_json, print_line
 from memorist.times import from_iso
@@ -20,7 +20,7 @@ from memorist.times import from_iso
 _MOMENT = "TIME"
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def recall(
     flags: Flags,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to find, as one would ask it.")],

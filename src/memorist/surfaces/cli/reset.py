@@ -6,13 +6,14 @@ import typer
 
 from memorist.errors import Invalid
 from memorist.platform.values import Principal
+from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.erasure import confirm
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
-from memorist.surfaces.cli.terminal import counted, print_json, print_line
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
+from memorist.surfaces.cli.terminal import counted
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def reset(
     flags: Flags,
     whole: Annotated[bool, typer.Option("--all", help="Everything in the tenant, whoever owns it.")] = False,
@@ -33,10 +34,11 @@ def reset(
         if not yes:
             confirm(*_described(principal))
         erased = door.core.memories.reset(principal)
-    if flags.as_json:
-        print_json({"erased": erased, "tenant": principal.tenant, "user": principal.user, "agent": principal.agent})
-    else:
-        print_line(f"{counted(erased, 'memory', 'memories')} erased.")
+    answer(
+        flags,
+        {"erased": erased, "tenant": principal.tenant, "user": principal.user, "agent": principal.agent},
+        f"{counted(erased, 'memory', 'memories')} erased.",
+    )
 
 
 def _described(principal: Principal) -> tuple[str, str]:

@@ -12,14 +12,14 @@ from memorist.memories.sweeper import Sweep
 from memorist.memories.values import Kind, Memory
 from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import Door, opened, reading
-from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, PLACE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, STORE, Flags, new_group, with_flags
 from memorist.surfaces.cli.records import memory_record
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the memories.")]
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def archive(flags: Flags, memory_ids: Ids) -> None:
     """Archive memories: out of recall and of lists, and still readable by their ids.
 
@@ -29,7 +29,7 @@ def archive(flags: Flags, memory_ids: Ids) -> None:
     note(f"{len(moved)} archived.")
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def restore(flags: Flags, memory_ids: Ids) -> None:
     """Restore memories that are archived, replaced by another, or deleted and still recoverable.
 
@@ -58,7 +58,7 @@ def _each(
     return moved
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def sweep(
     flags: Flags,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what an enforced sweep would do.")] = False,
@@ -98,7 +98,7 @@ def _rows(one: Sweep) -> list[list[str]]:
     ]
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def show(
     flags: Flags,
     history: Annotated[bool, typer.Option("--history", help="Also the last changes, newest first.")] = False,
@@ -118,7 +118,7 @@ def show(
         print_table(columns, [[_shown(one[column]) for column in columns] for one in changes], whole=["changed_at"])
 
 
-@with_flags(*PLACE, *CREDENTIAL)
+@with_flags(*STORE, *CREDENTIAL)
 def set_(
     flags: Flags,
     mode: Annotated[Mode | None, typer.Option(help="observe only counts what is due; enforce does it.")] = None,
@@ -185,6 +185,4 @@ def _shown(value: Any) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-app = new_group()
-register(app, "show", show)
-register(app, "set", set_)
+app = new_group({"show": show, "set": set_})

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from memorist.settings import load_settings
-from memorist.surfaces.cli.flags import PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 
 
-@with_flags(*PLACE)
+@with_flags(*STORE)
 def serve(
     flags: Flags,
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = None,

@@ -6,14 +6,14 @@ import typer
 
 from memorist.errors import NotFound
 from memorist.platform.values import Principal, Role, Tenant
+from memorist.surfaces.cli.answers import answer, answer_list
 from memorist.surfaces.cli.door import opened, operator_settings, reading
 from memorist.surfaces.cli.erasure import ReceiptFile, confirm, report_receipt
-from memorist.surfaces.cli.flags import PLACE, REFUSED_KEY, Flags, new_group, register, with_flags
-from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
+from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
 from memorist.times import to_iso
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def create(
     flags: Flags, name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits, _ and -.")]
 ) -> None:
@@ -21,28 +21,25 @@ def create(
     operator_settings(flags)
     with opened(flags) as door:
         tenant, is_new = door.core.identity.create_tenant(name)
-    if flags.as_json:
-        print_json({**_described(tenant), "was_new": is_new})
-        return
-    print_line(tenant.id)
-    note("Created." if is_new else "It exists already.")
+    answer(
+        flags,
+        {**_described(tenant), "was_new": is_new},
+        tenant.id,
+        remark="Created." if is_new else "It exists already.",
+    )
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def list_(flags: Flags) -> None:
     """List the tenants of the database."""
     operator_settings(flags)
     with reading(flags) as door:
         tenants = [_described(tenant) for tenant in door.core.identity.list_tenants()]
-    if flags.as_json:
-        print_json({"items": tenants})
-    elif not tenants:
-        note("There is no tenant yet. The first memory or key makes one.")
-    else:
-        print_table(["id", "created_at"], [list(tenant.values()) for tenant in tenants], whole=["id"])
+    empty = "There is no tenant yet. The first memory or key makes one."
+    answer_list(flags, tenants, ["id", "created_at"], whole=["id"], empty=empty)
 
 
-@with_flags(*PLACE, *REFUSED_KEY)
+@with_flags(*STORE, *REFUSED_KEY)
 def delete(
     flags: Flags,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tenant.")],
@@ -68,7 +65,4 @@ def _described(tenant: Tenant) -> dict[str, Any]:
     return {"id": tenant.id, "created_at": to_iso(tenant.created_at)}
 
 
-app = new_group()
-register(app, "create", create)
-register(app, "list", list_)
-register(app, "delete", delete)
+app = new_group({"create": create, "list": list_, "delete": delete})

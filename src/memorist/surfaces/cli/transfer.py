@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -15,10 +16,10 @@ from memorist.errors import Invalid, InvalidField
 from memorist.importers import Source
 from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import Door, opened, reading
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
-from memorist.surfaces.cli.terminal import escaped_json, note, print_json
+from memorist.surfaces.cli.terminal import counted, escaped_json, note, print_json
 from memorist.transfer.service import ImportReport
 
 _STREAM = "-"
@@ -26,7 +27,7 @@ _STREAM = "-"
 _LONGEST_LINE = 256 * 1024 * 1024
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def export(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = _STREAM,
@@ -37,7 +38,7 @@ def export(
     """
     counts: Counter[str] = Counter()
     with reading(flags) as door:
-        lines = _counted(door.core.transfer.export(door.backup()), counts)
+        lines = _counting(door.core.transfer.export(door.backup()), counts)
         if file == _STREAM:
             # Pipes and files get the very bytes; on a terminal no text may act as a command to it.
             shown = map(escaped_json, lines) if sys.stdout.isatty() else lines
@@ -49,12 +50,12 @@ def export(
     if file != _STREAM and flags.as_json:
         print_json({"file": file, "memories": memories, "documents": documents})
     else:
-        parts = [_amount(memories, "memory", "memories")]
-        parts += [_amount(documents, "document", "documents")] if documents else []
+        parts = [counted(memories, "memory", "memories")]
+        parts += [counted(documents, "document")] if documents else []
         note(f"{' and '.join(parts)} exported.")
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def import_(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="An export; - is stdin.")],
@@ -92,21 +93,14 @@ def _import(door: Door, principal: Principal, source: BinaryIO) -> ImportReport:
                 pass
     except BaseException:
         if report.imported:
-            note(f"{_amount(report.imported, 'memory was', 'memories were')} imported before this.")
+            note(f"{counted(report.imported, 'memory was', 'memories were')} imported before this.")
         raise
     return report
 
 
 def _print_report(report: ImportReport, *, as_json: bool) -> None:
-    counts = {
-        "imported": report.imported,
-        "already_there": report.already_there,
-        "conflicting": report.conflicting,
-        "shared": report.shared,
-        "erased": report.erased,
-    }
     if as_json:
-        print_json(counts)
+        print_json(asdict(report))
     else:
         note(f"{report.imported} imported, {report.already_there} were there already.")
     if report.erased:
@@ -117,15 +111,11 @@ def _print_report(report: ImportReport, *, as_json: bool) -> None:
         note(f"warning: {report.conflicting} not imported: their name or text belongs to another memory here.")
 
 
-def _counted(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
+def _counting(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
     """The lines of an export, counted by what they hold: by the name of their first field."""
     for line in lines:
         counts[line.split('"', 2)[1]] += 1
         yield line
-
-
-def _amount(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 def _write_file(path: Path, lines: Iterable[str]) -> None:

@@ -13,9 +13,10 @@ from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Memory
 from memorist.platform.values import Principal
+from memorist.surfaces.cli.answers import answer_page
 from memorist.surfaces.cli.door import opened, reading
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
-from memorist.surfaces.cli.terminal import note, print_json, print_json_page, print_table, printable
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Cursor, Flags, Limit, with_flags
+from memorist.surfaces.cli.terminal import note, print_json, printable
 from memorist.times import to_iso
 from memorist.turns.values import TurnEvent
 
@@ -25,7 +26,7 @@ Session = Annotated[str | None, typer.Option(metavar="ID", help="The conversatio
 NoMemory = Annotated[bool, typer.Option("--no-memory", help="Do not tell the model what is remembered.")]
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def turn(
     flags: Flags,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to ask.")],
@@ -42,7 +43,7 @@ def turn(
         _take(door.core, principal, [Message("user", text)], session, not no_memory, flags.as_json)
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> None:
     """Talk with the language model, line by line, until /quit or the end of the input."""
     with opened(flags) as door:
@@ -65,29 +66,28 @@ def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> 
             said.append(Message("assistant", answer))
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def memory(
     flags: Flags,
     category: Annotated[Category | None, typer.Option(help="Only this category.")] = None,
     tested: Annotated[bool, typer.Option("--tested", help="Hypotheses that were tested too.")] = False,
-    limit: Annotated[int, typer.Option(metavar="N", help="Most on one page, 1 to 100.")] = 20,
-    cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a page ended.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> None:
     """List what a companion remembers of you, newest first: goals, preferences, insights and history."""
     with reading(flags) as door:
         page = door.core.companion.list(
             door.caller(), category=category, include_tested=tested, limit=limit, cursor=cursor
         )
-    if flags.as_json:
-        print_json_page((_record(one) for one in page.items), page.next_cursor)
-        return
-    if not page.items:
-        note("Nothing is remembered here. `memorist list` shows memories of every other kind.")
-        return
-    rows = [[f"{one.created_at:%Y-%m-%d}", one.category or "", one.content, one.id] for one in page.items]
-    print_table(["day", "category", "text", "id"], rows, whole=["day", "category", "id"])
-    if page.next_cursor:
-        note(f"There are more: --cursor {page.next_cursor} goes on.")
+    answer_page(
+        flags,
+        page,
+        _record,
+        ["day", "category", "text", "id"],
+        lambda one: [f"{one.created_at:%Y-%m-%d}", one.category or "", one.content, one.id],
+        whole=["day", "category", "id"],
+        empty="Nothing is remembered here. `memorist list` shows memories of every other kind.",
+    )
 
 
 def _take(

@@ -7,13 +7,12 @@ import typer
 
 from memorist.platform.feed import START, changes
 from memorist.surfaces.cli.door import reading
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
-from memorist.surfaces.cli.reading import AllUsers
+from memorist.surfaces.cli.flags import IDENTITY, STORE, AllUsers, Flags, with_flags
 from memorist.surfaces.cli.terminal import print_json, print_line
 from memorist.times import to_iso
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def watch(
     flags: Flags,
     after: Annotated[

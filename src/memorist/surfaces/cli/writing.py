@@ -12,9 +12,10 @@ from memorist.memories.fields import check_draft
 from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform import validation
 from memorist.platform.values import Owner
+from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.erasure import ReceiptFile, report_receipt
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags, with_flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, IdempotencyKey, with_flags
 from memorist.surfaces.cli.records import memory_record
 from memorist.surfaces.cli.terminal import note, print_json, print_line
 
@@ -28,12 +29,9 @@ Description = Annotated[str | None, typer.Option(metavar="LINE", help="One line 
 Project = Annotated[str | None, typer.Option(metavar="NAME", help="Project it belongs to.")]
 Confidence = Annotated[float | None, typer.Option(metavar="0..1", help="How certain it is.")]
 Meta = Annotated[str | None, typer.Option(metavar="JSON", help="Further fields, as a JSON object.")]
-IdempotencyKey = Annotated[
-    str | None, typer.Option(metavar="KEY", help="Repeating the command with the same key has no further effect.")
-]
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def remember(
     flags: Flags,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads it from stdin.")],
@@ -68,14 +66,15 @@ def remember(
         principal = door.caller()
         door.make_tenant(principal)
         [result] = door.core.memories.remember(principal, [draft], idempotency_key=idempotency_key)
-    if flags.as_json:
-        print_json({**memory_record(result.memory), "was_new": result.was_new, "replayed": result.replayed})
-        return
-    print_line(result.memory.id)
-    note("Remembered." if result.was_new else "This was remembered already; nothing was written.")
+    answer(
+        flags,
+        {**memory_record(result.memory), "was_new": result.was_new, "replayed": result.replayed},
+        result.memory.id,
+        remark="Remembered." if result.was_new else "This was remembered already; nothing was written.",
+    )
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def edit(
     flags: Flags,
     memory_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the memory.")],
@@ -112,14 +111,10 @@ def edit(
         memory = door.core.memories.edit(
             door.caller(), memory_id, changes, expected_version=if_version, idempotency_key=idempotency_key
         )
-    if flags.as_json:
-        print_json(memory_record(memory))
-        return
-    print_line(memory.id)
-    note("Changed.")
+    answer(flags, memory_record(memory), memory.id, remark="Changed.")
 
 
-@with_flags(*PLACE, *IDENTITY)
+@with_flags(*STORE, *IDENTITY)
 def forget(
     flags: Flags,
     memory_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the memories.")],
