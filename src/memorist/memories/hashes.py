@@ -2,10 +2,8 @@
 
 import hashlib
 
-from memorist.memories.values import Draft, Kind, Memory
-
-# Two equal facts are one fact; two equal messages were said twice.
-_DEDUPLICATED_KINDS = frozenset({Kind.FACT})
+from memorist.memories.kinds import KINDS
+from memorist.memories.values import Draft, Memory
 
 
 def content_hash(content: str) -> str:
@@ -14,7 +12,7 @@ def content_hash(content: str) -> str:
 
 def dedup_key(text: Draft | Memory, memory_id: str, session: str | None) -> str:
     """The same for equal texts of one owner, scope and category; a memory's own where nothing can equal it."""
-    if text.kind not in _DEDUPLICATED_KINDS or text.name is not None:
+    if not KINDS[text.kind].is_merged or text.name is not None:
         return memory_id
     same_as = text.same_as if isinstance(text, Draft) else None
     if same_as is not None:
