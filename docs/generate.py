@@ -8,8 +8,8 @@ import dataclasses
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,13 @@ from memorist.erasure.values import Receipt, Verification
 from memorist.errors import all_errors
 from memorist.importers.items import CATEGORIES, UNCATEGORISED
 from memorist.memories import lifecycle
+from memorist.memories.fields import FIELDS, Field
 from memorist.memories.values import Draft, Memory, Page, Remembered, Status
 from memorist.platform import access, validation
 from memorist.platform.values import Change, Event, Owner, Principal, Role
 from memorist.settings import ENVIRONMENT_PREFIX, Settings
 from memorist.surfaces.cli.failures import EXIT_CODES, exit_code_of
-from memorist.surfaces.cli.flags import IDENTITY, PLACE, Flags
+from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags
 from memorist.surfaces.cli.runner import full_app
 from memorist.surfaces.cli.serve import serve
 from memorist.surfaces.http.app import create_api
@@ -78,7 +79,7 @@ def _setting(field: Any, flag: str | None) -> str:
 
 def _flags_of_settings() -> dict[str, str]:
     found = {}
-    for option in (*PLACE, *IDENTITY):
+    for option in (*STORE, *IDENTITY):
         if option.name != "as_json":
             values = Flags(**{option.name: "@"}).as_settings()
             name = next(name for name, value in values.items() if value == "@")
@@ -109,7 +110,7 @@ def walk_commands() -> Iterator[tuple[str, Any]]:
 
 
 def _command(path: str, command: Any) -> str:
-    shared = {option.name for option in (*PLACE, *IDENTITY)} - _own_names(path)
+    shared = {option.name for option in (*STORE, *IDENTITY)} - _own_names(path)
     visible = [parameter for parameter in command.params if not parameter.hidden]
     own = [parameter for parameter in visible if parameter.name not in shared]
     also = [f"`{parameter.opts[-1]}`" for parameter in visible if parameter.name in shared]
@@ -386,6 +387,21 @@ def async_library() -> str:
 
 # The data model
 
+_VALUES = {str: "text", int: "whole number", float: "number", datetime: "time", Mapping: "JSON object"}
+
+
+def fields() -> str:
+    return _table(
+        ["field", "type", "can be edited", "meaning"],
+        [[f"`{one.name}`", _holds(one), "yes" if one.editable else "–", one.about] for one in FIELDS],
+    )
+
+
+def _holds(field: Field) -> str:
+    words = _VALUES.get(field.type) or ", ".join(f"`{word}`" for word in field.type)
+    return f"{words}, or none" if field.optional else words
+
+
 _LIMITS = {
     "MAX_CONTENT": "characters of `content`, and of `excerpt`",
     "MAX_TOOL_OUTPUT": "characters of a tool's output",
@@ -458,6 +474,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "client": client,
     "client_values": client_values,
     "import_categories": import_categories,
+    "fields": fields,
     "limits": limits,
     "states": states,
     "roles": roles,

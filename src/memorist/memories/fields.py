@@ -59,12 +59,6 @@ class Field:
         """Whether its column can hold words."""
         return self.type not in (int, float, datetime)
 
-    @property
-    def json_type(self) -> Any:
-        """Its type in a record: `str | None`, for instance."""
-        plain = {datetime: str, Mapping: dict[str, Any]}.get(self.type, self.type)
-        return plain | None if self.optional else plain
-
 
 _ATTRIBUTES = {one.name: one.type for one in dataclasses.fields(Memory)}
 _GIVEN = {one.name for one in dataclasses.fields(Draft)}
@@ -118,21 +112,21 @@ FIELDS = (
     _field("dedup_key", "what makes two facts the same", check=partial(_line, empty=True), shown=False),
     _field("created_at", "when it was written", fixed=True),
     _field("updated_at", "when it was changed; moves forward with every change, and is the version (the ETag)"),
-    _field("user", "the user whose it is, or none", column="user_id", **_identifies),
-    _field("agent", "the agent whose it is, or none", column="agent_id", **_identifies),
+    _field("user", "the user whose it is", column="user_id", **_identifies),
+    _field("agent", "the agent whose it is", column="agent_id", **_identifies),
     _field("session", "the session it comes from, for filters", column="session_id", **_identifies),
     _field("project", "the project it comes from, for filters", check=_project, blank=True, secrets=Secrets.LINE,
            **_edited),
     _field("kind", "where it came from"),
     _field("category", "what it is about: a slug", **_slug),
-    _field("name", "a slug, unique among the active memories of its owner; or none", embedded=True, **_slug),
+    _field("name", "a slug, unique among the active memories of its owner", embedded=True, **_slug),
     _field("description", "one line, shown in the memory section", check=partial(_line, empty=True), embedded=True,
            secrets=Secrets.LINE, **_edited),
     _field("excerpt", "the part that is quoted, if not all of it", check=partial(_content, empty=True),
            secrets=Secrets.TEXT, **_edited),
-    _field("importance", "a whole number; higher comes first in the memory section", editable=True),
-    _field("confidence", "how sure it is: a number from 0 to 1, or none", **_edited),
-    _field("relevance", "how much it matters: a number from 0 to 1, or none", **_edited),
+    _field("importance", "what is higher comes first in the memory section", editable=True),
+    _field("confidence", "how sure it is, from 0 to 1", **_edited),
+    _field("relevance", "how much it matters, from 0 to 1", **_edited),
     _field("meta", "a JSON object of your own", check=_meta, embedded=True, secrets=Secrets.OBJECT, **_edited),
     _field("source_ref", "what it was taken from", personal=True, secrets=Secrets.LINE),
     _field("trust", "who vouches for it"),
@@ -155,7 +149,7 @@ FIELDS = (
 BY_NAME = {one.name: one for one in FIELDS}
 EXPORTED = tuple(one for one in FIELDS if one.exported)
 SHOWN = tuple(one for one in FIELDS if one.shown)
-"""What a door tells of a memory: a name, a type, whether it is there, and what is said of it."""
+"""What a door tells of a memory, each with its type, whether it may be absent or changed, and what is said of it."""
 GIVEN = tuple(one for one in FIELDS if one.given)
 EDITABLE = frozenset(one.name for one in FIELDS if one.editable)
 EMBEDDED = frozenset(one.name for one in FIELDS if one.embedded)
