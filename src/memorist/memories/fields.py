@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from memorist.errors import InvalidField
@@ -158,6 +159,11 @@ REPLACED = tuple(name for name, how in SECRETS.items() if how is not Secrets.IDE
 """The fields from which secrets are taken, so that a memory may differ from what was given."""
 
 
+_NAMES = tuple(one.name for one in GIVEN)
+_values_of = attrgetter(*_NAMES)
+_DEFAULTS = {one.name: one.default for one in dataclasses.fields(Draft)}
+
+
 def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     """These fields as they may be stored. Raises InvalidField for the first that may not."""
     return {
@@ -168,7 +174,9 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_draft(draft: Draft) -> dict[str, Any]:
     """What a draft gives, as it may be stored. Raises InvalidField for the first field that cannot be."""
-    values = checked({one.name: getattr(draft, one.name) for one in GIVEN})
+    values = dict(zip(_NAMES, _values_of(draft), strict=True))
+    # What nobody gave needs no check: of most drafts that is nearly everything.
+    values |= checked({name: value for name, value in values.items() if value is not _DEFAULTS[name]})
     if draft.ttl is not None:
         validation.ttl(draft.ttl)
     if draft.owner is not None:

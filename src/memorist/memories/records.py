@@ -1,7 +1,6 @@
 """Memories and events as plain JSON records: the format of exports and of remembered answers."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from memorist.errors import InvalidField
 from memorist.ids import parse_id
 from memorist.memories.fields import BY_NAME, EXPORTED, checked
-from memorist.memories.hashes import content_hash, dedup_key
+from memorist.memories.hashes import with_hashes
 from memorist.memories.values import Memory
 from memorist.platform import validation
 from memorist.platform.values import Event, Owner
@@ -38,16 +37,11 @@ def memory_from_record(record: Mapping[str, Any], tenant: str) -> Memory:
             raise InvalidField(f"A memory needs {name}.", field=name)
     values = checked({name: _decoded(name, value) for name, value in record.items()})
     owner = Owner(values.pop("user", None), values.pop("agent", None))
-    memory = Memory(tenant=tenant, owner=owner, **values)
-    memory_id = parse_id("mem", memory.id)
+    for name in ("id", "superseded_by"):
+        if values.get(name) is not None:
+            values[name] = parse_id("mem", values[name])
     # What decides which memories are the same is never taken from a file.
-    return replace(
-        memory,
-        id=memory_id,
-        content_hash=content_hash(memory.content),
-        dedup_key=dedup_key(memory, memory_id, memory.session),
-        superseded_by=None if memory.superseded_by is None else parse_id("mem", memory.superseded_by),
-    )
+    return with_hashes(Memory(tenant=tenant, owner=owner, **values))
 
 
 def _decoded(name: str, value: Any) -> Any:

@@ -10,7 +10,7 @@ from memorist.errors import Conflict, DuplicateContent, InvalidField, NameTaken,
 from memorist.ids import new_id, parse_id
 from memorist.memories import fields, lifecycle, writing
 from memorist.memories.accesses import AccessLog
-from memorist.memories.hashes import content_hash, dedup_key
+from memorist.memories.hashes import content_hash, dedup_key, with_hashes
 from memorist.memories.policy import Policy
 from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.values import Draft, Kind, Memory, Order, Page, Query, Remembered, Retention, Status, Trust
@@ -114,14 +114,14 @@ class Memories:
         memory_id = new_id("mem")
         if draft.session is None and principal.session is not None:
             values["session"] = validation.identifier("session", principal.session)
-        about = {**values, "user": owner.user, "agent": owner.agent}
-        changed, redacted = self._redaction.fields(about, fields.SECRETS)
+        whose = {"user": owner.user, "agent": owner.agent}
+        changed, redacted = self._redaction.fields(values | whose, fields.SECRETS)
         values |= changed
         return Memory(
             id=memory_id,
             tenant=principal.tenant,
             content_hash=content_hash(values["content"]),
-            dedup_key=dedup_key(replace(draft, **values), memory_id, values["session"]),
+            dedup_key=dedup_key(memory_id, values, draft.same_as),
             created_at=now,
             updated_at=now,
             owner=owner,
@@ -531,10 +531,7 @@ class Memories:
 def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     if before.name is not None and "name" in changes and changes["name"] is None:
         raise InvalidField("A named memory keeps a name.", field="name")
-    after = replace(before, **changes)
-    after = replace(
-        after, content_hash=content_hash(after.content), dedup_key=dedup_key(after, after.id, after.session)
-    )
+    after = with_hashes(replace(before, **changes))
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 

@@ -153,21 +153,15 @@ class State(NamedTuple):
     """When the policy's next move is due."""
 
 
-class Searched(NamedTuple):
-    """What of a memory is searched, beside its own fields."""
+class Row(NamedTuple):
+    """All that is written of a memory: itself, and what follows from it for recall."""
 
+    memory: Memory
+    state: State
     thread: str
     event_time: datetime
     digest: int
     terms: bytes
-
-
-class Row(NamedTuple):
-    """All that is written of a memory: itself, and what follows from it."""
-
-    memory: Memory
-    state: State
-    searched: Searched
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import datetime
 from memorist import words
 from memorist.memories import lifecycle
 from memorist.memories.searchable import searchable, standing, thread_of
-from memorist.memories.values import Memory, Row, Searched, State, Status
+from memorist.memories.values import Memory, Row, State, Status
 from memorist.platform.values import Event
 from memorist.ports import Writer
 
@@ -55,9 +55,8 @@ def adopt(tx: Writer, limit: int) -> int:
 
 def row_of(memory: Memory) -> Row:
     found = searchable(memory)
-    event_time = memory.event_time or memory.created_at
-    searched = Searched(thread_of(memory), event_time, found.digest(), found.terms())
-    return Row(memory, state_of(memory), searched)
+    happened = memory.event_time or memory.created_at
+    return Row(memory, state_of(memory), thread_of(memory), happened, found.digest(), found.terms())
 
 
 def state_of(memory: Memory) -> State:

@@ -64,9 +64,9 @@ class Redaction:
         `holding` says which fields can hold one, and what they are; others are left alone. Raises InvalidField where
         an identifier holds one, or where the text without them has grown too long.
         """
-        present = {name: values[name] for name in holding if values.get(name) is not None}
+        present = {name: value for name in holding if (value := values.get(name)) is not None}
         # All are looked at in one go, because most hold none.
-        if not self._enabled or not _strings_hold_a_secret(list(present.values())):
+        if not self._enabled or not _hold_a_secret(present.values()):
             return {}, {}
         changed: dict[str, Any] = {}
         counts: Counter[str] = Counter()
@@ -84,7 +84,7 @@ class Redaction:
 
     def json(self, value: M) -> M:
         """A JSON object without secrets in its names and values."""
-        return _plain(value, Counter()) if self._enabled and _strings_hold_a_secret(value) else value
+        return _plain(value, Counter()) if self._enabled and _hold_a_secret([value]) else value
 
     def refuse(self, field: str, value: str | None) -> None:
         """Raises InvalidField where an identifier holds a secret."""
@@ -121,8 +121,15 @@ def _fitting(field: str, text: str, holds: Secrets) -> str:
     return validation.text(field, text, longest=validation.MAX_CONTENT, empty=True)
 
 
-def _strings_hold_a_secret(value: Any) -> bool:
-    return bool(redact(_BETWEEN.join(_strings(value))).findings) or _names_secrets(value)
+def _hold_a_secret(values: Iterable[Any]) -> bool:
+    """Whether any of these texts and JSON values holds one."""
+    texts: list[str] = []
+    objects: list[Any] = []
+    for value in values:
+        (texts if isinstance(value, str) else objects).append(value)
+    if objects:
+        texts += _strings(objects)
+    return bool(redact(_BETWEEN.join(texts)).findings) or (bool(objects) and _names_secrets(objects))
 
 
 def _strings(value: Any) -> list[str]:

@@ -76,10 +76,11 @@ memory_to_values = _memory_writer()
 
 def index_to_parameters(row: Row) -> dict[str, Any]:
     """A memory's row of `memory_index`, without vectors."""
-    memory, state, searched = row
+    memory, state, thread, event_time, digest, terms = row
     return {
         "memory_id": memory.id,
-        **owner_parameters(memory.owner),
+        "user_id": memory.owner.user or "",
+        "agent_id": memory.owner.agent or "",
         "kind": memory.kind,
         "category": memory.category or "",
         "project": memory.project or "",
@@ -89,10 +90,10 @@ def index_to_parameters(row: Row) -> dict[str, Any]:
         "valid_to": optional_micros(memory.valid_to),
         "standing": state.standing,
         "retired_at": optional_micros(state.retired_at),
-        "thread": searched.thread,
-        "event_time": to_micros(searched.event_time),
-        "digest": searched.digest,
-        "terms": searched.terms,
+        "thread": thread,
+        "event_time": to_micros(event_time),
+        "digest": digest,
+        "terms": terms,
     }
 
 

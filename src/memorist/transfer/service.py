@@ -13,7 +13,7 @@ from memorist.ingestion.records import document_from_record, document_to_record
 from memorist.ingestion.values import Document
 from memorist.memories import policies, writing
 from memorist.memories.fields import SECRETS
-from memorist.memories.hashes import content_hash, dedup_key
+from memorist.memories.hashes import with_hashes
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
 from memorist.memories.searchable import QUOTES, repeats
 from memorist.memories.values import Kind, Memory, Retention
@@ -150,12 +150,7 @@ class Transfer:
             told = {"rules": dict(rules)}
             events.append(Event(memory.id, "redacted", principal.source, self._clock.now(), principal.user, told))
         if changed:
-            memory = replace(memory, **changed)
-            memory = replace(
-                memory,
-                content_hash=content_hash(memory.content),
-                dedup_key=dedup_key(memory, memory.id, memory.session),
-            )
+            memory = with_hashes(replace(memory, **changed))
         return _Line(memory, events, None if payload is None else payload.text, None)
 
     def _document_without_secrets(self, document: Document) -> Document:
