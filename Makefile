@@ -7,9 +7,11 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 DATA ?= .memorist
 ARGS ?=
 WORKERS ?= 2
+# A worker that has nothing left takes tests over from the other, so that both end together.
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format docs screenshots bench lifecycle training lock clean
+.PHONY: help run test check lint format docs screenshots bench lifecycle training lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -18,7 +20,11 @@ run: $(VENV)/.run ## Set everything up and start the server on loopback (DATA=fo
 	@$(BIN)/memorist serve --data $(DATA) $(ARGS)
 
 test: $(VENV)/.dev $(VENV)/.browser ## Set everything up and run all tests (ARGS="-k name"; WORKERS=0 for one after another)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 40 $(ARGS)
+	$(PYTEST) --durations 40 $(ARGS)
+
+check: $(VENV)/.dev ## Lint, and the fast tests: what to run again and again (ARGS="-k name")
+	$(MAKE) --no-print-directory lint
+	$(PYTEST) -m "not slow" $(ARGS)
 
 lint: $(VENV)/.dev ## Check style, types and formatting
 	$(BIN)/ruff check .
@@ -36,7 +42,7 @@ screenshots: $(VENV)/.dev $(VENV)/.browser ## Make the pictures of the dashboard
 	$(BIN)/python -m docs.screenshots
 
 bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results (ARGS="writes")
-	$(BIN)/python -m bench $(ARGS)
+	$(BIN)/python -m memorist_bench $(ARGS)
 
 lifecycle: $(VENV)/.dev ## Live 10,000 random lives of memories on each database, against a model (SEQUENCES=500)
 	LIFECYCLE_SEQUENCES=$(or $(SEQUENCES),10000) $(BIN)/python -m pytest tests/lifecycle/test_state_machine.py $(ARGS)

@@ -15,17 +15,17 @@ from typing import Any
 
 import typer
 
-import memorist.client
-from memorist import tools
-from memorist.client import Client
+from memorist import ports, tools
+from memorist.client import Client, Retries
 from memorist.context.section import Section
 from memorist.erasure.values import Receipt, Verification
 from memorist.errors import all_errors
 from memorist.importers.items import CATEGORIES, UNCATEGORISED
 from memorist.memories import lifecycle
 from memorist.memories.fields import FIELDS, Field
-from memorist.memories.values import Draft, Memory, Page, Remembered, Status
+from memorist.memories.values import Draft, Memory, Remembered, Status
 from memorist.platform import access, validation
+from memorist.platform.paging import Page
 from memorist.platform.values import Change, Event, Owner, Principal, Role
 from memorist.settings import ENVIRONMENT_PREFIX, Settings
 from memorist.surfaces.cli.failures import EXIT_CODES, exit_code_of
@@ -36,7 +36,9 @@ from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.problems import status_of
 from memorist.surfaces.library import AsyncHandle, AsyncMemorist, Handle, Memorist
 from memorist.surfaces.mcp import PROTOCOL
+from memorist.testing.conformance import CAPABILITIES
 from memorist.transfer.service import ImportReport
+from memorist.verbs import AsyncVerbs, Verbs
 
 DOCS = Path(__file__).parent
 
@@ -315,13 +317,20 @@ def library() -> str:
 def _class(kind: type) -> Iterator[str]:
     yield f"## `{kind.__name__}`"
     yield _prose(kind.__doc__)
-    for name, method in vars(kind).items():
+    for name, method in _members(kind):
         if not name.startswith("_"):
             function = method.__func__ if isinstance(method, classmethod) else method
             yield f"### `{kind.__name__}.{name}`"
             if callable(function):
                 yield f"```text\n{_signature(name, function)}\n```"
             yield _prose(function.__doc__)
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    """A class's own first, then the verbs that a handle has; a client's are those, and described there."""
+    yield from vars(kind).items()
+    if kind is Handle:
+        yield from ((name, member) for name, member in vars(Verbs).items() if name not in vars(Handle))
 
 
 def _signature(name: str, function: Callable[..., Any]) -> str:
@@ -367,9 +376,12 @@ def client() -> str:
     return "\n\n".join(_class(Client))
 
 
+def client_verbs() -> str:
+    return ", ".join(f"`{name}`" for name in vars(Verbs) if not name.startswith("_")) + "."
+
+
 def client_values() -> str:
-    names = [name for name in memorist.client.__all__ if name.startswith("Remote")]
-    return "\n\n".join(_value(getattr(memorist.client, name)) for name in ["Retries", *names])
+    return _value(Retries)
 
 
 def import_categories() -> str:
@@ -380,7 +392,8 @@ def import_categories() -> str:
 def async_library() -> str:
     lines = []
     for kind in (AsyncMemorist, AsyncHandle):
-        names = [f"`{name}`" for name in vars(kind) if not name.startswith("_")]
+        members = dict.fromkeys([*vars(kind), *(vars(AsyncVerbs) if kind is AsyncHandle else ())])
+        names = [f"`{name}`" for name in members if not name.startswith("_")]
         lines.append(f"- `{kind.__name__}`: {', '.join(names)}")
     return "\n".join(lines)
 
@@ -453,6 +466,42 @@ def _table(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
 
 
+# What a store does
+
+
+def capabilities() -> str:
+    calls = {name: _calls(_protocol(name)) for name in CAPABILITIES}
+    total = sum(map(len, calls.values()))
+    rows = [
+        [
+            f"`tx.{name}`",
+            _prose(_protocol(name, ports.Reader).__doc__),
+            ", ".join(f"`{call}`" for call in calls[name]),
+            f"`{case.__name__}`",
+        ]
+        for name, case in CAPABILITIES.items()
+    ]
+    table = _table(["capability", "what it is", "calls", "its tests"], rows)
+    return f"{len(rows)} capabilities with {total} calls:\n\n{table}"
+
+
+def store_calls() -> str:
+    calls = ", ".join(f"`{name}`" for name in _calls(ports.Store))
+    return f"The {len(_calls(ports.Store))} calls of the store itself: {calls}."
+
+
+def _protocol(capability: str, transaction: type = ports.Writer) -> type:
+    prop = vars(transaction).get(capability) or vars(ports.Reader)[capability]
+    found: type = typing.get_type_hints(prop.fget)["return"]
+    return found
+
+
+def _calls(protocol: type) -> list[str]:
+    """In the order of the protocol, what it inherits first."""
+    names = [name for part in reversed(protocol.__mro__) for name, one in vars(part).items() if inspect.isfunction(one)]
+    return [name for name in dict.fromkeys(names) if not name.startswith("_")]
+
+
 # How to use memory
 
 
@@ -473,11 +522,14 @@ PARTS: dict[str, Callable[[], str]] = {
     "async_library": async_library,
     "client": client,
     "client_values": client_values,
+    "client_verbs": client_verbs,
     "import_categories": import_categories,
     "fields": fields,
     "limits": limits,
     "states": states,
     "roles": roles,
+    "capabilities": capabilities,
+    "store_calls": store_calls,
 }
 
 

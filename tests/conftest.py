@@ -1,7 +1,10 @@
 """Real databases for every test: SQLite files, and one PostgreSQL server for the whole run."""
 
+import os
 import random
+import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,11 +17,19 @@ from memorist.settings import Settings
 from memorist.store.sql_store import SqlStore
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
-from tests.support.postgres import Postgres, running_postgres
+from tests.support.postgres import Postgres, few_partitions, running_postgres
 from tests.support.stores import bare
 
 # A shell starts its background jobs with Ctrl-C ignored, and the programs that the tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Hundreds of processes are started here, each of which would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Nobody here speaks TLS, and every HTTP client would read the certificates of all authorities there are. Here are none.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 hypothesis.settings.register_profile(
     "memorist",
@@ -33,7 +44,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("memorist")
 
 
-# With several workers the whole run ends when the last file does: those that take minutes begin first.
+# Those that take longest begin first: a worker that is left alone with one of them at the end would be waited for.
 _LONGEST = (
     "lifecycle/test_state_machine.py",
     "turns/test_interruptions.py",
@@ -44,11 +55,57 @@ _LONGEST = (
     "store/test_conformance.py",
 )
 
+# What `make check` leaves to `make test`, besides all that needs PostgreSQL: servers, browsers, processes, models.
+_SLOW = (
+    "adapters",
+    "benchmarks",
+    "cli",
+    "client",
+    "core/test_transfer.py",
+    "dashboard",
+    "docs/test_examples.py",
+    "documents",
+    "erasure/test_kills.py",
+    "facts/test_llm_judge.py",
+    "http",
+    "importers",
+    "install",
+    "lifecycle/test_concurrency.py",
+    "lifecycle/test_state_machine.py",
+    "mcp",
+    "models",
+    "recall/test_concurrency.py",
+    "recall/test_real_models.py",
+    "recall/test_remote.py",
+    "secrets/test_doors.py",
+    "store/test_faults.py",
+    "store/test_kills.py",
+    "store/test_sqlite.py",
+    "training",
+    "turns",
+)
+_ROOT = Path(__file__).parent
+_SLOW_PATHS = {_ROOT / name for name in _SLOW}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is slow as a whole is not even imported where it is left out."""
+    return True if config.option.markexpr == "not slow" and collection_path in _SLOW_PATHS else None
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    root = Path(__file__).parent
-    order = {str(root / name): place for place, name in enumerate(_LONGEST)}
-    items.sort(key=lambda item: order.get(str(item.path), len(order)))
+    if missing := [name for name in (*_LONGEST, *_SLOW) if not (_ROOT / name).exists()]:
+        raise pytest.UsageError(f"tests/conftest.py names what is not there: {missing}")
+    order = {_ROOT / name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
+    for item in items:
+        if not _SLOW_PATHS.isdisjoint((item.path, *item.path.parents)) or _needs_postgres(item):
+            item.add_marker("slow")
+
+
+def _needs_postgres(item: pytest.Item) -> bool:
+    """Whether it asks for the server by the name of a fixture, or by that of a parameter."""
+    return "postgres" in getattr(item, "fixturenames", ()) or "postgres" in item.name.partition("[")[2]
 
 
 @pytest.fixture(scope="session")
@@ -59,11 +116,33 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres) -> str:
+    """The name of a migrated database that nobody uses, to copy."""
+    name = postgres.create_database()
+    with few_partitions():
+        open_core(bare(postgres.url(name))).close()
+    return name
+
+
+@pytest.fixture(scope="session")
 def postgres_url(postgres: Postgres) -> str:
     """A migrated database that all tests share."""
     url = postgres.url(postgres.create_database())
     open_core(bare(url)).close()
     return url
+
+
+@pytest.fixture
+def own_postgres(postgres: Postgres, postgres_template: str) -> Iterator[str]:
+    """The name of a migrated database of one test's own."""
+    name = postgres.create_database(template=postgres_template)
+    yield name
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+def own_postgres_url(postgres: Postgres, own_postgres: str) -> str:
+    return postgres.url(own_postgres)
 
 
 @pytest.fixture
@@ -90,16 +169,39 @@ def new_sqlite_url(sqlite_url: str) -> str:
     return sqlite_url
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated file to copy."""
+    path = tmp_path_factory.mktemp("template") / "memorist.db"
+    open_core(bare(str(path))).close()
+    return path
+
+
+@pytest.fixture
+def own_sqlite_url(sqlite_url: str, sqlite_template: Path) -> str:
+    """A migrated file."""
+    Path(sqlite_url).parent.mkdir(mode=0o700)
+    shutil.copy(sqlite_template, sqlite_url)
+    return sqlite_url
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """Each test that asks for this runs on both databases."""
-    url: str = request.getfixturevalue(f"{request.param}_url")
+    """A migrated database. Each test that asks for this runs on both; the one of PostgreSQL is shared."""
+    url: str = request.getfixturevalue("own_sqlite_url" if request.param == "sqlite" else "postgres_url")
+    return url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def own_database_url(request: pytest.FixtureRequest) -> str:
+    """The same, but nobody else's."""
+    url: str = request.getfixturevalue(f"own_{request.param}_url")
     return url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def new_database_url(request: pytest.FixtureRequest) -> str:
-    """The same, but nothing is in it yet, not even the tables."""
+    """A database with nothing in it yet, not even the tables."""
     url: str = request.getfixturevalue(f"new_{request.param}_url")
     return url
 
@@ -124,8 +226,14 @@ def clock() -> StepClock:
 
 
 @pytest.fixture
-def core(settings: Settings, clock: StepClock) -> Iterator[Core]:
-    core = open_core(settings, clock=clock)
+def background() -> bool:
+    """Whether the core works by itself; a module whose tests say when things are done overrides this."""
+    return True
+
+
+@pytest.fixture
+def core(settings: Settings, clock: StepClock, background: bool) -> Iterator[Core]:
+    core = open_core(settings, clock=clock, background=background)
     yield core
     core.close()
 

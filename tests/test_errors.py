@@ -5,7 +5,7 @@ import re
 import pytest
 
 from memorist import errors
-from memorist.errors import MemoristError, all_errors
+from memorist.errors import InvalidField, MemoristError, all_errors
 
 # Clients match on these. A code may be added; one that is here may neither change nor go.
 CODES = {
@@ -91,3 +91,17 @@ def test_drawing_in_the_module_is_the_real_tree() -> None:
 def test_every_error_of_ours_is_in_the_one_tree() -> None:
     defined = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)}
     assert defined == set(OURS)
+
+
+def test_refusal_names_the_field_in_the_words_of_a_door() -> None:
+    error = InvalidField.of("content", "has 9 characters of content; at most 5 are taken.")
+    assert error.message == "content has 9 characters of content; at most 5 are taken."
+    told = error.in_words({"content": "body", "category": "type"})
+    assert (told.field, told.message) == ("body", "body has 9 characters of content; at most 5 are taken.")
+    assert error.in_words({"category": "type"}) is error
+
+
+def test_refusal_that_does_not_begin_with_its_field_keeps_its_words() -> None:
+    told = InvalidField("The transcript is no text.", field="transcript_path").in_words({"transcript_path": "path"})
+    assert (told.field, told.message) == ("path", "The transcript is no text.")
+    assert InvalidField("At most 5 memories are taken.").in_words({"content": "body"}).field is None

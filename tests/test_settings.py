@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memorist.errors import InvalidSetting
-from memorist.settings import ENVIRONMENT_PREFIX, Loaded, Settings, load_settings
+from memorist.settings import ENVIRONMENT_PREFIX, LoadedSettings, Settings, load_settings
 
 # A value that differs from the default, where 7 is not allowed.
 UNUSUAL = {
@@ -38,7 +38,7 @@ UNUSUAL = {
 def load(tmp_path: Path):
     """Load with a settings file of the given text, and nothing of the real environment."""
 
-    def call(toml: str = "", flags: dict[str, Any] | None = None, **environment: str) -> Loaded:
+    def call(toml: str = "", flags: dict[str, Any] | None = None, **environment: str) -> LoadedSettings:
         file = tmp_path / "config.toml"
         file.write_text(toml)
         return load_settings(flags, {"MEMORIST_CONFIG": str(file), **environment})

@@ -12,9 +12,9 @@ from pathlib import Path
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.files import FOLDER
 from memorist.models.reranker import LocalReranker
+from memorist.recall.fusion import FUSION, Fusion
 from training.data import Conversation, load_benchmark
 from training.evaluate import Embedder, Judged, Reranker, judge, read_scores, summarize
-from training.ranking import Fusion
 
 SHOWN = ("recall@1", "recall@5", "recall@10", "any@5", "mrr")
 
@@ -54,13 +54,13 @@ def main() -> None:
     parser.add_argument("--scores", type=Path, help="scores at full precision that `training.run` saved elsewhere")
     parser.add_argument("--weights", type=Path, default=FOLDER)
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--pool", type=int, default=20)
+    parser.add_argument("--pool", type=int, default=FUSION.pool)
     arguments = parser.parse_args()
     if (arguments.scores is None) == (arguments.trained is None):
         parser.error("name either --trained and --base, or --scores")
     if arguments.scores and arguments.every != 1:
         parser.error("--scores are of every question: leave out --every")
-    fusion = Fusion(pool=arguments.pool)
+    fusion = replace(FUSION, pool=arguments.pool)
 
     def cases(path: Path) -> list[Conversation]:
         return thinned(load_benchmark(path), arguments.every)

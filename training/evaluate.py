@@ -1,6 +1,6 @@
 """Measures an embedder and a reranker on benchmark files: `python -m training.evaluate FILE… [--weights FOLDER]`.
 
-The figures are of the models inside a plain hybrid ranker (ranking.py), not of a benchmark's questions answered.
+The figures are of the models inside Memorist's own ranking (ranker.py), not of a benchmark's questions answered.
 """
 
 import argparse
@@ -8,15 +8,17 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memorist.recall.fusion import FUSION, Fusion
+from memorist.recall.ranking import Places, Scores, best
 from training.data import Conversation, cut_into_units, load_benchmark, write_out
-from training.ranking import METRICS, Bm25, Fusion, Scores, first_stage, measure, reranked
+from training.ranker import METRICS, Ranker, measure
 
 
 class Embedder(Protocol):
@@ -29,13 +31,12 @@ class Reranker(Protocol):
 
 @dataclass
 class Judged:
-    """All scores of one conversation, so that fusions can be compared without running the models again."""
+    """What the models said of one conversation, so that fusions can be compared without running them again."""
 
     conversation: Conversation
-    text: Scores
     dense: Scores
     window_counts: NDArray[np.int64]
-    pools: list[NDArray[np.int64]]
+    pools: list[Places]
     reranker: list[Scores]
 
 
@@ -49,38 +50,31 @@ def judge(
     vectors = embedder.embed([write_out([conversation], unit, "embedded") for unit in units])
     by_unit = embedder.embed(questions) @ vectors.T
     dense = np.maximum.reduceat(by_unit, starts, axis=1).astype(np.float32)
-    bm25 = Bm25([f"[{m.date}] {m.speaker}: {m.text}" for m in conversation.messages])
-    text = np.stack([bm25.scores(question) for question in questions])
-    sessions = [message.session for message in conversation.messages]
     ends = np.append(starts[1:], len(units))
-    first = first_stage(text, dense, sessions, ends - starts, fusion)
-    pools = [np.argsort(-row, kind="stable")[: fusion.pool] for row in first]
+    ranker = Ranker(conversation, ends - starts)
+    pools = [best(ranker.first(text, row, fusion), fusion.pool) for text, row in zip(questions, dense, strict=True)]
     scores: list[Scores] = []
     if reranker is not None:
         for number, pool in enumerate(pools):
             # Of a long message only its best window is read again.
-            best = [starts[m] + int(by_unit[number, starts[m] : ends[m]].argmax()) for m in pool]
-            passages = [write_out([conversation], units[unit], form) for unit in best]
+            fitting = [starts[m] + int(by_unit[number, starts[m] : ends[m]].argmax()) for m in pool]
+            passages = [write_out([conversation], units[unit], form) for unit in fitting]
             scores.append(np.asarray(reranker.score(questions[number], passages), dtype=np.float32))
-    return Judged(conversation, text, dense, ends - starts, pools, scores)
+    return Judged(conversation, dense, ends - starts, pools, scores)
 
 
 def summarize(judged: Sequence[Judged], fusion: Fusion, by_category: bool = False) -> dict[str, dict[str, float]]:
     """Mean figures of `first` (no reranker), of `dense` alone, and of `reranked` where there are its scores."""
     collected: dict[str, list[dict[str, float]]] = defaultdict(list)
     for case in judged:
-        sessions = [message.session for message in case.conversation.messages]
-        first = first_stage(case.text, case.dense, sessions, case.window_counts, fusion)
+        ranker = Ranker(case.conversation, case.window_counts)
         for number, question in enumerate(case.conversation.questions):
-            orders = {
-                "dense": np.argsort(-case.dense[number], kind="stable"),
-                "first": np.argsort(-first[number], kind="stable"),
-            }
+            dense = case.dense[number]
+            first = ranker.first(question.text, dense, fusion)
+            orders = {"dense": best(dense, dense.size), "first": best(first, first.size)}
             if case.reranker:
                 pool = case.pools[number][: fusion.pool]
-                judged_by_it = case.reranker[number][: len(pool)]
-                judged_by_it = judged_by_it - fusion.reranker_windows * np.log(case.window_counts[pool])
-                orders["reranked"] = reranked(first[number], pool, judged_by_it, fusion)
+                orders["reranked"] = ranker.reranked(first, pool, case.reranker[number][: len(pool)], fusion)
             for name, order in orders.items():
                 figures = measure(order, question.evidence)
                 collected[name].append(figures)
@@ -118,7 +112,6 @@ def evaluate(
 def _save(judged: Sequence[Judged], path: Path) -> None:
     arrays = {}
     for number, case in enumerate(judged):
-        arrays[f"text{number}"] = case.text.astype(np.float16)
         arrays[f"dense{number}"] = case.dense.astype(np.float16)
         if case.reranker:
             arrays[f"pool{number}"] = np.stack(case.pools).astype(np.int16)
@@ -133,11 +126,11 @@ def read_scores(conversations: Sequence[Conversation], path: Path) -> list[Judge
         for number, conversation in enumerate(conversations):
             messages = [unit.message for unit in cut_into_units([conversation])]
             counts = np.bincount(messages, minlength=len(conversation.messages))
-            text, dense = (arrays[f"{name}{number}"].astype(np.float32) for name in ("text", "dense"))
+            dense = arrays[f"dense{number}"].astype(np.float32)
             reranked_too = f"pool{number}" in arrays
-            pools = list(arrays[f"pool{number}"].astype(np.int64)) if reranked_too else []
+            pools = list(arrays[f"pool{number}"].astype(np.intp)) if reranked_too else []
             scores = list(arrays[f"reranker{number}"]) if reranked_too else []
-            judged.append(Judged(conversation, text, dense, counts, pools, scores))
+            judged.append(Judged(conversation, dense, counts, pools, scores))
     return judged
 
 
@@ -149,7 +142,7 @@ def main() -> None:
     )
     parser.add_argument("--base", type=Path, help="folder of the base model, needed with --weights")
     parser.add_argument("--no-rerank", action="store_true")
-    parser.add_argument("--pool", type=int, default=50)
+    parser.add_argument("--pool", type=int, default=FUSION.pool)
     parser.add_argument("--by-category", action="store_true")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
@@ -169,7 +162,7 @@ def main() -> None:
         arguments.files,
         embedder,
         None if arguments.no_rerank else reranker,
-        Fusion(pool=arguments.pool),
+        replace(FUSION, pool=arguments.pool),
         by_category=arguments.by_category,
     )
     if arguments.json:

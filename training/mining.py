@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from memorist.recall.index.postings import wording
 from training.encoder import EmbeddingModel
-from training.tables import CLS, SEP, Rows, Tables, mask_of, with_cls
+from training.ranker import posting_lists
+from training.tables import Tables, mask_of, with_cls
 
 DEPTH = 32
-VOCABULARY = 30522
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def embed_questions(model: EmbeddingModel, tables: Tables, batch: int = 2048) ->
 def mine(model: EmbeddingModel, tables: Tables, depth: int = DEPTH, chunk: int = 2048, text: float = 0.0) -> Negatives:
     """The positives themselves, and twins of them elsewhere, are never negatives.
 
-    `text` is what the words count within a conversation beside the vectors: 0.35 is how the first stage ranks.
+    `text` is what the words count within a conversation beside the vectors: `FUSION.text` where it is ranked so.
     """
     passages, questions = embed_units(model, tables), embed_questions(model, tables)
     if not passages.is_cuda:  # the processor has no half-precision matrix product worth the name
@@ -72,7 +74,6 @@ def mine(model: EmbeddingModel, tables: Tables, depth: int = DEPTH, chunk: int =
 
 
 def _within_conversations(tables: Tables, passages: Tensor, questions: Tensor, depth: int, text: float) -> Tensor:
-    rarity = _rarity(tables.passages["bare"]) if text else None
     conversations = range(len(tables.conversation_units) - 1)
     starts = torch.searchsorted(
         tables.question_conversation, torch.arange(len(conversations) + 1, device=questions.device)
@@ -84,8 +85,8 @@ def _within_conversations(tables: Tables, passages: Tensor, questions: Tensor, d
         ranked = (questions[asked] @ passages[told].T).float()
         if not ranked.numel():
             continue
-        if rarity is not None:
-            matched = _matched(tables, asked, told, rarity)
+        if text:
+            matched = _matched(tables, asked, told).to(ranked.device)
             ranked = text * _scaled(matched) + (1 - text) * _scaled(ranked)
         positives = tables.positives[asked]
         rows = torch.arange(len(positives), device=positives.device)[:, None].expand_as(positives)
@@ -95,29 +96,10 @@ def _within_conversations(tables: Tables, passages: Tensor, questions: Tensor, d
     return torch.cat(nearest)
 
 
-def _rarity(rows: Rows) -> Tensor:
-    """What it is worth that a token matches, from the number of units that hold it."""
-    units, width = rows.tokens.shape
-    within = mask_of(rows.lengths, width)
-    unit = torch.arange(units, device=within.device)[:, None].expand(units, width)[within]
-    holding = (unit * VOCABULARY + rows.tokens[within].long()).unique() % VOCABULARY
-    found = holding.bincount(minlength=VOCABULARY)
-    rarity = (1 + (units - found + 0.5) / (found + 0.5)).log()
-    rarity[[0, CLS, SEP]] = 0.0
-    return rarity
-
-
-def _matched(tables: Tables, asked: slice, told: slice, rarity: Tensor, k1: float = 1.2, b: float = 0.75) -> Tensor:
-    """BM25 of a conversation's questions over its units."""
-    rows = tables.passages["bare"]
-    lengths, tokens = rows.lengths[told], rows.tokens[told].long()
-    times = torch.zeros(len(tokens), VOCABULARY, device=tokens.device)
-    times.scatter_add_(1, tokens, torch.ones_like(tokens, dtype=torch.float))
-    norm = k1 * (1 - b + b * lengths / lengths.float().mean())
-    weights = rarity * times * (k1 + 1) / (times + norm[:, None])
-    questions = tables.questions.tokens[asked].long()
-    held = torch.zeros(len(questions), VOCABULARY, device=tokens.device).scatter_(1, questions, 1.0)
-    return held @ weights.T
+def _matched(tables: Tables, asked: slice, told: slice) -> Tensor:
+    """How well the words of a conversation's questions fit each of its units, as recall has it."""
+    lists = posting_lists(tables.unit_terms[told])
+    return torch.from_numpy(np.stack([wording([lists], terms)[0].bm25 for terms in tables.question_terms[asked]]))
 
 
 def autocast(device: torch.device) -> torch.autocast:

@@ -18,12 +18,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from memorist.recall.fusion import FUSION
 from training.average import average
 from training.data import FORMS, load_training
 from training.encoder import SHAPES, EmbeddingModel, RerankingModel, load_base, load_trained, save_trained, shrink
 from training.evaluate import evaluate
 from training.mining import Negatives, autocast, mine
-from training.ranking import Fusion
 from training.tables import Tables, build_tables
 from training.torch_models import TOKENIZER, TorchEmbedder, TorchReranker, device
 from training.train import (
@@ -132,7 +132,7 @@ def _tables(job: Job) -> Tables:
 
 
 def _mine(job: Job, embedder: EmbeddingModel, as_ranked: bool = False) -> Negatives:
-    negatives = mine(embedder, _tables(job), text=Fusion().text if as_ranked else 0.0)
+    negatives = mine(embedder, _tables(job), text=FUSION.text if as_ranked else 0.0)
     _say("mined")
     return negatives
 
@@ -169,7 +169,7 @@ def _measure(job: Job, embedder: str, reranker: str | None) -> None:
         judge = None if reranker is None else TorchReranker(_reranker(job, reranker))
         scores = job.out / f"{title}-scores"
         scores.mkdir(exist_ok=True)
-        evaluate(job.benchmarks, TorchEmbedder(_embedder(job, embedder)), judge, Fusion(), save=scores)
+        evaluate(job.benchmarks, TorchEmbedder(_embedder(job, embedder)), judge, FUSION, save=scores)
 
 
 def _say(what: str) -> None:

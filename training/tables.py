@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from training.data import SOURCE_WEIGHTS, Conversation, cut_into_units, write_out
+from training.ranker import packed_terms, question_hashes
 
 PASSAGE_TOKENS, QUESTION_TOKENS = 160, 64
 CLS, SEP = 101, 102
@@ -42,9 +43,12 @@ class Tables:
     question_conversation: Tensor
     question_weight: Tensor
     question_source: Tensor
-    """Places in `sources`."""
+    """Numbers in `sources`."""
     sources: Sequence[str]
     positives: Tensor
+    unit_terms: Sequence[bytes]
+    """The words of each unit as the index has them."""
+    question_terms: Sequence[Sequence[int]]
 
     @property
     def unit_count(self) -> int:
@@ -93,6 +97,8 @@ def build_tables(
         question_source=tensor(origins),
         sources=sources,
         positives=tensor(np.stack(positives)),
+        unit_terms=[packed_terms(conversations[unit.conversation].messages[unit.message], unit.text) for unit in units],
+        question_terms=[question_hashes(question) for question in questions],
     )
 
 

@@ -12,7 +12,7 @@ Names are imported when first used, so that `import memorist` and the command li
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from memorist.version import __version__
 
 __all__ = [
     "AsyncMemorist",
@@ -24,6 +24,7 @@ __all__ = [
     "Memory",
     "Principal",
     "Role",
+    "__version__",
 ]
 
 _HOMES = {

@@ -37,7 +37,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(help_text())
         return 0
     if arguments[0] == "--version":
-        from memorist import __version__
+        from memorist.version import __version__
 
         print(f"{PROGRAM} {__version__}")
         return 0

@@ -1,7 +1,7 @@
 """The composition root: the only file that knows which parts are used."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -23,8 +23,8 @@ from memorist.times import Clock, SystemClock
 from memorist.turns.limits import Toolbox, TurnLimits
 
 
-def open_core(settings: Settings, *, clock: Clock | None = None) -> Core:
-    """The core over the configured database, migrated to this release. Raises StoreError."""
+def open_core(settings: Settings, *, clock: Clock | None = None, background: bool = True) -> Core:
+    """The core over the configured database, migrated to this release; `background` as for Core. Raises StoreError."""
     clock = clock or SystemClock()
     store = open_store(settings)
     try:
@@ -32,7 +32,7 @@ def open_core(settings: Settings, *, clock: Clock | None = None) -> Core:
     except BaseException:
         store.close()
         raise
-    return Core(store, clock, _options(settings))
+    return Core(store, clock, _options(settings), background=background)
 
 
 def _options(settings: Settings) -> Options:
@@ -247,14 +247,16 @@ def run_mcp(
     import logging
 
     from memorist.surfaces.http.logs import set_up_logging
-    from memorist.surfaces.mcp import RemoteMemory, StoredMemory, serve_stdio
+    from memorist.surfaces.mcp import ForwardedMemory, StoredMemory, serve_stdio
 
     set_up_logging(settings)
     for library in ("mcp", "httpx2"):  # They tell of every request, and clients show what is told as trouble.
         logging.getLogger(library).setLevel(logging.WARNING)
     if settings.url:
         named = {"user": user, "agent": agent or settings.agent, "session": session}
-        remote = RemoteMemory(settings.url, settings.api_key, {name: value for name, value in named.items() if value})
+        remote = ForwardedMemory(
+            settings.url, settings.api_key, {name: value for name, value in named.items() if value}
+        )
         serve_stdio(remote, remote.close)
         return
     core = open_core(settings)
@@ -300,10 +302,3 @@ def local_principal(
         session,
         source=source,
     )
-
-
-def run_hook(arguments: Sequence[str]) -> None:
-    """Answer a hook of a coding assistant. Nothing is raised."""
-    from memorist.surfaces.claude_code import main
-
-    main(arguments)

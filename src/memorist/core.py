@@ -15,7 +15,7 @@ from memorist.facts.port import Judge
 from memorist.memories.accesses import AccessLog
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Policy
-from memorist.memories.retention import Retention
+from memorist.memories.retention import RetentionService
 from memorist.memories.service import Memories
 from memorist.memories.values import Memory
 from memorist.models.port import Embedder, Llm, Reranker
@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.platform.jobs import Jobs
     from memorist.platform.sign_ins import SignIns
     from memorist.recall.history import RecallHistory
-    from memorist.recall.index.indexing import Indexer
+    from memorist.recall.index.indexer import Indexer
     from memorist.recall.service import Recall
     from memorist.transfer.service import Transfer
     from memorist.turns.service import Turns
@@ -101,20 +101,22 @@ class _made_once(cached_property[T]):
 class Core:
     """Owns the store: closing the core writes what is pending and closes it."""
 
-    def __init__(self, store: Store, clock: Clock, options: Options | None = None) -> None:
+    def __init__(self, store: Store, clock: Clock, options: Options | None = None, *, background: bool = True) -> None:
+        """Without `background` no thread starts by itself: what is to be done later is done when it is asked for."""
         self.store = store
         self.clock = clock
         self.options = options or Options()
         self.making = threading.RLock()
-        self.accesses = AccessLog(store, recall_history=self.options.recall_history)
+        self._background = background
+        self.accesses = AccessLog(store, recall_history=self.options.recall_history, background=background)
         self.redaction = Redaction(enabled=self.options.redact)
-        self.identity = Identity(store, clock, self.accesses, self.redaction)
+        self.identity = Identity(store, clock, self.accesses.record_key, self.redaction)
         self.policies = Policies(store, clock, self.options.policy)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(
             store, clock, self.accesses, idempotency, self._index, self.policies.of, self.redaction
         )
-        self.retention = Retention(
+        self.retention = RetentionService(
             store, clock, self.memories, self.policies, lambda principal, id: self.facts.restore(principal, id)
         )
         self.context = Context(self.memories)
@@ -143,13 +145,15 @@ class Core:
 
     @_made_once
     def indexer(self) -> "Indexer":
-        from memorist.recall.index.indexing import Indexer
+        from memorist.recall.index.indexer import Indexer
 
-        return Indexer(self.store, self.clock, self.embedder, inline=self.options.index_inline)
+        return Indexer(
+            self.store, self.clock, self.embedder, inline=self.options.index_inline, background=self._background
+        )
 
     @_made_once
     def recall(self) -> "Recall":
-        from memorist.recall.index.shelves import Shelves
+        from memorist.recall.index.cache import Shelves
         from memorist.recall.service import Recall
 
         return Recall(
@@ -255,7 +259,7 @@ class Core:
 
         # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
         work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.work(job)}
-        return Jobs(self.store, self.clock, work, self.redaction)
+        return Jobs(self.store, self.clock, work, self.redaction, background=self._background)
 
     @_made_once
     def turns(self) -> "Turns":
@@ -272,6 +276,7 @@ class Core:
             lambda: self.options.toolbox(self),
             self.options.turn_limits,
             self.redaction,
+            background=self._background,
         )
 
     @_made_once
@@ -290,15 +295,17 @@ class Core:
 
     @_made_once
     def erasure(self) -> "Erasure":
+        from memorist.erasure.running import Runs
         from memorist.erasure.service import Erasure
 
-        return Erasure(self.store, self.clock, self.accesses, self.policies.of, self._forget)
+        runs = Runs(self.store, self.clock, self.accesses, self.policies.of, self._forget)
+        return Erasure(self.store, self.clock, runs)
 
     @_made_once
     def sweeper(self) -> "Sweeper":
         from memorist.memories.sweeper import Sweeper
 
-        return Sweeper(self.store, self.clock, self.policies, self.erasure.purge_rows)
+        return Sweeper(self.store, self.clock, self.policies, self.erasure)
 
     # Looking after it
 
@@ -306,7 +313,7 @@ class Core:
     def feed(self) -> "Feed":
         from memorist.platform.feed import Feed
 
-        return Feed(self.store)
+        return Feed(self.store, background=self._background)
 
     @_made_once
     def installation(self) -> "Installation":
@@ -353,6 +360,8 @@ class Core:
 
     def start(self) -> None:
         """For servers: get the models ready, index what waits and do the jobs that are due, in the background."""
+        if not self._background:
+            return
         if self.embedder is not None:
             self.indexer.start(warm=self.recall.load)
         self.jobs.start()

@@ -42,7 +42,8 @@ MemoristError                     internal
     └── StoreOutdated             store_outdated
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Self
 
 
 class MemoristError(Exception):
@@ -66,6 +67,23 @@ class InvalidField(Invalid):
     """A field has a value that is not allowed. The message names the field and what it takes."""
 
     code = "invalid_field"
+    rule: str | None = None
+    """What the field must be: the rest of the sentence that its name begins."""
+
+    @classmethod
+    def of(cls, field: str, rule: str) -> Self:
+        """The refusal whose message is the field's name and the rule, so that each door can name the field its way."""
+        error = cls(f"{field} {rule}", field=field)
+        error.rule = rule
+        return error
+
+    def named(self, name: str) -> "InvalidField":
+        """The same refusal, of the field by another name."""
+        return InvalidField(self.message, field=name) if self.rule is None else InvalidField.of(name, self.rule)
+
+    def in_words(self, words: Mapping[str, str]) -> "InvalidField":
+        """The same in the words of a door, which map the model's names of fields to its own."""
+        return self if self.field is None or self.field not in words else self.named(words[self.field])
 
 
 class InvalidCursor(Invalid):

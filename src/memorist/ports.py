@@ -215,8 +215,8 @@ class Store(Protocol):
         """Findings by name: `ok`, or what is wrong."""
         ...
 
-    def checkpoint(self, *, erased: bool = False) -> None:
-        """Move erased bytes out of the database's logs and, after an erasure, out of its files."""
+    def checkpoint(self) -> None:
+        """Move erased bytes out of the database's logs."""
         ...
 
     def scrub(self, tenant: str, *, rewrite: bool = True) -> tuple[str, ...]:

@@ -229,7 +229,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSettings:
     """The settings, where each value came from, and what looked like a setting but is none."""
 
     settings: Settings
@@ -248,7 +248,9 @@ def _shown_value(setting: Any, value: Any) -> str | int:
     return value if isinstance(value, int) else without_password(str(value))
 
 
-def load_settings(flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> Loaded:
+def load_settings(
+    flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
+) -> LoadedSettings:
     """Resolve every setting. Raises InvalidSetting, naming the origin of the bad value."""
     environment = os.environ if environment is None else environment
     path = _config_path(environment)
@@ -267,7 +269,7 @@ def load_settings(flags: Mapping[str, Any] | None = None, environment: Mapping[s
             raw, origin = setting.default, "default"
         values[setting.name] = _convert(setting, raw, origin)
         origins[setting.name] = origin
-    return Loaded(Settings(**values), origins, _unknown_variables(environment))
+    return LoadedSettings(Settings(**values), origins, _unknown_variables(environment))
 
 
 def _config_path(environment: Mapping[str, str]) -> Path:

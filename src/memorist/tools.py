@@ -126,7 +126,7 @@ def schemas(format: str) -> list[dict[str, Any]]:
     """All tools as a model's API, or an MCP client, takes them. Raises InvalidField for an unknown format."""
     shape = _SHAPES.get(format)
     if shape is None:
-        raise InvalidField(f"format must be one of {', '.join(get_args(Format))}.", field="format")
+        raise InvalidField.of("format", f"must be one of {', '.join(get_args(Format))}.")
     return [shape(tool) for tool in tools()]
 
 
@@ -536,10 +536,7 @@ def _speaking(words: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except InvalidField as error:
-        if error.field is None or error.field not in words:
-            raise
-        own = words[error.field]
-        raise InvalidField(error.message.replace(error.field, own, 1), field=own) from error
+        raise error.in_words(words) from error
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from memorist.adapters.memories import Memories
 from memorist.client import Client
 from memorist.platform.values import Role
 from memorist.surfaces.library import Handle, Memorist
+from memorist.verbs import Verbs
 from tests.http.conftest import Served, by_keyword, tenant
 
 __all__ = ["by_keyword", "tenant"]
@@ -20,7 +20,7 @@ def handle(by_keyword: Served, tenant: str) -> Handle:
 
 
 @pytest.fixture(params=["library", "client"])
-def memories(request: pytest.FixtureRequest, by_keyword: Served, tenant: str) -> Iterator[Memories]:
+def memories(request: pytest.FixtureRequest, by_keyword: Served, tenant: str) -> Iterator[Verbs]:
     if request.param == "library":
         yield Memorist(by_keyword.core).user("ada", tenant=tenant)
         return

@@ -14,13 +14,13 @@ from anthropic.tools.memory import BetaAbstractMemoryTool
 from hypothesis import strategies as st
 
 from memorist.adapters.anthropic import AsyncMemoristMemoryTool, MemoristMemoryTool
-from memorist.adapters.memories import Memories
 from memorist.adapters.memory_files import FileProblem, MemoryFiles
 from memorist.surfaces.library import Handle
+from memorist.verbs import Verbs
 
 
 @pytest.fixture
-def tool(memories: Memories) -> MemoristMemoryTool:
+def tool(memories: Verbs) -> MemoristMemoryTool:
     return MemoristMemoryTool(memories)
 
 
@@ -174,7 +174,7 @@ def test_nothing_is_created_over_something(tool: MemoristMemoryTool) -> None:
 @pytest.mark.parametrize(
     "text", ["", "\n", "  \n\t", "(an empty file)", "(an empty file)\n", "no end of line", "猫\r\n"]
 )
-def test_any_text_comes_back_as_it_was(memories: Memories, text: str) -> None:
+def test_any_text_comes_back_as_it_was(memories: Verbs, text: str) -> None:
     files = MemoryFiles(memories)
     files.create("/memories/f", text)
     assert files._find("/memories/f").text == text  # type: ignore[union-attr]
@@ -233,7 +233,7 @@ def test_changes_at_the_same_time_are_all_kept(handle: Handle) -> None:
     assert [f"line {n}" in text for n in range(6)] == [True] * 6
 
 
-def test_what_the_model_wrote_is_recalled_like_any_memory(tool: MemoristMemoryTool, memories: Memories) -> None:
+def test_what_the_model_wrote_is_recalled_like_any_memory(tool: MemoristMemoryTool, memories: Verbs) -> None:
     call(tool, "create", path="/memories/customers/acme.md", file_text="Acme pays by invoice within thirty days.")
     (hit, *_) = memories.recall("how does Acme pay?").hits
     assert "invoice" in hit.excerpt
@@ -288,7 +288,7 @@ def _transport_library() -> Any:
     return __import__(DefaultHttpxClient.__mro__[1].__module__.split(".")[0]) or httpx2
 
 
-def test_awaited_tool_does_the_same(memories: Memories) -> None:
+def test_awaited_tool_does_the_same(memories: Verbs) -> None:
     async def main() -> None:
         tool = AsyncMemoristMemoryTool(memories)
         path = "/memories/a"

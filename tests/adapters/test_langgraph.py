@@ -21,10 +21,10 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from memorist.adapters.langgraph import MemoristStore, _document_id
-from memorist.adapters.memories import Memories
 from memorist.errors import NotFound
 from memorist.surfaces.library import Memorist
 from memorist.testing import new_tenant
+from memorist.verbs import Verbs
 from tests.http.conftest import Served
 
 START_TIME = datetime(2026, 11, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ class Clock:
 
 
 @pytest.fixture
-def store(memories: Memories) -> MemoristStore:
+def store(memories: Verbs) -> MemoristStore:
     return MemoristStore(memories)
 
 
@@ -114,9 +114,7 @@ def test_place_that_holds_a_secret_is_refused_and_nothing_is_stored(
     assert store.list_namespaces() == [("chats",)]
 
 
-def test_item_whose_place_lost_a_secret_long_ago_can_still_be_read_and_removed(
-    memories: Memories, clock: Clock
-) -> None:
+def test_item_whose_place_lost_a_secret_long_ago_can_still_be_read_and_removed(memories: Verbs, clock: Clock) -> None:
     store = MemoristStore(memories, now=clock)
     [place, other] = [_document_id(("chats",), key) for key in ("4111111111111111", "5500005555555559")]
     ends = (START_TIME + timedelta(minutes=10)).isoformat()
@@ -208,7 +206,7 @@ def test_namespaces_by_prefix_suffix_wildcard_and_depth(store: MemoristStore) ->
     assert store.list_namespaces(limit=1, offset=1) == [("a", "b", "d")]
 
 
-def test_item_ends_with_its_time_to_live(memories: Memories, clock: Clock) -> None:
+def test_item_ends_with_its_time_to_live(memories: Verbs, clock: Clock) -> None:
     store = MemoristStore(memories, now=clock)
     store.put(("a",), "short", {"v": 1}, ttl=10)
     store.put(("a",), "long", {"v": 1})
@@ -219,7 +217,7 @@ def test_item_ends_with_its_time_to_live(memories: Memories, clock: Clock) -> No
     assert store.get(("a",), "short") is None
 
 
-def test_reading_starts_the_time_anew(memories: Memories, clock: Clock) -> None:
+def test_reading_starts_the_time_anew(memories: Verbs, clock: Clock) -> None:
     store = MemoristStore(memories, now=clock, ttl={"default_ttl": 10, "refresh_on_read": True})
     store.put(("a",), "read", {"v": 1})
     store.put(("a",), "left", {"v": 1})
@@ -232,7 +230,7 @@ def test_reading_starts_the_time_anew(memories: Memories, clock: Clock) -> None:
     assert store.get(("a",), "read") is None
 
 
-def test_sweep_removes_what_is_over(memories: Memories, clock: Clock) -> None:
+def test_sweep_removes_what_is_over(memories: Verbs, clock: Clock) -> None:
     store = MemoristStore(memories, now=clock)
     store.put(("a",), "short", {"v": 1}, ttl=1)
     store.put(("a",), "long", {"v": 1}, ttl=100)
@@ -323,7 +321,7 @@ def _plain(op: Any, result: Any) -> Any:
     return result
 
 
-def test_document_that_is_no_item_is_left_alone(store: MemoristStore, memories: Memories) -> None:
+def test_document_that_is_no_item_is_left_alone(store: MemoristStore, memories: Verbs) -> None:
     memories.add_document("Notes", "green tea", document_id="notes", shared=False)
     assert store.search((), query="green tea") == []
     assert store.list_namespaces() == []

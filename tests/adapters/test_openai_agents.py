@@ -9,10 +9,10 @@ from agents.memory import Session, SessionSettings
 from agents.models.interface import Model
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from memorist.adapters.memories import Memories
 from memorist.adapters.openai_agents import MemoristSession
 from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
+from memorist.verbs import Verbs
 
 set_tracing_disabled(True)
 
@@ -29,7 +29,7 @@ OUTPUT: Any = {"type": "function_call_output", "call_id": "c1", "output": "Sunny
 
 
 @pytest.fixture
-def session(memories: Memories, session_id: str) -> MemoristSession:
+def session(memories: Verbs, session_id: str) -> MemoristSession:
     return MemoristSession(memories, session_id)
 
 
@@ -49,7 +49,7 @@ def test_items_come_back_as_they_were_in_their_order(session: MemoristSession) -
     asyncio.run(main())
 
 
-def test_limit_of_the_settings_holds_unless_another_is_given(memories: Memories, session_id: str) -> None:
+def test_limit_of_the_settings_holds_unless_another_is_given(memories: Verbs, session_id: str) -> None:
     async def main() -> None:
         session = MemoristSession(memories, session_id, SessionSettings(limit=1))
         await session.add_items([HELLO, ANSWER])
@@ -98,7 +98,7 @@ def test_more_items_than_a_page(session: MemoristSession) -> None:
     asyncio.run(main())
 
 
-def test_sessions_are_apart_and_messages_of_other_origin_are_items_too(memories: Memories, session_id: str) -> None:
+def test_sessions_are_apart_and_messages_of_other_origin_are_items_too(memories: Verbs, session_id: str) -> None:
     async def main() -> None:
         one, other = MemoristSession(memories, session_id), MemoristSession(memories, f"{session_id}-b")
         await one.add_items([HELLO])
@@ -137,7 +137,7 @@ def weather(city: str) -> str:
     return f"It rains in {city}."
 
 
-def test_agent_goes_on_where_the_last_run_ended(memories: Memories, session_id: str) -> None:
+def test_agent_goes_on_where_the_last_run_ended(memories: Verbs, session_id: str) -> None:
     call = ResponseFunctionToolCall(
         type="function_call", call_id="c1", name="weather", arguments='{"city": "Lisbon"}', id="f1"
     )

@@ -9,11 +9,11 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from memorist import tools
-from memorist.adapters.memories import Memories
 from memorist.adapters.pydantic_ai import MemoristToolset
 from memorist.client import Client
 from memorist.errors import NotFound
 from memorist.platform.values import Role
+from memorist.verbs import Verbs
 from tests.http.conftest import Served
 
 
@@ -39,7 +39,7 @@ def run(script: Script, toolset: MemoristToolset[Any]) -> str:
     return str(asyncio.run(agent.run("Go.")).output)
 
 
-def test_agent_sees_the_tools_of_the_registry_as_they_are(memories: Memories) -> None:
+def test_agent_sees_the_tools_of_the_registry_as_they_are(memories: Verbs) -> None:
     script = Script()
     assert run(script, MemoristToolset(memories)) == "done"
     assert list(script.shown) == [tool.name for tool in tools.tools()]
@@ -49,7 +49,7 @@ def test_agent_sees_the_tools_of_the_registry_as_they_are(memories: Memories) ->
         assert script.shown[tool.name].sequential is tool.writes
 
 
-def test_agent_remembers_and_recalls(memories: Memories) -> None:
+def test_agent_remembers_and_recalls(memories: Verbs) -> None:
     script = Script(
         ("remember_fact", {"content": "Ada lives in Turin."}), ("recall", {"query": "Where does Ada live?"})
     )
@@ -59,7 +59,7 @@ def test_agent_remembers_and_recalls(memories: Memories) -> None:
     assert recalled["items"][0]["content"] == "Ada lives in Turin."
 
 
-def test_model_is_asked_to_put_its_mistake_right(memories: Memories) -> None:
+def test_model_is_asked_to_put_its_mistake_right(memories: Verbs) -> None:
     script = Script(("recall", {"question": "x"}), ("recall", {"query": "x"}))
     assert run(script, MemoristToolset(memories)) == "done"
     assert script.seen[0].outcome == "retried"
@@ -75,7 +75,7 @@ def test_model_is_told_what_it_may_not_do(by_keyword: Served, tenant: str) -> No
     assert "only reads" in script.seen[0].content
 
 
-def test_some_tools_can_be_chosen(memories: Memories) -> None:
+def test_some_tools_can_be_chosen(memories: Verbs) -> None:
     script = Script()
     run(script, MemoristToolset(memories, only=["recall"]))
     assert list(script.shown) == ["recall"]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from memorist.benchmarks.dashboard import measure_dashboard
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.memories.values import Kind, Status
 from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.rendering import menu
+from memorist_bench.dashboard import measure_dashboard
 
 EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
 

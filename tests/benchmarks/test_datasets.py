@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.benchmarks.datasets import read_benchmark, with_fewer_questions
 from memorist.errors import Invalid
+from memorist_bench.datasets import read_benchmark, with_fewer_questions
 
 
 def test_the_normalized_format(files: dict[str, Path]) -> None:

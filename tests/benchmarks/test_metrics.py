@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.benchmarks.metrics import Answered, percentile, quality, quality_by_category
+from memorist_bench.metrics import Answered, percentile, quality, quality_by_category
 
 
 def test_recall_any_and_reciprocal_rank() -> None:

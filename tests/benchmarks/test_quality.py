@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from memorist.benchmarks.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, read_benchmark
-from memorist.benchmarks.quality import measure_recall
 from memorist.core import Core
 from memorist.platform import validation
-from memorist.recall.ranking import ABLATIONS
+from memorist.recall.fusion import ABLATIONS
+from memorist_bench.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, read_benchmark
+from memorist_bench.quality import measure_recall
 
 KEYS = {
     "name", "recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr",

@@ -2,12 +2,12 @@
 
 import pytest
 
-from memorist.benchmarks import speed
-from memorist.benchmarks.speed import measure_speed
 from memorist.core import Core
 from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.recall.values import Question
 from memorist.settings import Settings
+from memorist_bench import speed
+from memorist_bench.speed import measure_speed
 
 FIGURES = {
     "memories", "users", "questions", "embedder", "reranker", "synthetic_vectors", "embed_ms_p50", "floor_ms",

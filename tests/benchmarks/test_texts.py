@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from memorist.benchmarks.texts import conversation, questions
+from memorist_bench.texts import conversation, questions
 
 
 def test_conversations_are_the_same_for_the_same_seed_and_differ_otherwise() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.benchmarks import speed
+from memorist_bench import speed
 from tests.benchmarks.conftest import files
 from tests.benchmarks.test_quality import KEYS
 from tests.benchmarks.test_speed import FIGURES
@@ -45,15 +45,15 @@ def test_a_file_that_is_no_benchmark_is_refused_before_anything_is_measured(cli:
 
 
 def test_in_a_given_database_the_rows_are_erased_afterwards(
-    cli: Cli, files: dict[str, Path], new_database_url: str
+    cli: Cli, files: dict[str, Path], own_database_url: str
 ) -> None:
-    cli.ok("remember", "mine", "--database", new_database_url)
-    found = cli.json("bench", "recall", str(files["normalized"]), "--database", new_database_url)
+    cli.ok("remember", "mine", "--database", own_database_url)
+    found = cli.json("bench", "recall", str(files["normalized"]), "--database", own_database_url)
     assert found["recall@20"] == 1.0
-    status = cli.json("index", "status", "--all", "--database", new_database_url)["items"]
+    status = cli.json("index", "status", "--all", "--database", own_database_url)["items"]
     assert {one["tenant"]: one["total"] for one in status} == {"local": 1, "memorist-scratch": 0}
-    assert cli.json("db", "check", "--database", new_database_url)["ok"]
-    assert cli("bench", "recall", str(files["normalized"]), "--key", "x", "--database", new_database_url).code == 4
+    assert cli.json("db", "check", "--database", own_database_url)["ok"]
+    assert cli("bench", "recall", str(files["normalized"]), "--key", "x", "--database", own_database_url).code == 4
 
 
 @pytest.mark.usefixtures("models")
@@ -87,12 +87,12 @@ def test_dashboard_prints_every_view(cli: Cli, data: Path) -> None:
     assert not data.exists()
 
 
-def test_dashboard_erases_what_it_put_into_a_given_database(cli: Cli, new_database_url: str) -> None:
-    cli.ok("remember", "mine", "--database", new_database_url)
-    cli.json("bench", "dashboard", "--memories", "60", "--rounds", "1", "--database", new_database_url)
-    status = cli.json("index", "status", "--all", "--database", new_database_url)["items"]
+def test_dashboard_erases_what_it_put_into_a_given_database(cli: Cli, own_database_url: str) -> None:
+    cli.ok("remember", "mine", "--database", own_database_url)
+    cli.json("bench", "dashboard", "--memories", "60", "--rounds", "1", "--database", own_database_url)
+    status = cli.json("index", "status", "--all", "--database", own_database_url)["items"]
     assert {one["tenant"]: one["total"] for one in status} == {"local": 1, "memorist-scratch": 0}
-    assert cli.json("db", "check", "--database", new_database_url)["ok"]
+    assert cli.json("db", "check", "--database", own_database_url)["ok"]
 
 
 @pytest.mark.parametrize("options", [["--memories", "0"], ["--rounds", "0"]])

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from memorist.views import story
 from tests.cli.conftest import EXECUTABLE, Cli, execute
 from tests.cli.test_terminal import assert_harmless
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -58,12 +58,10 @@ def test_the_tour_without_models_still_works_and_fits_a_terminal(cli: Cli, tempo
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_tour_leaves_nothing(temporary: Path, number: signal.Signals) -> None:
     process = subprocess.Popen([EXECUTABLE, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 30
-    while not list(temporary.glob("memorist-*/memorist.db")) and time.monotonic() < deadline:
-        time.sleep(0.005)
+    # It may have been through already, on a fast machine.
+    eventually(lambda: list(temporary.glob("memorist-*/memorist.db")) or process.poll() is not None)
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
-    # It may have been through already, on a fast machine.
     assert process.returncode in (128 + number, 0), err
     assert b"Traceback" not in err
     assert list(temporary.iterdir()) == []

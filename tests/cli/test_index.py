@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memorist import Draft, Memorist
-from memorist.recall.index.indexing import Indexer
+from memorist.recall.index.indexer import Indexer
 from tests.cli.conftest import Cli
 
 

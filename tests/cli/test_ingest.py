@@ -11,7 +11,7 @@ import pytest
 from memorist.platform import validation
 from memorist.surfaces.cli import files as cli_files
 from memorist.surfaces.cli import ingest as cli_ingest
-from memorist.surfaces.cli.files import Found, in_batches, read_conversations
+from memorist.surfaces.cli.files import FoundFile, in_batches, read_conversations
 from tests.cli.conftest import Cli, execute
 
 
@@ -214,7 +214,7 @@ def test_a_message_that_is_too_long_is_named(cli: Cli, folder: Path, monkeypatch
 def test_lines_are_read_as_they_are_stored(tmp_path: Path) -> None:
     """A file of any length needs the memory of a batch."""
     source = io.BytesIO(lines(*said(*map(str, range(1000)))).encode())
-    (talk,) = read_conversations(Found(tmp_path / "x.jsonl", "x.jsonl", 1), source)
+    (talk,) = read_conversations(FoundFile(tmp_path / "x.jsonl", "x.jsonl", 1), source)
     batches = in_batches(talk.messages, 100, 10**9)
     assert [message.content for message in next(batches)] == [str(number) for number in range(100)]
     assert source.tell() < len(source.getvalue()) / 5
@@ -223,7 +223,7 @@ def test_lines_are_read_as_they_are_stored(tmp_path: Path) -> None:
 
 def test_batches_are_bounded_by_their_length_too(tmp_path: Path) -> None:
     source = io.BytesIO(lines(*said(*("x" * 600 for _ in range(5)))).encode())
-    (talk,) = read_conversations(Found(tmp_path / "x.jsonl", "x.jsonl", 1), source)
+    (talk,) = read_conversations(FoundFile(tmp_path / "x.jsonl", "x.jsonl", 1), source)
     assert [len(batch) for batch in in_batches(talk.messages, 100, 1000)] == [2, 2, 1]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def test_reset_erases_the_user_of_the_settings_only(cli: Cli) -> None:
     assert cli("reset", "--all", "--user", "ada", "--yes").code == 2
     # The forgotten one goes too.
     erased = cli.json("reset", "--yes")
+    assert re.fullmatch(r"rcpt_\w{26}", erased.pop("receipt"))
     assert erased == {"erased": 2, "tenant": "local", "user": "local", "agent": None}
     assert len(cli.texts("--all-users")) == 452
 

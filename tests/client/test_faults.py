@@ -11,12 +11,16 @@ import pytest
 
 from memorist import errors
 from memorist.client import AsyncClient, Client, Retries
-from memorist.client.exchange import Call, Wait, exchange
+from memorist.client.exchange import Wait, exchange
+from memorist.codec import to_record
 from memorist.ingestion.service import Message
+from memorist.memories.values import Remembered
+from memorist.testing.makers import make_memory
+from memorist.verbs.kinds import Call
 from tests.client.faulty import Faulty, answer, cut, events, faulty_server, hang_up, problem, silence
 
 TOOLS = answer({"tools": []})
-FACT = answer({"id": "0197a3f0-0000-7000-8000-000000000000", "was_new": True})
+FACT = answer(to_record(Remembered(make_memory("t"), was_new=True)))
 # The longest pause instead of a random one, so that it can be told.
 STEADY = Retries(random=lambda _, most: most)
 
@@ -204,7 +208,7 @@ def test_both_clients_take_the_same_steps(faulty: Faulty) -> None:
 def test_steps_of_a_call_need_no_network() -> None:
     import httpx2
 
-    steps = exchange(Call("GET", "/x", lambda response: response.json(), reads=True), STEADY)
+    steps = exchange(Call("GET", "/x", lambda body: body, reads=True), STEADY)
     next(steps)
     assert steps.send(httpx2.ReadTimeout("slow")) == Wait(0.5)
     next(steps)

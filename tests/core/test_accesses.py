@@ -9,7 +9,6 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
-from memorist.memories.accesses import AccessLog
 from memorist.memories.values import Memory
 from memorist.platform.values import Principal
 from memorist.testing import StepClock
@@ -20,10 +19,10 @@ from tests.support.stores import bare
 Remember = Callable[..., Memory]
 
 
-@pytest.fixture(autouse=True)
-def _only_written_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def background() -> bool:
     """The background thread stays asleep: each test says when counts are written."""
-    monkeypatch.setattr(AccessLog, "_ensure_thread", lambda _: None)
+    return False
 
 
 def in_database(core: Core, memory: Memory) -> int:
@@ -80,7 +79,7 @@ def test_counts_of_many_threads_add_up(core: Core, ada: Principal, remember: Rem
 
 def test_closing_makes_counts_durable(database_url: str, core: Core, ada: Principal, remember: Remember) -> None:
     memory = remember(ada)
-    other = open_core(bare(database_url))
+    other = open_core(bare(database_url), background=False)
     for _ in range(4):
         other.memories.get(ada, memory.id)
     other.close()
@@ -98,7 +97,7 @@ def test_another_process_sees_written_counts(core: Core, ada: Principal, databas
 def test_counts_of_two_processes_add_up(core: Core, ada: Principal, database_url: str, remember: Remember) -> None:
     """Also when the later read is written first."""
     memory = remember(ada)
-    other = open_core(bare(database_url))
+    other = open_core(bare(database_url), background=False)
     core.memories.get(ada, memory.id)
     core.memories.get(ada, memory.id)
     other.memories.get(ada, memory.id)  # By the machine's clock: later than the test's.
@@ -110,7 +109,7 @@ def test_counts_of_two_processes_add_up(core: Core, ada: Principal, database_url
 def test_count_of_an_erased_memory_is_forgotten(core: Core, ada: Principal, remember: Remember) -> None:
     memory = remember(ada)
     core.memories.get(ada, memory.id)
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     core.accesses.flush()
     assert core.store.read(ada.tenant, lambda tx: tx.memories.get(memory.id)) is None
 
@@ -119,7 +118,7 @@ def test_count_that_cannot_be_written_never_fails_the_close(
     database_url: str, core: Core, ada: Principal, remember: Remember, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = remember(ada)
-    other = open_core(bare(database_url))
+    other = open_core(bare(database_url), background=False)
     other.memories.get(ada, memory.id)
     other.store.close()
     with caplog.at_level(logging.WARNING):
@@ -131,7 +130,6 @@ def test_count_that_cannot_be_written_never_fails_the_close(
 def test_background_thread_writes_counts_by_itself(
     database_url: str, core: Core, ada: Principal, remember: Remember, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.undo()
     monkeypatch.setattr("memorist.memories.accesses._FLUSH_SECONDS", 0.001)
     written = threading.Event()
     memory = remember(ada)

@@ -20,7 +20,7 @@ from memorist.memories.values import Draft, Kind, Memory, Status, Trust
 from memorist.platform import access
 from memorist.platform.values import Owner, Principal, Role
 from memorist.store.drivers import Connection
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import new_tenant
 from memorist.testing.clocks import START
 from memorist.views import browsing, facet_counts
@@ -273,7 +273,7 @@ def test_expired_and_erased_memories_are_not_shown(core: Core, ada: Principal, r
     remember(ada, "short-lived", ttl=timedelta(microseconds=1))
     kept = remember(ada, "kept")
     gone = remember(ada, "erased")
-    core.store.write(ada.tenant, lambda tx: tx.memories.erase([gone.id]))
+    core.store.write(ada.tenant, lambda tx: tx.erasure.erase_rows([gone.id]))
     assert found(core, ada, statuses=LASTING) == ["kept"]
     assert core.browsing.facets(ada, Browse(statuses=LASTING)).counts["kind"] == {Kind.FACT: 1}
     assert found(core, ada, statuses=(Status.PURGED,)) == []
@@ -417,7 +417,7 @@ def test_browsing_walks_its_indexes_without_sorting(tmp_path: Path, analyzed: bo
         plans = {}
         for name in WALKS:
             statement = statements[name]
-            explain = Statement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
+            explain = SqlStatement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
             plans[name] = [row[3] for row in connection.rows(explain, dict.fromkeys(statement.parameters, "x"))]
         return plans
 

@@ -20,7 +20,7 @@ from memorist.memories.values import Draft, Kind, Memory, Remembered, Status
 from memorist.platform import folding
 from memorist.platform.values import Owner, Principal, Role
 from memorist.store.drivers import Connection
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import make_memory, new_tenant
 from memorist.testing.clocks import START
 from tests.support.stores import bare
@@ -273,7 +273,7 @@ def test_search_walks_its_own_index(tmp_path: Path, analyzed: bool) -> None:
     store = open_store(bare(str(tmp_path / "memorist.db")))
     store.migrator.migrate(START)
     statement = load_statements("sqlite")["find_chunks_of_user"]
-    explain = Statement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
+    explain = SqlStatement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
 
     def work(connection: Connection) -> list[str]:
         if analyzed:

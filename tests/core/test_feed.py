@@ -21,12 +21,13 @@ from memorist.platform.feed import START, Follower, changes
 from memorist.platform.values import Change, Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.store.drivers import Connection
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 from memorist.testing import make_event, make_memory, new_tenant
 from memorist.testing.clocks import START as THEN
 from tests.support.jobs import remember_many
 from tests.support.processes import in_processes
 from tests.support.stores import bare
+from tests.support.waiting import eventually
 
 
 def seen_by(core: Core, principal: Principal, after: str | None = START) -> list[Change]:
@@ -255,7 +256,7 @@ def test_feed_goes_on_after_a_move_to_another_server(postgres_url: str) -> None:
 
 
 def _execute(core: Core, tenant: str, sql: str) -> None:
-    statement = Statement("test", "", sql.replace(":tenant", "%(tenant)s"))
+    statement = SqlStatement("test", "", sql.replace(":tenant", "%(tenant)s"))
 
     def work(connection: Connection) -> int:
         return connection.run(statement, {"tenant": tenant})
@@ -268,7 +269,7 @@ def test_erasure_is_told_to_whom_it_concerned_alone(
 ) -> None:
     gone = [remember(ada, f"text {number}").id for number in range(3)]
     kept = remember(bob, "bob's")
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     assert sorted(told(seen_by(core, ada))) == sorted(("erased", memory_id) for memory_id in gone)
     assert told(seen_by(core, bob)) == [("created", kept.id)]
     assert {change.action for change in seen_by(core, admin)} == {"created", "erased"}
@@ -282,7 +283,7 @@ def test_erasure_leaves_neither_id_nor_name(tmp_path: Path) -> None:
     tenant = core.identity.create_tenant(new_tenant())[0].id
     principal = Principal(tenant, Role.USER, "wilhelmina", "gardener")
     memory = core.memories.remember(principal, [Draft("a text")])[0].memory
-    core.memories.reset(principal)
+    core.erasure.reset(principal)
     assert told(seen_by(core, principal)) == [("erased", memory.id)]
     core.close()
     content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
@@ -334,16 +335,17 @@ def test_revoked_credential_reads_nothing_more(core: Core, ada: Principal, remem
 
 def test_no_thread_is_left_when_nobody_follows(core: Core, ada: Principal) -> None:
     followers = [core.feed.follow(lambda: ada) for _ in range(20)]
-    thread = core.feed._thread
-    assert thread is not None
+    loop = core.feed.loop
+    assert loop.is_alive
     assert [one.name for one in threading.enumerate()].count("memorist-feed") >= 1
     for follower in followers:
         follower.close()
-    thread.join(timeout=20)
-    assert not thread.is_alive()
+    assert loop.stopping
+    loop.close()
+    assert not loop.is_alive
     assert not core.feed._watches
     with core.feed.follow(lambda: ada):
-        assert core.feed._thread is not None
+        assert core.feed.loop.is_alive
 
 
 def test_closing_the_core_ends_those_who_wait(database_url: str) -> None:
@@ -353,8 +355,7 @@ def test_closing_the_core_ends_those_who_wait(database_url: str) -> None:
     with ThreadPoolExecutor(1) as thread:
         iterator: Iterator[Change] = changes(core.feed, lambda: ada)
         ended = thread.submit(lambda: list(iterator))
-        while tenant not in core.feed._watches or core.feed._watches[tenant].head is None:
-            threading.Event().wait(0.01)
+        eventually(lambda: tenant in core.feed._watches and core.feed._watches[tenant].head is not None)
         core.feed.close()
         assert ended.result(timeout=20) == []
     with core.feed.follow(lambda: ada) as follower:

@@ -204,7 +204,7 @@ def test_two_processes_with_the_same_requests_have_one_effect(core: Core, ada: P
 def test_erased_answers_are_not_replayed(core: Core, ada: Principal, admin: Principal) -> None:
     first = core.memories.remember(ada, said("hello"), idempotency_key="k")[0]
     core.memories.edit(admin, first.memory.id, {"content": "seen by an admin"}, idempotency_key="k")
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     again = core.memories.remember(ada, said("hello"), idempotency_key="k")[0]
     assert not again.replayed
     with pytest.raises(NotFound):
@@ -218,9 +218,9 @@ def test_role_of_the_key_does_not_matter_to_the_replay(core: Core, ada: Principa
 
 
 @pytest.mark.parametrize("operation", ["named", "edit", "forget"])
-def test_of_two_processes_the_later_gives_the_answer_of_the_first(new_postgres_url: str, operation: str) -> None:
+def test_of_two_processes_the_later_gives_the_answer_of_the_first(own_postgres_url: str, operation: str) -> None:
     """Two cores stand for two processes: they share the database and nothing else."""
-    cores = [open_core(bare(new_postgres_url)) for _ in range(2)]
+    cores = [open_core(bare(own_postgres_url)) for _ in range(2)]
     ada = Principal("acme", Role.USER, "ada")
     for number in range(10):
         memory = cores[0].memories.remember(ada, [Draft(f"text {number}", name=f"old-{number}")])[0].memory

@@ -201,7 +201,7 @@ def test_reset_takes_payloads_and_documents(core: Core, ada: Principal, bob: Pri
     for who in (ada, bob):
         core.ingestion.add_tool_output(who, "s1", tool_call_id="c", tool_name="t", content="x" * 9000)
         core.ingestion.add_document(who, title="Diary", content="Today it rained.")
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     assert core.ingestion.list_documents(ada).items == ()
     assert len(core.ingestion.list_documents(bob).items) == 1
     assert core.store.check()[f"tenant {ada.tenant}"] == "ok"

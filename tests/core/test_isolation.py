@@ -230,10 +230,10 @@ class World:
     def reset(self, caller: Principal, *_: Any) -> None:
         if caller.role is Role.READER or (caller.user is None and caller.role is not Role.ADMIN):
             with pytest.raises(Forbidden):
-                self.core.memories.reset(caller)
+                self.core.erasure.reset(caller)
             return
         gone = {memory_id for memory_id, row in self.model.rows.items() if self.model.owns(caller, row)}
-        assert self.core.memories.reset(caller) == len(gone)
+        assert self.core.erasure.reset(caller).memories == len(gone)
         for memory_id in gone:
             del self.model.rows[memory_id]
 

@@ -181,21 +181,18 @@ def test_nonsense_is_no_cursor(core: Core, ada: Principal, bad: str) -> None:
 
 
 def test_cursor_with_any_part_forged_is_refused(core: Core, ada: Principal, cursor: str) -> None:
-    fingerprint, micros, memory_id, importance = json.loads(base64.urlsafe_b64decode(cursor + "=="))
-    forgeries = [
-        ["0" * 12, micros, memory_id, importance],
-        [None, micros, memory_id, importance],
-        [fingerprint, str(micros), memory_id, importance],
-        [fingerprint, 2**63, memory_id, importance],
-        [fingerprint, 1e300, memory_id, importance],
-        [fingerprint, True, memory_id, importance],
-        [fingerprint, micros, "'; DROP TABLE memories", importance],
-        [fingerprint, micros, None, importance],
-        [fingerprint, micros, memory_id, "x"],
-        [fingerprint, micros, memory_id, 2**70],
-        [fingerprint, micros, memory_id],
-        {"a": 1},
-    ]
+    genuine = json.loads(base64.urlsafe_b64decode(cursor + "=="))
+    name, fingerprint, micros, memory_id, importance = genuine
+    forged_parts = {
+        0: ["turns", None, [name], 5],
+        1: ["0" * 12, None, [fingerprint], 5],
+        2: [str(micros), 2**63, 2**61, 1e300, True, None],
+        3: ["'; DROP TABLE memories", None, 5, [memory_id]],
+        4: ["x", 2**70, importance + 0.5, None],
+    }
+    forgeries: list[object] = [genuine[:-1], [*genuine, 0], [], {"a": 1}, name, 5, None]
+    for place, parts in forged_parts.items():
+        forgeries += [[*genuine[:place], part, *genuine[place + 1 :]] for part in parts]
     for forgery in forgeries:
         encoded = base64.urlsafe_b64encode(json.dumps(forgery).encode()).decode().rstrip("=")
         with pytest.raises(InvalidCursor):

@@ -17,7 +17,7 @@ from memorist.memories.values import Kind, Memory, Retention
 from memorist.platform.values import JobStatus, Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.store.drivers import Connection
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import StepClock
 from memorist.testing.clocks import START
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
@@ -221,7 +221,7 @@ def test_lists_walk_an_index_of_their_own(tmp_path: Path, name: str, index: str)
     store = open_store(bare(str(tmp_path / "memorist.db")))
     store.migrator.migrate(START)
     statement = load_statements("sqlite")[name]
-    explain = Statement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
+    explain = SqlStatement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
 
     def work(connection: Connection) -> list[str]:
         return [row[3] for row in connection.rows(explain, dict.fromkeys(statement.parameters, "x"))]

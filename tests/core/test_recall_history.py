@@ -9,7 +9,7 @@ import pytest
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.errors import NotFound
-from memorist.memories.accesses import LONGEST_QUERY, AccessLog
+from memorist.memories.accesses import LONGEST_QUERY
 from memorist.memories.values import Memory, Status
 from memorist.platform.values import Owner, Principal, Role
 from memorist.recall.values import PastRecall, Question
@@ -19,15 +19,16 @@ from tests.support.stores import bare
 Remember = Callable[..., Memory]
 
 
-@pytest.fixture(autouse=True)
-def _only_written_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AccessLog, "_ensure_thread", lambda _: None)
+@pytest.fixture
+def background() -> bool:
+    """Each test says when recalls are written."""
+    return False
 
 
 @pytest.fixture
 def other(database_url: str, clock: StepClock) -> Iterator[Core]:
     """Another process, as far as the database can tell."""
-    core = open_core(bare(database_url), clock=clock)
+    core = open_core(bare(database_url), clock=clock, background=False)
     yield core
     core.close()
 
@@ -74,7 +75,7 @@ def test_what_did_not_come_back_has_no_history(core: Core, ada: Principal, remem
 
 def test_newest_are_kept(core: Core, ada: Principal, remember: Remember, database_url: str, clock: StepClock) -> None:
     memory = remember(ada, "the kettle is blue")
-    small = open_core(replace(bare(database_url), recall_history=3), clock=clock)
+    small = open_core(replace(bare(database_url), recall_history=3), clock=clock, background=False)
     for number in range(5):
         ask(small, ada, f"kettle {number}")
         if number != 2:
@@ -89,7 +90,7 @@ def test_with_none_to_keep_nothing_is_noted(
     core: Core, ada: Principal, remember: Remember, database_url: str, clock: StepClock
 ) -> None:
     memory = remember(ada, "the kettle is blue")
-    without = open_core(replace(bare(database_url), recall_history=0), clock=clock)
+    without = open_core(replace(bare(database_url), recall_history=0), clock=clock, background=False)
     ask(without, ada, "kettle")
     assert without.recall_history.of(ada, memory.id) == []
     without.close()
@@ -210,7 +211,7 @@ def test_reset_forgets_what_was_asked(core: Core, ada: Principal, admin: Princip
     ask(core, ada, "kettle")
     core.accesses.flush()
     ask(core, ada, "kettle again")
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     core.accesses.flush()
     assert written(core, shared) == []
 

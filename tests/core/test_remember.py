@@ -18,7 +18,7 @@ from memorist.memories.values import Draft, Kind, Memory, Retention, Status, Tru
 from memorist.platform import validation
 from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import StepClock
-from memorist.testing.conformance import TEXTS
+from memorist.testing.conformance.memories import TEXTS
 
 Remember = Callable[..., Memory]
 
@@ -492,7 +492,7 @@ def test_reader_writes_nothing(core: Core, ada: Principal, remember: Remember) -
         lambda: remember(reader),
         lambda: core.memories.edit(reader, memory.id, {"content": "x"}),
         lambda: core.memories.forget(reader, memory.id),
-        lambda: core.memories.reset(reader),
+        lambda: core.erasure.reset(reader),
         lambda: list(core.transfer.import_(reader, [])),
     ):
         with pytest.raises(Forbidden):

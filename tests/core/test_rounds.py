@@ -14,9 +14,9 @@ from tests.support.stores import bare
 
 
 @pytest.fixture
-def new_store(new_database_url: str) -> Iterator[SqlStore]:
+def new_store(own_database_url: str) -> Iterator[SqlStore]:
     """A database that no other test has tenants in."""
-    store = open_store(bare(new_database_url))
+    store = open_store(bare(own_database_url))
     store.migrator.migrate(START)
     yield store
     store.close()

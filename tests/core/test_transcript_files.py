@@ -254,8 +254,7 @@ def test_folder_that_turns_into_a_link_is_not_followed(files: TranscriptFiles, r
     swapping.start()
     read = set()
     try:
-        deadline = time.monotonic() + 2
-        while time.monotonic() < deadline:
+        for _ in range(5000):
             try:
                 read.add(files.read(ADA, f"{root}/swapped/passwords.txt"))
             except InvalidField:

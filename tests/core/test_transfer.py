@@ -216,7 +216,7 @@ def test_bad_line_is_refused_with_its_number(
 ) -> None:
     memory = remember(ada)
     lines = line_with(core, ada, **changes)
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     with pytest.raises(InvalidField, match="Line 2: "):
         import_all(core, ada, lines)
     assert core.store.read(ada.tenant, lambda tx: tx.memories.get(memory.id)) is None
@@ -253,7 +253,7 @@ def test_batches_before_a_bad_line_are_stored(core: Core, ada: Principal, elsewh
 def test_import_without_a_created_event_makes_one(core: Core, ada: Principal, remember: Remember) -> None:
     memory = remember(ada)
     lines = line_with(core, ada, events=[])
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     import_all(core, ada, lines)
     (event,) = core.memories.events(ada, memory.id)
     assert (event.event_type, event.source, event.created_at) == ("created", "import", memory.created_at)
@@ -275,19 +275,19 @@ def test_reset_erases_everything_of_the_caller_and_nothing_of_others(
     mine = [remember(ada, "one"), remember(replace(ada, agent="coder"), "two"), remember(ada, "three")]
     core.memories.forget(ada, mine[2].id)
     kept = [remember(bob, "bob's"), remember(admin, "shared"), remember(admin, "agent's", owner=Owner(None, "coder"))]
-    assert core.memories.reset(ada) == 3
+    assert core.erasure.reset(ada).memories == 3
     left = core.store.read(ada.tenant, lambda tx: tx.memories.get_many([memory.id for memory in [*mine, *kept]]))
     assert {memory.id for memory in left} == {memory.id for memory in kept}
     assert core.store.read(ada.tenant, lambda tx: tx.events.of([memory.id for memory in mine])) == []
     assert core.memories.list(ada, status=Status.SOFT_DELETED).items == ()
-    assert core.memories.reset(ada) == 0
+    assert core.erasure.reset(ada).memories == 0
 
 
 def test_reset_of_a_profile_erases_only_that_profile(core: Core, ada: Principal, remember: Remember) -> None:
     coder = replace(ada, agent="coder")
     remember(coder, "coder's")
     kept = remember(ada, "mine")
-    assert core.memories.reset(coder) == 1
+    assert core.erasure.reset(coder).memories == 1
     assert [memory.id for memory in core.memories.list(ada).items] == [kept.id]
 
 
@@ -296,7 +296,7 @@ def test_reset_by_an_admin_that_acts_for_nobody_erases_the_tenant(
 ) -> None:
     for principal in (ada, bob, admin, elsewhere):
         remember(principal)
-    assert core.memories.reset(admin) == 3
+    assert core.erasure.reset(admin).memories == 3
     assert core.memories.list(admin).items == ()
     assert len(core.memories.list(elsewhere).items) == 1
 
@@ -306,24 +306,24 @@ def test_reset_by_an_admin_that_acts_as_an_agent_erases_that_agents_alone(
 ) -> None:
     remember(replace(ada, agent="coder"), "coder's")
     kept = {remember(ada, "ada's").id, remember(admin, "shared").id}
-    assert core.memories.reset(replace(admin, agent="coder")) == 1
+    assert core.erasure.reset(replace(admin, agent="coder")).memories == 1
     assert {memory.id for memory in core.memories.list(admin).items} == kept
 
 
 def test_reset_takes_more_than_a_batch(core: Core, ada: Principal) -> None:
     core.memories.remember(ada, [Draft(f"text {number}") for number in range(1000)])
     core.memories.remember(ada, [Draft(f"more {number}") for number in range(200)])
-    assert core.memories.reset(ada) == 1200
+    assert core.erasure.reset(ada).memories == 1200
     assert core.memories.list(ada).items == ()
 
 
 @pytest.mark.parametrize("role", [Role.SERVICE, Role.READER])
 def test_reset_for_nobody_is_for_admins(core: Core, tenant: str, role: Role) -> None:
     with pytest.raises(Forbidden):
-        core.memories.reset(Principal(tenant, role))
+        core.erasure.reset(Principal(tenant, role))
 
 
 def test_reset_text_can_be_remembered_anew(core: Core, ada: Principal, remember: Remember) -> None:
     first = remember(ada, "the same", name="deploy")
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     assert remember(ada, "the same", name="deploy").id != first.id

@@ -13,8 +13,7 @@ from memorist.memories.values import Memory, Status
 from memorist.platform.sign_ins import csrf_token
 from memorist.platform.values import Role
 from memorist.surfaces.dashboard.word_diff import side_by_side
-from memorist.testing import new_tenant
-from memorist.testing.facts_conformance import make_doubt
+from memorist.testing import make_doubt, new_tenant
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks, check_page
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from memorist.memories.values import Draft, Kind, Status, Trust
 from memorist.platform.values import Owner, Principal, Role
-from memorist.surfaces.dashboard.pages.memory_views import View
+from memorist.surfaces.dashboard.pages.memory_views import ListView
 from memorist.testing import new_tenant
 from memorist.views.values import Browse
 from tests.dashboard.conftest import People, Person
@@ -285,18 +285,19 @@ def test_facts_are_edited_from_the_list_and_what_was_said_is_not(people: People,
     page.get_by_role("link", name="Edit a fact").click()
     page.wait_for_url(f"**/dashboard/memories/{fact.id}/edit")
     user = people.sign_in(tenant, Role.USER, "ada")
+    user.page.clock.install()
     expect(user.goto("/memories").locator(".edit")).to_have_count(1)
     asked: list[str] = []
-    user.page.on("request", lambda request: asked.append(request.url) if "q=another" in request.url else None)
+    user.page.on("request", lambda request: asked.append(request.url) if "/memories?q=another" in request.url else None)
     user.page.get_by_label("Search").fill("another question")
     link = user.page.get_by_role("link", name="Search by meaning")
     expect(link).to_be_visible()
     # Leaving the field does not ask again, which would put another link into the place of the one that is clicked on.
     user.page.get_by_label("Search").blur()
-    user.page.wait_for_timeout(300)
-    assert len(asked) == 1
+    user.page.clock.run_for(300)
     link.click()
     user.page.wait_for_url("**/dashboard/recall?q=another%20question")
+    assert len(asked) == 1
 
 
 # Keys, looks, and who may
@@ -415,9 +416,9 @@ def test_nonsense_in_an_address_is_explained(ada: Person) -> None:
 
 
 def test_address_carries_the_view() -> None:
-    view = View("tea & cake", "all", "coder", "goal", "fact", "user", "/a b", "oldest")
-    assert View.of({name: values[0] for name, values in parse_qs(urlsplit(view.address()).query).items()}) == view
-    assert View.of({}).address() == "/dashboard/memories"
+    view = ListView("tea & cake", "all", "coder", "goal", "fact", "user", "/a b", "oldest")
+    assert ListView.of({name: values[0] for name, values in parse_qs(urlsplit(view.address()).query).items()}) == view
+    assert ListView.of({}).address() == "/dashboard/memories"
 
 
 def _post(person: Person, path: str, fields: dict[str, str]) -> int:

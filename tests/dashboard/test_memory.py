@@ -32,7 +32,7 @@ def learned(ada: Person) -> Memory:
     fact = core.memories.remember(who, [draft])[0].memory
     details = {"reason": "One lives in one city.", "judge": "rules", "confidence": 0.9}
     core.store.write(
-        who.tenant, lambda tx: core.facts._retire(tx, who, tx.memories.get(older.id), tx.memories.get(fact.id), details)
+        who.tenant, lambda tx: core.facts.retire(tx, who, tx.memories.get(older.id), tx.memories.get(fact.id), details)
     )
     core.memories.edit(who, fact.id, {"content": "Ada lives in sunny Lisbon."})
     core.recall.recall(who, Question("Where in Lisbon?", min_score=0.0))

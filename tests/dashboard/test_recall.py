@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from playwright.sync_api import Locator, Page, expect
 from starlette.datastructures import QueryParams
 
-from memorist.context.tokens import count_tokens
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Kind, Trust
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Owner, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.pages.recall_answer import marked
-from memorist.surfaces.dashboard.pages.recall_question import Asked
+from memorist.surfaces.dashboard.pages.recall_question import RecallForm
 from memorist.surfaces.dashboard.visits import Visit
 from memorist.testing import new_tenant
 from tests.dashboard.conftest import People, Person
@@ -344,7 +344,7 @@ def test_whatever_a_question_holds_the_snippets_are_one_command_and_valid(
     query: str, category: str, agent: str, whose: str
 ) -> None:
     pairs = [("q", query), ("category", category), ("kind", "fact"), ("rerank", "off"), ("agent", agent)]
-    asked = Asked.of(QueryParams(pairs))
+    asked = RecallForm.of(QueryParams(pairs))
     visit = cast(Visit, SimpleNamespace(address="http://127.0.0.1:1", whose=whose))
     split = shlex.split(asked.curl(visit))
     assert split[:3] == ["curl", "-s", "http://127.0.0.1:1/v1/tools/recall"]
@@ -353,7 +353,7 @@ def test_whatever_a_question_holds_the_snippets_are_one_command_and_valid(
     assert all(one.isprintable() or one == "\n" for one in asked.curl(visit))
     compile(asked.python(visit), "copied", "exec")
     # The address says the same again.
-    assert Asked.of(QueryParams(urlsplit(asked.address()).query)).arguments == asked.arguments
+    assert RecallForm.of(QueryParams(urlsplit(asked.address()).query)).arguments == asked.arguments
 
 
 @given(text=st.text(max_size=200), query=st.text(max_size=40))

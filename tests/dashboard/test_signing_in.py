@@ -33,6 +33,15 @@ def timed(tmp_path_factory: pytest.TempPathFactory, clock: FrozenClock) -> Itera
         yield server
 
 
+@pytest.fixture
+def ada(people: People, tenant: str) -> Person:
+    """Signed in as people are: by the form."""
+    person = people.sign_in(tenant)
+    person.context.clear_cookies()
+    person.sign_in_by_form()
+    return person
+
+
 def who(page: Page) -> str:
     return page.locator(".who p").inner_text()
 

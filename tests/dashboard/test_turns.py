@@ -1,5 +1,6 @@
 """Turns: taken and followed in the browser, what each shows, and the work that waits or failed."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -75,7 +76,8 @@ def kill_a_job(person: Person, error: str = "the model is gone") -> Job:
 
 def test_turn_is_asked_and_followed_while_it_runs(asker: Person, model: ScriptedServer) -> None:
     asker.core.memories.remember(asker.principal, [Draft("I prefer oat milk.", category="preference")])
-    model.always = says(ANSWER, pause=0.25)
+    hurry = threading.Event()
+    model.always = says(ANSWER, pause=0.25, hurry=hurry)
     page = asker.goto("/turns")
     page.get_by_label("Your message").fill("I moved to Lisbon last year. What milk do I like?")
     page.get_by_role("button", name="Ask").click()
@@ -84,6 +86,7 @@ def test_turn_is_asked_and_followed_while_it_runs(asker: Person, model: Scripted
     expect(answer).to_contain_text("You prefer")
     assert not answer.inner_text().endswith("last week.")  # It is still coming.
     expect(page.locator("[data-live]")).to_have_text("running")
+    hurry.set()
     expect(page.locator("[data-live]")).to_have_text("completed")
     expect(page.locator("[data-answer]")).to_have_text(ANSWER)
     trace = page.get_by_role("complementary", name="What happened")
@@ -105,7 +108,8 @@ def test_page_that_lost_its_connection_goes_on_without_a_gap(
     people: People, speaking: Served, model: ScriptedServer, tenant: str
 ) -> None:
     words = " ".join(f"word{number}" for number in range(30))
-    model.always = says(words, pause=0.1)
+    hurry = threading.Event()
+    model.always = says(words, pause=0.1, hurry=hurry)
     with cutting(speaking.url, "/events?") as door:
         person = people.sign_in(tenant, served=Served(door.url, speaking.core))
         person.complaints.expect("ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION")
@@ -114,6 +118,7 @@ def test_page_that_lost_its_connection_goes_on_without_a_gap(
         expect(page.locator("[data-answer]")).to_contain_text("word5")
         assert door.cut() == 1
         expect(page.locator("[data-live]")).to_have_text("reconnecting")
+        hurry.set()
         expect(page.locator("[data-live]")).to_have_text("completed", timeout=15_000)
         # Chromium, not the page's reload, went on after the last event that it had.
         assert b"last-event-id" in door.requests[1].lower()

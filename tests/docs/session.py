@@ -19,7 +19,6 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from memorist.addresses import without_password
 from tests.docs.pages import Block
+from tests.support.waiting import eventually
 
 PORT = "8377"
 DATABASE_URL = "postgresql://memorist:secret@localhost/memorist"
@@ -151,17 +151,19 @@ class Session:
         port = "" if "--port" in options else f" --port {self.port}"
         _, pid = self._run(f"memorist serve{options}{port} >{out} 2>{err} & echo $!")
         self._server = pid.strip()
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            greeting = out.read_text("utf-8")
-            if "Stop with Ctrl-C" in greeting and _answers(self.port):
-                return 0, greeting
-            if self._run(f"kill -0 {self._server} 2>/dev/null")[0] != 0:
-                code, _ = self._run(f"wait {self._server}")
-                self._server = None
-                return code, greeting + err.read_text("utf-8")
-            time.sleep(0.02)
-        raise Mismatch(f"the server did not start:\n{out.read_text()}\n{err.read_text()}")
+        eventually(lambda: self._has_greeted(out) or self._is_gone())
+        greeting = out.read_text("utf-8")
+        if not self._is_gone():
+            return 0, greeting
+        code, _ = self._run(f"wait {self._server}")
+        self._server = None
+        return code, greeting + err.read_text("utf-8")
+
+    def _has_greeted(self, out: Path) -> bool:
+        return "Stop with Ctrl-C" in out.read_text("utf-8") and _answers(self.port)
+
+    def _is_gone(self) -> bool:
+        return self._run(f"kill -0 {self._server} 2>/dev/null")[0] != 0
 
     def _stop_server(self) -> None:
         if self._server is not None:

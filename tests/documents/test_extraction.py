@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.documents import MEDIA_TYPES, extract_text, media_type_of, read_document
-from memorist.documents.structure import Extracted
+from memorist.documents.structure import ExtractedText
 from memorist.errors import InvalidField
 from tests.documents.pdfs import encrypted_pdf, pdf
 
@@ -17,7 +17,7 @@ def html(page: str) -> str:
     return extract_text(page, "text/html").text
 
 
-def blocks(extracted: Extracted) -> list[str]:
+def blocks(extracted: ExtractedText) -> list[str]:
     return [extracted.text[block.start : block.end] for block in extracted.blocks]
 
 

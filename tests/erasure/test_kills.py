@@ -22,9 +22,9 @@ Held = Callable[[Iterable[str]], set[str]]
 
 
 @pytest.fixture
-def settings(new_database_url: str) -> Settings:
+def settings(own_database_url: str) -> Settings:
     """A database of its own: what is finished later is so in every tenant, and those of other tests are many."""
-    return bare(new_database_url)
+    return bare(own_database_url)
 
 
 # How often a purge like the one below writes, scrubs or searches; more are counted where it takes more.

@@ -48,7 +48,7 @@ def test_import_does_not_bring_back_what_was_erased(
     assert imported(core, admin, export) == {"imported": 0, "erased": 4, "conflicting": 0}
     assert core.memories.list(ada).items == ()
     assert core.ingestion.list_documents(ada).items == ()
-    core.memories.reset(bob)
+    core.erasure.reset(bob)
     assert imported(core, admin, export) == {"imported": 1, "erased": 4, "conflicting": 0}
     assert two.id not in "".join(core.transfer.export(admin))
 
@@ -163,7 +163,7 @@ def test_restored_backup_has_everything_but_what_was_erased_since(
     exported = list(live.transfer.export(BOB))
     assert gone.markers[0].encode() in backup.read_bytes()
     receipt = live.erasure.purge_user(ADA)
-    live.memories.reset(BOB)
+    live.erasure.reset(BOB)
     live.close()
 
     with pytest.raises(Conflict):

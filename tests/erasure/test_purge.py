@@ -171,8 +171,8 @@ def test_words_of_our_own_are_no_alarm(core: Core, ada: Principal, bob: Principa
     assert verification.samples == 1
 
 
-def test_tenants_name_is_no_alarm(new_database_url: str) -> None:
-    core = open_core(bare(new_database_url))
+def test_tenants_name_is_no_alarm(own_database_url: str) -> None:
+    core = open_core(bare(own_database_url))
     core.identity.create_tenant("a-name-that-is-long")
     somebody = Principal("a-name-that-is-long", Role.USER, "ada")
     memory = core.memories.remember(somebody, [Draft("a-name-that-is-long")])[0].memory
@@ -182,8 +182,8 @@ def test_tenants_name_is_no_alarm(new_database_url: str) -> None:
     assert verification.ok
 
 
-def test_what_others_still_say_is_no_alarm_in_a_tenant_that_nobody_entered(new_database_url: str) -> None:
-    core = open_core(bare(new_database_url))
+def test_what_others_still_say_is_no_alarm_in_a_tenant_that_nobody_entered(own_database_url: str) -> None:
+    core = open_core(bare(own_database_url))
     ada, bob = (Principal("nowhere", Role.USER, user) for user in ("ada", "bob"))
     for principal in (ada, bob):
         core.memories.remember(principal, [Draft("the very same sentence, which two people said")])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.section import format_section
-from memorist.learning.extractors.kinds import Found, Vocabulary, category_of
+from memorist.learning.extractors.kinds import StatementKind, Vocabulary, category_of
 from memorist.learning.extractors.local import extract_locally
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Memory, Trust
@@ -110,7 +110,7 @@ def test_an_assistant_tells_of_the_work_and_not_of_the_user() -> None:
         Utterance("assistant", "I have decided to quit my job."),
     ]
     (one,) = extract_locally(messages, Vocabulary.CODING)
-    assert (one.found, one.trust) == (Found.SOLUTION, Trust.AGENT)
+    assert (one.found, one.trust) == (StatementKind.SOLUTION, Trust.AGENT)
 
 
 def test_what_memorist_injected_is_not_extracted_again() -> None:
@@ -183,8 +183,13 @@ def test_the_same_thing_said_twice_is_found_once() -> None:
 
 
 def test_every_kind_has_a_category_in_both_vocabularies() -> None:
-    assert {category_of(kind, Vocabulary.COMPANION) for kind in Found} == {"goal", "insight", "preference", "history"}
-    coding = {category_of(kind, Vocabulary.CODING) for kind in Found}
+    assert {category_of(kind, Vocabulary.COMPANION) for kind in StatementKind} == {
+        "goal",
+        "insight",
+        "preference",
+        "history",
+    }
+    coding = {category_of(kind, Vocabulary.CODING) for kind in StatementKind}
     assert coding == {"decision", "fact", "solution", "pattern", "preference", "summary"}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memorist.benchmarks.extraction import HALVES, compare, conversations, measure_extraction, similarity
+from memorist_bench.extraction import HALVES, compare, conversations, measure_extraction, similarity
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import LlmMalformed
-from memorist.learning.extractors.kinds import Found
+from memorist.learning.extractors.kinds import StatementKind
 from memorist.learning.extractors.prompt import read_answer, repair_request, request_for
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Trust
@@ -32,7 +32,7 @@ def test_only_the_words_of_user_and_assistant_are_shown() -> None:
 def test_a_memory_rests_on_words_that_stand_there_whatever_their_spaces() -> None:
     answer = finds(memory("preference", "User is allergic to peanuts.", "I'm allergic to peanuts"))
     (one,) = read_answer(answer, SAID)
-    assert (one.found, one.content, one.trust) == (Found.PREFERENCE, "User is allergic to peanuts.", Trust.USER)
+    assert (one.found, one.content, one.trust) == (StatementKind.PREFERENCE, "User is allergic to peanuts.", Trust.USER)
     assert one.excerpt == "I’m  allergic to\npeanuts"
     assert one.source == 0
 

@@ -24,11 +24,17 @@ def open_with(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
     opened: list[Core] = []
 
     def call(
-        *, embedder: Embedder | None = None, url: str = database_url, clock: Clock = clock, **options: Any
+        *,
+        embedder: Embedder | None = None,
+        url: str = database_url,
+        clock: Clock = clock,
+        background: bool = True,
+        **options: Any,
     ) -> Core:
         store = open_store(bare(url))
         store.migrator.migrate(START)
-        core = Core(store, clock, Options(embedder=lambda: embedder or WordEmbedder(), **options))
+        told = Options(embedder=lambda: embedder or WordEmbedder(), **options)
+        core = Core(store, clock, told, background=background)
         opened.append(core)
         return core
 

@@ -170,8 +170,7 @@ def test_remote_judge_is_asked_about_the_same_subject_first(open_with: OpenCore,
     for text in ("Ben works at Bosch.", "Ben likes the canteen at Siemens.", *CROWD):
         tell(plain, ada, text)
     judge = ScriptedJudge(lambda *_: Ruling.UNRELATED, is_local=False)
-    core = open_with(judge=lambda: judge, judge_top_k=3)
-    core.jobs._stopping.set()
+    core = open_with(judge=lambda: judge, judge_top_k=3, background=False)
     tell(core, ada, "Ben works at Siemens.")
     core.jobs.run_due(ada.tenant)
     asked = [old for _, old in judge.asked]
@@ -237,8 +236,7 @@ def test_fact_that_is_forgotten_while_it_is_judged_retires_nothing(open_with: Op
 
 
 def test_remote_judge_works_after_the_write(open_with: OpenCore, ada: Principal) -> None:
-    core = open_with(judge=lambda: contradicting(is_local=False))
-    core.jobs._stopping.set()  # No background here: the test runs what is due.
+    core = open_with(judge=lambda: contradicting(is_local=False), background=False)
     old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
     assert now(core, old).status is Status.ACTIVE
     assert core.jobs.run_due(ada.tenant) == 2
@@ -249,8 +247,7 @@ def test_remote_judge_works_after_the_write(open_with: OpenCore, ada: Principal)
 def test_failing_judge_leaves_both_facts_and_a_retry(open_with: OpenCore, ada: Principal) -> None:
     said: list[Ruling | Exception] = [LlmUnavailable("It is down.", retry_after=60), Ruling.CONTRADICTS]
     clock = StepClock()
-    core = open_with(judge=lambda: ScriptedJudge(lambda *_: said.pop(0)), clock=clock)
-    core.jobs._stopping.set()
+    core = open_with(judge=lambda: ScriptedJudge(lambda *_: said.pop(0)), clock=clock, background=False)
     old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
     assert {now(core, one).status for one in (old, new)} == {Status.ACTIVE}
     [job] = core.jobs.list(ada).items
@@ -262,8 +259,7 @@ def test_failing_judge_leaves_both_facts_and_a_retry(open_with: OpenCore, ada: P
 
 
 def test_fault_of_the_judge_is_never_the_callers(open_with: OpenCore, ada: Principal) -> None:
-    core = open_with(judge=lambda: ScriptedJudge(lambda *_: ZeroDivisionError()))
-    core.jobs._stopping.set()
+    core = open_with(judge=lambda: ScriptedJudge(lambda *_: ZeroDivisionError()), background=False)
     tell(core, ada, BERLIN)
     assert core.facts.remember(ada, LISBON).was_new
     [job] = core.jobs.list(ada).items
@@ -556,5 +552,5 @@ def test_reset_erases_doubts(unsure: Core, ada: Principal) -> None:
     tell(unsure, ada, BERLIN)
     tell(unsure, ada, LISBON)
     [pair] = unsure.facts.in_doubt(ada).items
-    unsure.memories.reset(ada)
+    unsure.erasure.reset(ada)
     assert unsure.store.read(ada.tenant, lambda tx: tx.facts.get_doubt(pair.doubt.id)) is None

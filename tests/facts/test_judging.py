@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.benchmarks.judge import labelled_pairs, measure_judge
 from memorist.facts.judging import judge, likeness
 from memorist.facts.values import Ruling
+from memorist_bench.judge import labelled_pairs, measure_judge
 
 PAIRS = labelled_pairs()
 

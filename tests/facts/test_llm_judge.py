@@ -43,9 +43,7 @@ def clock() -> FrozenClock:
 @pytest.fixture
 def core(open_with: OpenCore, server: ScriptedServer, clock: FrozenClock) -> Core:
     settings = Settings(judge_model="openai:small", llm_url=server.url, llm_api_key="sk-secret", llm_timeout_s=1)
-    core = open_with(judge=lambda: open_judge(settings), clock=clock)
-    core.jobs._stopping.set()  # No background: the test says when time passes.
-    return core
+    return open_with(judge=lambda: open_judge(settings), clock=clock, background=False)
 
 
 def test_facts_are_sent_as_data_and_the_older_one_is_retired(

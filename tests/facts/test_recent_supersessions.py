@@ -11,7 +11,7 @@ from memorist.facts.judges import LocalJudge
 from memorist.facts.values import DoubtStatus, InDoubt, Ruling
 from memorist.memories.values import Draft, Status
 from memorist.platform.values import Owner, Principal, Role
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import new_tenant
 from memorist.testing.clocks import START
 from tests.facts.conftest import OpenCore
@@ -107,7 +107,7 @@ def test_list_walks_its_index_without_sorting(tmp_path: Path) -> None:
     store = open_store(bare(str(tmp_path / "memorist.db")))
     store.migrator.migrate(START)
     statement = load_statements("sqlite")["list_retired"]
-    explain = Statement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
+    explain = SqlStatement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
     found = store.driver.write(None, lambda tx: tx.rows(explain, dict.fromkeys(statement.parameters, "x")))
     store.close()
     assert [row[3].partition(" (")[0] for row in found] == ["SEARCH memories USING INDEX memories_retired"]
@@ -124,8 +124,7 @@ def test_pair_in_doubt_comes_with_the_verdict(unsure: Core, ada: Principal) -> N
 
 def test_pair_whose_older_fact_was_judged_comes_with_the_verdict(open_with: OpenCore, ada: Principal) -> None:
     judge = ScriptedJudge(lambda *_: Ruling.UNSURE, is_local=False)
-    core = open_with(judge=lambda: judge)
-    core.jobs._stopping.set()
+    core = open_with(judge=lambda: judge, background=False)
     tell(core, ada, BERLIN)
     tell(core, ada, LISBON)
     core.jobs.run_due(ada.tenant)

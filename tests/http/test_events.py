@@ -17,6 +17,7 @@ from memorist.settings import Settings
 from memorist.surfaces.http import events
 from memorist.testing import new_tenant
 from tests.http.conftest import Served, serving
+from tests.support.waiting import eventually
 
 
 @dataclass
@@ -171,7 +172,7 @@ def test_service_key_follows_whom_it_acts_for(by_keyword: Served, tenant: str, a
 def test_erasure_is_broadcast(by_keyword: Served, tenant: str, ada: httpx2.Client) -> None:
     memory_id = store(ada, "to be erased")
     with following(ada) as stream:
-        by_keyword.core.memories.reset(Principal(tenant, Role.USER, "ada"))
+        by_keyword.core.erasure.reset(Principal(tenant, Role.USER, "ada"))
         assert stream.changes(1) == [("erased", memory_id)]
 
 
@@ -222,11 +223,11 @@ def test_nothing_is_left_of_clients_that_went_away(by_keyword: Served, tenant: s
     feed = by_keyword.core.feed
     for _ in range(3):
         streams = [_open_socket(by_keyword, ada) for _ in range(10)]
-        _until(lambda: len(feed._watches[tenant].followers) == 10)
+        eventually(lambda: tenant in feed._watches and len(feed._watches[tenant].followers) == 10)
         for stream in streams:
             stream.close()
-        _until(lambda: tenant not in feed._watches)
-    _until(lambda: "memorist-feed" not in [thread.name for thread in threading.enumerate()])
+        eventually(lambda: tenant not in feed._watches)
+    eventually(lambda: "memorist-feed" not in [thread.name for thread in threading.enumerate()])
 
 
 def _open_socket(served: Served, client: httpx2.Client) -> socket.socket:
@@ -237,18 +238,6 @@ def _open_socket(served: Served, client: httpx2.Client) -> socket.socket:
     connection.sendall(request.encode())
     assert connection.recv(12) == b"HTTP/1.1 200"
     return connection
-
-
-def _until(is_true: object, seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            if is_true():  # type: ignore[operator]
-                return
-        except KeyError:
-            pass
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_client_that_reads_nothing_holds_nobody_up(by_keyword: Served, ada: httpx2.Client) -> None:

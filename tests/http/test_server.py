@@ -88,13 +88,13 @@ def test_greeting_for_programs_is_one_json_object(tmp_path: Path) -> None:
         process.terminate()
 
 
-def test_key_file_of_another_database_is_not_offered(tmp_path: Path, new_postgres_url: str) -> None:
+def test_key_file_of_another_database_is_not_offered(tmp_path: Path, own_postgres_url: str) -> None:
     data = tmp_path / "data"
     with running(data):
         pass
-    with Memorist.open(new_postgres_url) as other:
+    with Memorist.open(own_postgres_url) as other:
         other._core.identity.create_key(other.admin().principal, Role.ADMIN)
-    core = open_core(Settings(data=data, database=new_postgres_url))
+    core = open_core(Settings(data=data, database=own_postgres_url))
     assert ensure_local_key(core, Settings(data=data)) is None
     core.close()
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memorist.errors import Invalid
 from memorist.importers import PARSERS, Source, chatgpt, claude, mcp_memory, mem0
-from memorist.importers.items import Skipped, Taken, category_of, json_items
+from memorist.importers.items import SkippedItem, Taken, category_of, json_items
 from memorist.memories.fields import check_draft
 from memorist.memories.values import Draft, Kind, Trust
 from tests.importers import exports
@@ -26,7 +26,7 @@ def drafts(parse: Callable[[Path], Any], path: Path) -> list[Draft]:
 
 
 def skipped(parse: Callable[[Path], Any], path: Path) -> dict[str, str]:
-    return {one.place: one.reason for one in parse(path) if isinstance(one, Skipped)}
+    return {one.place: one.reason for one in parse(path) if isinstance(one, SkippedItem)}
 
 
 @pytest.mark.parametrize("shape", ["results", "list", "lines"])
@@ -176,7 +176,7 @@ def test_file_that_is_no_export_is_refused_or_skipped(tmp_path: Path, source: So
     else:
         refused = None
         # Claude's folder takes any text; a graph's line may be another thing.
-        assert source is Source.CLAUDE or all(isinstance(one, Skipped) for one in found)
+        assert source is Source.CLAUDE or all(isinstance(one, SkippedItem) for one in found)
     assert refused is None or (refused.message and refused.field == "path")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from memorist.core import Core
 from memorist.importers import PARSERS, Source
-from memorist.importers.items import Skipped, Taken
+from memorist.importers.items import SkippedItem, Taken
 from memorist.importers.storing import Report, check, preview, store
 from memorist.memories.values import Draft, Kind
 from memorist.platform.values import Principal, Role
@@ -124,7 +124,7 @@ def test_what_cannot_be_stored_is_skipped_with_the_reason(core: Core, ada: Princ
         Taken(Draft("x" * 1_000_001), "memory 1"),
         Taken(Draft("\x00"), "memory 2"),
         Taken(Draft("fine", meta={"large": "x" * 70_000}), "memory 3"),
-        Skipped("memory 4", "It has no text."),
+        SkippedItem("memory 4", "It has no text."),
         Taken(Draft("fine"), "memory 5"),
     ]
     report = imported(core, ada, found)

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 
 from memorist import tools
 from memorist.bootstrap import open_core
-from memorist.context.tokens import count_tokens
 from memorist.core import Core
 from memorist.memories.values import Kind
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.claude_code import EVENTS, Worker, log_fault, session_name, slices
 from tests.http.conftest import serving
+from tests.support.waiting import eventually
 
 LOCAL = Principal("local", Role.USER, "local")
 PROJECT = "/srv/shop"
@@ -271,14 +272,6 @@ class Hooks:
 @pytest.fixture
 def hooks(tmp_path: Path) -> Hooks:
     return Hooks(tmp_path)
-
-
-def eventually(found: Callable[[], Any]) -> None:
-    """What a process in the background does is there before long."""
-    until = time.monotonic() + 60
-    while not found():
-        assert time.monotonic() < until
-        time.sleep(0.1)
 
 
 def test_whole_session(hooks: Hooks) -> None:

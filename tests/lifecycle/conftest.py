@@ -49,7 +49,7 @@ def remember(core: Core, ada: Principal) -> Callable[..., Memory]:
 
 @pytest.fixture
 def sweep(core: Core, tenant: str, clock: FrozenClock) -> Callable[[], Sweep]:
-    sweeper = Sweeper(core.store, clock, core.policies, core.erasure.purge_rows, rest=lambda _: None)
+    sweeper = Sweeper(core.store, clock, core.policies, core.erasure, rest=lambda _: None)
     return lambda: sweeper.sweep(tenant)
 
 

@@ -17,7 +17,7 @@ def sweep_until_done(_: int, url: str, tenant: str, now: datetime, times: int) -
     """Sweep as often, an hour apart; return how many memories this process moved, by move."""
     clock = FrozenClock(now)
     core = open_core(bare(url), clock=clock)
-    sweeper = Sweeper(core.store, clock, core.policies, core.erasure.purge_rows, rest=lambda _: None)
+    sweeper = Sweeper(core.store, clock, core.policies, core.erasure, rest=lambda _: None)
     moved: dict[str, int] = {}
     try:
         for _ in range(times):

@@ -81,7 +81,7 @@ def test_sweepers_on_threads_move_each_memory_once(database_url: str, sweepers: 
         ready = threading.Barrier(sweepers)
 
         def sweep(ready: threading.Barrier = ready) -> Counter[str]:
-            sweeper = Sweeper(core.store, clock, core.policies, core.erasure.purge_rows, rest=lambda _: None)
+            sweeper = Sweeper(core.store, clock, core.policies, core.erasure, rest=lambda _: None)
             ready.wait()
             done = sweeper.sweep(tenant).done
             return Counter({move: sum(kinds.values()) for move, kinds in done.items()})
@@ -152,7 +152,7 @@ def test_recall_during_a_sweep_sees_only_what_is_active(database_url: str) -> No
     core = open_core(bare(database_url), clock=clock)
     filled(core, tenant, 100)
     clock.advance(90 * DAY)
-    sweeper = Sweeper(core.store, clock, core.policies, core.erasure.purge_rows, rest=lambda _: None)
+    sweeper = Sweeper(core.store, clock, core.policies, core.erasure, rest=lambda _: None)
     ada = Principal(tenant, Role.USER, "ada")
     stop, wrong = threading.Event(), list[str]()
 

@@ -31,9 +31,8 @@ def shared(
     """One store for all sequences, each of which has a tenant of its own."""
     folder: Path = tmp_path_factory.mktemp("lives")
     url = request.getfixturevalue("postgres_url") if request.param == "postgres" else str(folder / "memorist.db")
-    core = open_core(bare(url), clock=clock)
     # Nobody counts reads in the background: a sweep leaves rows to the next one that somebody is writing at the moment.
-    core.accesses._stopping.set()
+    core = open_core(bare(url), clock=clock, background=False)
     if request.param == "sqlite":
         # Tens of thousands of commits; whether they reach the disk is tested elsewhere.
         core.store.driver._writer.execute("PRAGMA synchronous = OFF").fetchall()  # type: ignore[attr-defined]

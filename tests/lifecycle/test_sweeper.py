@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from memorist.erasure.copies import copies_of
 
 from memorist.core import Core
 from memorist.errors import Forbidden, IllegalTransition, NotFound
@@ -371,7 +372,7 @@ def test_imported_rows_get_the_deadlines_of_the_policy_here(
     lines = list(core.transfer.export(admin))
     enforce(active_days=3)
     sweep()
-    core.store.write(tenant, lambda tx: tx.memories.erase([memory.id]))
+    core.store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
     for _ in core.transfer.import_(admin, lines):
         pass
     assert core.store.read(tenant, core.policies.is_settled) is False
@@ -442,7 +443,7 @@ def test_sweeper_of_the_server_sweeps_every_tenant_and_stops(
                 moved.set()
             return found
 
-    sweeper = Told(core.store, clock, core.policies, core.erasure.purge_rows)
+    sweeper = Told(core.store, clock, core.policies, core.erasure.purge_rows, copies_of)
     sweeper.start(0.01)
     assert moved.wait(20)
     sweeper.close()

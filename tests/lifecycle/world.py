@@ -49,7 +49,7 @@ class World:
         self.tenant = core.identity.create_tenant(new_tenant())[0].id
         self.ada = Principal(self.tenant, Role.USER, "ada")
         self.admin = Principal(self.tenant, Role.ADMIN)
-        self.sweeper = Sweeper(core.store, clock, core.policies, core.erasure.purge_rows, rest=lambda _: None)
+        self.sweeper = Sweeper(core.store, clock, core.policies, core.erasure, rest=lambda _: None)
         self.rules = Rules()
         self.rows: dict[str, Row] = {}
         self.purged: list[str] = []

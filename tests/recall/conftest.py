@@ -29,9 +29,9 @@ def open_with(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
 
 
 @pytest.fixture
-def open_alone(new_database_url: str, clock: StepClock) -> Iterator[OpenCore]:
+def open_alone(own_database_url: str, clock: StepClock) -> Iterator[OpenCore]:
     """The same on a database of the test's own: a server looks after all tenants that there are."""
-    yield from _opener(new_database_url, clock)
+    yield from _opener(own_database_url, clock)
 
 
 def _opener(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
@@ -43,11 +43,13 @@ def _opener(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
         *,
         url: str = database_url,
         clock: Clock = clock,
+        background: bool = True,
         **options: Any,
     ) -> Core:
         store = open_store(bare(url))
         store.migrator.migrate(START)
-        core = Core(store, clock, Options(embedder=lambda: embedder, reranker=lambda: reranker, **options))
+        told = Options(embedder=lambda: embedder, reranker=lambda: reranker, **options)
+        core = Core(store, clock, told, background=background)
         opened.append(core)
         return core
 

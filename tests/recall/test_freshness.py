@@ -85,7 +85,7 @@ def test_erased_rows_make_room_for_those_that_come_after(cores: tuple[Core, Core
     gone = [result.memory.id for result in one.memories.remember(ada, [Draft(f"teapot {n}") for n in range(erased)])]
     assert found(two, ada, "teapot", top_k=20)
     assert found(one, ada, "teapot", top_k=20)
-    one.store.write(ada.tenant, lambda tx: tx.memories.erase(gone))
+    one.store.write(ada.tenant, lambda tx: tx.erasure.erase_rows(gone))
     new = [remember(one, ada, f"another teapot {number}").id for number in range(max(1, erased - 1))]
     for core in (two, one):
         assert set(found(core, ada, "teapot", top_k=20, min_score=0)) <= {kept.id, *new}
@@ -98,7 +98,7 @@ def test_reset_and_new_beginning_are_seen_by_the_other_core(cores: tuple[Core, C
     one, two = cores
     one.memories.remember(ada, [Draft(f"teapot {number}") for number in range(30)])
     assert len(found(two, ada, "teapot", top_k=20)) == 20
-    one.memories.reset(ada)
+    one.erasure.reset(ada)
     assert found(two, ada, "teapot") == []
     memory = remember(one, ada, "one teapot")
     assert found(two, ada, "teapot") == [memory.id]

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
@@ -15,8 +15,8 @@ from memorist.errors import ModelError, StoreReadOnly
 from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import Principal, Role
-from memorist.recall.index import indexing
-from memorist.recall.index.indexing import Progress
+from memorist.recall.index import indexer
+from memorist.recall.index.indexer import Progress
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import PARAMETERS, memory_to_values
 from memorist.store.statements import load_statements
@@ -28,16 +28,7 @@ from tests.support.jobs import remember_and_die
 from tests.support.models import BrokenEmbedder, WordEmbedder
 from tests.support.processes import CONTEXT
 from tests.support.stores import bare
-
-SOON = 60.0
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Until the background has done it."""
-    deadline = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        threading.Event().wait(0.01)
+from tests.support.waiting import SOON, eventually
 
 
 def is_done(core: Core, tenant: str) -> bool:
@@ -77,16 +68,15 @@ def test_long_text_waits_for_the_background_and_keywords_find_it_at_once(open_wi
     assert recalled.degraded
     assert len(recalled.hits) == 1
     go.set()
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
     assert not ask(core, ada, "zeppelin").degraded
 
 
 @pytest.mark.parametrize(("texts", "at_once"), [((100,), True), ((30,) * 8, True), ((300,), False), ((60,) * 8, False)])
 def test_write_waits_for_a_bounded_number_of_words(open_with: OpenCore, texts: tuple[int, ...], at_once: bool) -> None:
     embedder = WordEmbedder(model_id="words-1")
-    core = open_with(embedder)
+    core = open_with(embedder, background=False)
     ada = user_of(core)
-    core.indexer._stopping.set()  # No background here.
     core.memories.remember(ada, [Draft(f"text{place} {words(count)}") for place, count in enumerate(texts)])
     assert is_done(core, ada.tenant) is at_once
     assert bool(embedder.embedded) is at_once
@@ -97,14 +87,14 @@ def test_indexer_stops_in_the_middle_of_a_long_text_and_another_does_it(open_wit
 
     def stop(texts: Sequence[str]) -> None:
         asked.append(len(texts))
-        core.indexer._stopping.set()
+        core.indexer._loop.stop()
 
     core = open_with(WordEmbedder(before=stop))
     ada = user_of(core)
     remember(core, ada, words(20_000))
-    wait_for(lambda: bool(asked))
+    eventually(lambda: bool(asked))
     core.indexer.close()
-    assert asked == [indexing._AT_ONCE]
+    assert asked == [indexer._AT_ONCE]
     other = open_with(WordEmbedder())
     assert not is_done(other, ada.tenant)
     assert list(other.indexer.finish(ada.tenant))[-1].waiting == 0
@@ -130,7 +120,7 @@ def test_large_batch_waits_for_the_background_and_keywords_find_it_at_once(open_
     assert recalled.degraded
     assert recalled.hits[0].memory.content == "unusual17 fact"
     go.set()
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
     assert not ask(core, ada, "unusual17").degraded
 
 
@@ -159,7 +149,7 @@ def test_remote_embedder_is_never_waited_for(open_with: OpenCore) -> None:
     assert embedder.embedded == []
     embedder.before = None
     go.set()
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
     assert not ask(core, ada, "teapot").degraded
 
 
@@ -204,7 +194,7 @@ def test_long_text_is_embedded_in_windows(open_with: OpenCore) -> None:
     core = open_with(embedder)
     ada = user_of(core)
     remember(core, ada, words(1000))
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
     assert len(embedder.embedded) > 5
     explained = ask(core, ada, "word999", explain=True).hits[0].explanation["vector"]
     assert explained["windows"] == len(embedder.embedded) - 1  # The question was embedded as well.
@@ -217,7 +207,7 @@ def test_long_text_is_embedded_in_windows(open_with: OpenCore) -> None:
 def test_failing_embedder_fails_no_write_and_no_recall_and_is_tried_again(
     open_with: OpenCore, is_local: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(indexer, "_POLL_SECONDS", 0.01)
     embedder = BrokenEmbedder(is_local=is_local)
     core = open_with(embedder)
     ada = user_of(core)
@@ -227,10 +217,10 @@ def test_failing_embedder_fails_no_write_and_no_recall_and_is_tried_again(
     assert [hit.memory.id for hit in recalled.hits] == [memory.id]
     assert recalled.degraded
     assert embedder.refused.wait(SOON)
-    wait_for(lambda: core.indexer.failure is not None)
+    eventually(lambda: core.indexer.failure is not None)
     assert "broken" in core.indexer.failure
     embedder.is_broken = False
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
     assert not ask(core, ada, "teapot").degraded
     assert core.indexer.failure is None
 
@@ -247,7 +237,7 @@ def test_finishing_with_a_broken_embedder_says_so(open_with: OpenCore) -> None:
 def test_text_that_is_edited_while_it_is_embedded_gets_its_own_vector(
     open_with: OpenCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(indexer, "_POLL_SECONDS", 0.01)
     embedder = WordEmbedder(is_local=False)
     core = open_with(embedder)
     ada = user_of(core)
@@ -263,7 +253,7 @@ def test_text_that_is_edited_while_it_is_embedded_gets_its_own_vector(
     assert started.wait(SOON)
     core.memories.edit(ada, memory.id, {"content": "new kettle"})
     go.set()
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
     hit = ask(core, ada, "[2 January 2026] new kettle", explain=True).hits[0]
     assert hit.explanation["vector"]["cosine"] > 0.98
 
@@ -281,11 +271,11 @@ def test_memory_that_is_erased_while_it_is_embedded_is_no_failure(open_with: Ope
     embedder.before = wait
     remember(core, ada, "a teapot")
     assert started.wait(SOON)
-    core.memories.reset(ada)
+    core.erasure.reset(ada)
     go.set()
     embedder.before = None
     other = remember(core, ada, "a kettle")
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
     assert found(core, ada, "kettle") == [other.id]
     assert core.indexer.progress(ada.tenant).total == 1
 
@@ -301,7 +291,7 @@ def test_what_was_not_embedded_is_embedded_by_the_next_process(open_with: OpenCo
     embedder = WordEmbedder()
     core = open_with(embedder)
     ask(core, ada, "fact")
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
     assert len([text for text in embedder.embedded if "fact " in text]) == 50
     assert not ask(core, ada, "fact").degraded
 
@@ -312,7 +302,7 @@ def test_servers_index_what_waits_without_being_asked(open_alone: OpenCore) -> N
     remember(writer, ada, "a teapot")
     core = open_alone(WordEmbedder())
     core.start()
-    wait_for(lambda: is_done(core, ada.tenant))
+    eventually(lambda: is_done(core, ada.tenant))
 
 
 def test_crash_between_row_and_vector_is_healed_at_the_next_start(open_with: OpenCore, database_url: str) -> None:
@@ -331,7 +321,7 @@ def test_crash_between_row_and_vector_is_healed_at_the_next_start(open_with: Ope
     core = open_with(WordEmbedder())
     assert core.indexer.progress(tenant) == Progress("words-1", 41, 41)
     assert len(ask(core, ada, "unembedded", top_k=20).hits) == 20
-    wait_for(lambda: is_done(core, tenant))
+    eventually(lambda: is_done(core, tenant))
     assert not ask(core, ada, "unembedded").degraded
     assert core.store.check(thorough=False)[f"tenant {tenant}"] == "ok"
 
@@ -351,7 +341,7 @@ def test_rows_of_the_first_release_are_adopted(new_database_url: str, monkeypatc
     ]
     _insert_with_the_first_release(new_database_url, memories)
     ada = Principal("t", Role.USER, "ada")
-    monkeypatch.setattr(indexing, "_ADOPT_BATCH", 5)
+    monkeypatch.setattr(indexer, "_ADOPT_BATCH", 5)
     for embedder in (None, WordEmbedder()):
         store = open_store(bare(new_database_url))
         store.migrator.migrate(START)
@@ -361,7 +351,7 @@ def test_rows_of_the_first_release_are_adopted(new_database_url: str, monkeypatc
         for gone in ("archived1", "deleted1", "superseded1"):
             assert not any(gone in hit.memory.content for hit in ask(core, ada, gone).hits)
         if embedder is not None:
-            wait_for(lambda core=core: is_done(core, "t"))
+            eventually(lambda core=core: is_done(core, "t"))
             assert not ask(core, ada, "unusual7").degraded
         assert core.store.check()["tenant t"] == "ok"
         core.close()
@@ -404,8 +394,17 @@ def test_several_indexers_share_the_work_and_embed_nothing_twice(open_with: Open
     for start in range(0, 400, 100):
         writer.memories.remember(ada, [Draft(f"fact {number}") for number in range(start, start + 100)])
     ready = threading.Barrier(3)
-    for embedder in embedders:
-        embedder.before = lambda _: threading.Event().wait(0.01)
+    working, together = set(), threading.Event()
+
+    def meet(number: int) -> None:
+        """Nobody goes on before a second one has something to do."""
+        working.add(number)
+        if len(working) > 1:
+            together.set()
+        assert together.wait(SOON)
+
+    for number, embedder in enumerate(embedders):
+        embedder.before = lambda _, number=number: meet(number)
 
     def work(core: Core) -> None:
         ready.wait(SOON)
@@ -437,7 +436,7 @@ def test_another_model_embeds_anew_while_recall_stays_up(open_with: OpenCore) ->
     # The process with the model of before goes on as well.
     assert ask(one, ada, "unusual3").hits[0].memory.content == "unusual3 fact"
     go.set()
-    wait_for(lambda: is_done(two, ada.tenant))
+    eventually(lambda: is_done(two, ada.tenant))
     assert not ask(two, ada, "unusual3").degraded
     assert len([text for text in embedder.embedded if "fact" in text]) == 8
     assert ask(one, ada, "unusual3").degraded
@@ -472,14 +471,12 @@ def test_rebuild_embeds_everything_anew_and_tells_its_progress(open_with: OpenCo
 
 
 def test_closing_ends_the_background_and_what_waits_stays_waiting(open_with: OpenCore) -> None:
-    go = threading.Event()
-    core = open_with(WordEmbedder(before=lambda _: go.wait(0.2)))
+    core = open_with(WordEmbedder(before=lambda _: core.indexer._stopping.wait(SOON)))
     ada = user_of(core)
     core.memories.remember(ada, [Draft(f"fact {number}") for number in range(200)])
-    thread = core.indexer._thread
-    assert thread is not None
+    assert core.indexer._loop.is_alive
     core.close()
-    assert not thread.is_alive()
+    assert not core.indexer._loop.is_alive
     witness = open_with(None)
     counts = witness.store.read(ada.tenant, lambda tx: tx.index.count("words-1"))
     assert counts.total == 200

@@ -133,7 +133,7 @@ class World:
         elif step == "reset":
             # Rarely, so that there is something to see.
             if user is not None and rng.random() < 0.4:
-                core.memories.reset(Principal(tenant, Role.USER, user, agent))
+                core.erasure.reset(Principal(tenant, Role.USER, user, agent))
         elif step == "import":
             other = self.tenants[tenant == self.tenants[0]]
             exported = list(core.transfer.export(Principal(tenant, Role.ADMIN, user, agent)))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.recall import ranking
+from memorist.recall import fusion, ranking
 
 scores = st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=40).map(lambda v: np.array(v, dtype=np.float32))
 
@@ -71,10 +71,10 @@ def test_nothing_has_no_threads() -> None:
 
 @given(st.floats(-1, 1), st.floats(-1, 1))
 def test_meaning_counts_less_the_farther_its_best_is(one: float, other: float) -> None:
-    shares = [ranking.share_of_meaning(ranking.FUSION, cosine) for cosine in sorted((one, other))]
-    assert 0 <= shares[0] <= shares[1] <= 1 - ranking.FUSION.text
-    if min(one, other) >= ranking.FUSION.near:
-        assert shares[0] == 1 - ranking.FUSION.text
+    shares = [fusion.share_of_meaning(fusion.FUSION, cosine) for cosine in sorted((one, other))]
+    assert 0 <= shares[0] <= shares[1] <= 1 - fusion.FUSION.text
+    if min(one, other) >= fusion.FUSION.near:
+        assert shares[0] == 1 - fusion.FUSION.text
     if max(one, other) <= 0:
         assert shares[1] == 0
 

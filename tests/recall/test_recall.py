@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from memorist.context.tokens import count_tokens
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound
 from memorist.facts.service import FactScope
@@ -15,6 +14,7 @@ from memorist.ingestion.service import Message
 from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform import access
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Owner, Principal, Role
 from memorist.recall.values import Weights
 from memorist.testing.clocks import START

@@ -1,9 +1,7 @@
 """Models behind an address, over real sockets: no wrong answer becomes a wrong vector or a failed recall."""
 
-import itertools
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -16,10 +14,11 @@ from memorist.errors import ModelUnavailable
 from memorist.models import remote
 from memorist.models.remote import RemoteEmbedder, RemoteReranker
 from memorist.platform.values import Principal, Role
-from memorist.recall.index import indexing
+from memorist.recall.index import indexer
 from tests.recall.conftest import OpenCore, ask, make_tenant, remember
 from tests.support.models import word_vector
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer, scripted_server
+from tests.support.waiting import eventually
 
 
 def embed_all(reply: Reply, body: Body) -> None:
@@ -277,16 +276,12 @@ def database_url(sqlite_url: str) -> str:
 
 @pytest.fixture
 def both(open_with: OpenCore, embeddings: ScriptedServer, rerank: ScriptedServer, monkeypatch) -> Core:
-    monkeypatch.setattr(indexing, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(indexer, "_POLL_SECONDS", 0.01)
     return open_with(embedder_at(embeddings, timeout_s=1), reranker_at(rerank, timeout_s=1))
 
 
 def until_indexed(core: Core, tenant: str) -> None:
-    for _ in itertools.repeat(None, 2000):
-        if core.indexer.progress(tenant).waiting == 0:
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("not indexed")
+    eventually(lambda: core.indexer.progress(tenant).waiting == 0)
 
 
 def test_recall_uses_both(both: Core) -> None:

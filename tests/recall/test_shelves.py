@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from memorist import words
 from memorist.errors import StoreUnavailable
 from memorist.memories.searchable import Standing
-from memorist.recall.index import shelves, vectors
-from memorist.recall.index.shelves import _WORTH_A_THREAD, Shelf, Shelves, View, _Matrix, wording
+from memorist.recall.index import reading, vectors
+from memorist.recall.index.cache import Shelves
+from memorist.recall.index.matrix import WORTH_A_THREAD, Matrix
+from memorist.recall.index.postings import wording
+from memorist.recall.index.shelf import Shelf
+from memorist.recall.index.view import View
 from memorist.recall.ranking import rarity
 from memorist.recall.values import IndexPage, IndexPlace, IndexRow
 from tests.support.models import word_vector
@@ -78,6 +82,11 @@ class Rows:
         ]
 
 
+def refreshed(shelf: Shelf, store: Rows) -> View:
+    """A shelf with all that changed since it was last read."""
+    return reading.caught_up(store, "t", [shelf])[0]  # type: ignore[arg-type]
+
+
 def by_id(view: View, values: Any) -> dict[str, Any]:
     """Values by id, of the places that are in use."""
     return {memory_id: values[place] for memory_id, place in view.places.items()}
@@ -88,7 +97,7 @@ def assert_same(view: View, store: Rows) -> None:
     assert set(view.places) == set(store.rows)
     question = word_vector("tea by the river")
     cosines, which = view.cosines(question)
-    scores = wording([view], [words.hash_of(term) for term in ("tea", "river", "nowhere")])[0].bm25
+    scores = wording([view.postings], [words.hash_of(term) for term in ("tea", "river", "nowhere")])[0].bm25
     documents = view.size
     containing = {term: [place for place in range(view.size) if _count(view, place, term)] for term in ("tea", "river")}
     for memory_id, row in store.rows.items():
@@ -105,9 +114,9 @@ def assert_same(view: View, store: Rows) -> None:
         else:
             assert (view.columns["windows"][place], cosines[place]) == (0, 0)
         length = len(words.terms(" ".join(windows)))
-        assert view.columns["length"][place] == length
+        assert view.postings.lengths[place] == length
         score = 0.0
-        mean = view.words / max(1, documents)
+        mean = view.postings.words / max(1, documents)
         rarest = max((rarity(documents, len(places)) for places in containing.values() if places), default=0)
         for term in ("tea", "river"):
             occurs = min(15, words.terms(" ".join(windows)).count(words.terms(term)[0]))
@@ -136,7 +145,7 @@ def assert_chains(view: View, store: Rows) -> None:
 
 
 def _count(view: View, place: int, term: str) -> int:
-    rows, counts = view.containing(words.hash_of(words.terms(term)[0]))
+    rows, counts = view.postings.containing(words.hash_of(words.terms(term)[0]))
     (found,) = np.flatnonzero(rows == place)[:1].tolist() or [None]
     return 0 if found is None else int(counts[found])
 
@@ -182,8 +191,8 @@ def test_shelf_says_what_the_rows_say_after_any_changes(seed: int) -> None:
                     standing=rng.choice((0, 1, 2)),
                     category=rng.choice(("", "goal")),
                 )
-        assert_same(shelf.refresh(store, "t"), store)
-    assert_same(Shelf("ada", MODEL).refresh(store, "t"), store)
+        assert_same(refreshed(shelf, store), store)
+    assert_same(refreshed(Shelf("ada", MODEL), store), store)
 
 
 def test_views_are_not_disturbed_by_what_comes_later() -> None:
@@ -192,18 +201,18 @@ def test_views_are_not_disturbed_by_what_comes_later() -> None:
     shelf = Shelf("ada", MODEL)
     for number in range(50):
         store.put(f"mem_{number:06}", text(rng), thread="s")
-    view = shelf.refresh(store, "t")
+    view = refreshed(shelf, store)
     question = word_vector("tea by the river")
-    before = view.cosines(question)[0].copy(), wording([view], [words.hash_of("tea")])[0].bm25.copy()
+    before = view.cosines(question)[0].copy(), wording([view.postings], [words.hash_of("tea")])[0].bm25.copy()
     chain = view.columns["previous"].copy()
     for number in range(50, 400):
         store.put(f"mem_{number:06}", text(rng), thread="s")
     for number in range(0, 50, 7):
         store.put(f"mem_{number:06}", text(rng), thread="s")
-    shelf.refresh(store, "t")
+    refreshed(shelf, store)
     assert view.size == 50
     assert (view.cosines(question)[0] == before[0]).all()
-    assert (wording([view], [words.hash_of("tea")])[0].bm25 == before[1]).all()
+    assert (wording([view.postings], [words.hash_of("tea")])[0].bm25 == before[1]).all()
     assert (view.columns["previous"] == chain).all()
 
 
@@ -213,18 +222,18 @@ def test_shelf_of_many_dead_rows_is_read_anew() -> None:
     shelf = Shelf("ada", MODEL)
     for number in range(300):
         store.put(f"mem_{number:06}", text(rng))
-    shelf.refresh(store, "t")
+    refreshed(shelf, store)
     for round_ in range(3):
         for number in range(300):
             store.put(f"mem_{number:06}", [f"round {round_} {number}"])
-        view = shelf.refresh(store, "t")
+        view = refreshed(shelf, store)
     assert store.loads > 1
     assert view.size < 1200
-    assert_same(shelf.refresh(store, "t"), store)
+    assert_same(refreshed(shelf, store), store)
 
 
 def test_load_that_fails_in_its_middle_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelves, "_PAGE", 7)
+    monkeypatch.setattr(reading, "_PAGE", 7)
     rng = random.Random(4)
     store = Rows()
     for number in range(20):
@@ -273,16 +282,16 @@ def test_shelves_are_loaded_before_the_transaction_that_reads_what_changed() -> 
 
 
 def test_pages_are_read_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelves, "_PAGE", 7)
+    monkeypatch.setattr(reading, "_PAGE", 7)
     rng = random.Random(3)
     store = Rows()
     shelf = Shelf("ada", MODEL)
     for number in range(40):
         store.put(f"mem_{number:06}", text(rng), thread="s")
-    assert_same(shelf.refresh(store, "t"), store)
+    assert_same(refreshed(shelf, store), store)
     for number in range(20, 70):
         store.put(f"mem_{number:06}", text(rng), thread="s")
-    assert_same(shelf.refresh(store, "t"), store)
+    assert_same(refreshed(shelf, store), store)
 
 
 def test_shelves_that_were_not_searched_for_long_are_let_go_of() -> None:
@@ -329,36 +338,36 @@ def test_vectors_of_another_model_are_not_looked_at() -> None:
     store = Rows()
     store.put("mem_1", ["tea"], model="another")
     store.put("mem_2", ["tea"])
-    view = Shelf("ada", MODEL).refresh(store, "t")
+    view = refreshed(Shelf("ada", MODEL), store)
     cosines = by_id(view, view.cosines(word_vector("tea"))[0])
     assert cosines["mem_1"] == 0
     assert cosines["mem_2"] == pytest.approx(1, abs=0.01)
 
 
 def test_empty_shelf_answers() -> None:
-    view = Shelf("ada", MODEL).refresh(Rows(), "t")
+    view = refreshed(Shelf("ada", MODEL), Rows())
     assert view.size == 0
     assert view.cosines(word_vector("tea"))[0].size == 0
-    assert wording([view], [words.hash_of("tea")])[0].bm25.size == 0
+    assert wording([view.postings], [words.hash_of("tea")])[0].bm25.size == 0
 
 
 def test_rows_without_any_terms_are_taken() -> None:
     store = Rows()
     store.put("mem_1", ["!!!"])
     store.put("mem_2", ["???"], embedded=False)
-    assert_same(Shelf("ada", MODEL).refresh(store, "t"), store)
+    assert_same(refreshed(Shelf("ada", MODEL), store), store)
 
 
 def test_a_word_that_all_have_counts_where_no_memory_has_a_rarer_one() -> None:
     store = Rows()
     for number in range(20):
         store.put(f"mem_{number:06}", ["tea" if number else "tea owl"])
-    view = Shelf("ada", MODEL).refresh(store, "t")
-    scores = wording([view], [words.hash_of("tea")])[0].bm25
+    view = refreshed(Shelf("ada", MODEL), store)
+    scores = wording([view.postings], [words.hash_of("tea")])[0].bm25
     assert (scores > 0).all()
-    scores = wording([view], [words.hash_of("tea"), words.hash_of("nowhere")])[0].bm25
+    scores = wording([view.postings], [words.hash_of("tea"), words.hash_of("nowhere")])[0].bm25
     assert (scores > 0).all()
-    scores = wording([view], [words.hash_of("tea"), words.hash_of("owl")])[0].bm25
+    scores = wording([view.postings], [words.hash_of("tea"), words.hash_of("owl")])[0].bm25
     assert scores.argmax() == view.places["mem_000000"]
 
 
@@ -366,12 +375,12 @@ def test_a_shelf_of_many_blocks_is_compared_by_several_threads_alike() -> None:
     rng = np.random.default_rng(3)
     made = rng.standard_normal((60_000, 8)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
-    matrix = _Matrix()
+    matrix = Matrix()
     for start in range(0, len(made), 4096):
         rows = range(start, min(start + 4096, len(made)))
         matrix.add(rows, [vectors.pack(made[row : row + 1]) for row in rows])
     view = matrix.view()
-    assert len(view.blocks) > _WORTH_A_THREAD
+    assert len(view.blocks) > WORTH_A_THREAD
     cosines, windows = view.best(made[17], len(made))
     assert np.abs(cosines - made @ made[17]).max() < 0.02
     assert cosines.argmax() == 17

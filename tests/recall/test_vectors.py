@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from memorist.context.tokens import count_tokens
+from memorist.platform.tokens import count_tokens
 from memorist.recall.index import vectors
 
 windows = arrays.arrays(

@@ -65,7 +65,7 @@ def test_own_loggers_hold_no_secrets_wherever_they_write(token: str) -> None:
 
 def test_every_logger_of_memorist_redacts() -> None:
     import memorist.memories.accesses
-    import memorist.recall.index.indexing
+    import memorist.recall.index.indexer
     import memorist.recall.service
     import memorist.surfaces.http.boundary  # noqa: F401
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.benchmarks.ordinary_texts import ordinary_texts
-from memorist.benchmarks.secret_samples import card_number, filled
-from memorist.benchmarks.secrets import Sample, is_caught, secret_texts
 from memorist.ids import new_id
 from memorist.secrets import names_a_secret, redact, redact_value
 from memorist.secrets.rules import NAMES
+from memorist_bench.ordinary_texts import ordinary_texts
+from memorist_bench.secret_samples import card_number, filled
+from memorist_bench.secrets import Sample, is_caught, secret_texts
 
 SAMPLES = list(secret_texts(7, 4))
 PASSWORD = "hunter" + str(4221)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from memorist.benchmarks.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS
-from memorist.benchmarks.secrets import changed, measure_secrets
 from memorist.secrets.rules import NAMES, PROVIDERS, RULES
+from memorist_bench.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS
+from memorist_bench.secrets import changed, measure_secrets
 
 ROOT = Path(__file__).parents[2]
 # Pages that show secrets, invented ones, on purpose.

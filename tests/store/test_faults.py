@@ -269,19 +269,19 @@ def test_database_dropped_while_running_is_unavailable_and_comes_back(postgres: 
     postgres.drop_database(name)
 
 
-def test_database_that_only_reads_says_so(postgres: Postgres, new_postgres: str) -> None:
-    url = postgres.url(new_postgres)
+def test_database_that_only_reads_says_so(postgres: Postgres, own_postgres: str) -> None:
+    url = postgres.url(own_postgres)
     core = open_core(bare(url, pool_size=1))
     core.identity.create_tenant("t")
     kept = remember(core, "before")
-    postgres.execute("ALTER DATABASE {} SET default_transaction_read_only = on", new_postgres)
-    postgres.terminate_connections(new_postgres)
+    postgres.execute("ALTER DATABASE {} SET default_transaction_read_only = on", own_postgres)
+    postgres.terminate_connections(own_postgres)
     with pytest.raises(MemoristError) as caught:
         remember(core, "after")
     assert caught.value.code == "store_read_only"
     assert stored(core, [kept]) == {kept}
-    postgres.execute("ALTER DATABASE {} RESET default_transaction_read_only", new_postgres)
-    postgres.terminate_connections(new_postgres)
+    postgres.execute("ALTER DATABASE {} RESET default_transaction_read_only", own_postgres)
+    postgres.terminate_connections(own_postgres)
     assert stored(core, [remember(core, "after")])
     core.close()
 

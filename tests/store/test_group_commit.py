@@ -10,7 +10,7 @@ from memorist.bootstrap import open_store
 from memorist.errors import Conflict, MemoristError, StoreError
 from memorist.memories import writing
 from memorist.platform.values import Tenant
-from memorist.store.group_commit import GroupCommit, Job
+from memorist.store.group_commit import GroupCommit, QueuedWork
 from memorist.store.sql_store import SqlStore
 from memorist.testing import make_event, make_key, make_memory
 from memorist.testing.clocks import START
@@ -184,7 +184,7 @@ class Interrupted(BaseException):
     """Stands for a KeyboardInterrupt."""
 
 
-def run_all(batch: Sequence[Job]) -> None:
+def run_all(batch: Sequence[QueuedWork]) -> None:
     for job in batch:
         job.result = job.work()
 
@@ -194,7 +194,7 @@ def test_broken_commit_is_acknowledged_to_nobody() -> None:
     inside, go_on = threading.Event(), threading.Event()
     broken = threading.Event()
 
-    def commit(batch: Sequence[Job]) -> None:
+    def commit(batch: Sequence[QueuedWork]) -> None:
         run_all(batch)
         if broken.is_set():
             raise OSError("the disk is gone")
@@ -261,7 +261,7 @@ class InterruptedLock:
         self.lock.release()
 
 
-def take_turn(queue: GroupCommit, job: Job) -> None:
+def take_turn(queue: GroupCommit, job: QueuedWork) -> None:
     """What `submit` does with a job that is in line already."""
     try:
         queue._take_turn(job)
@@ -273,7 +273,7 @@ def take_turn(queue: GroupCommit, job: Job) -> None:
 def test_writer_interrupted_as_it_takes_the_lead_leaves_the_line_moving(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = GroupCommit(run_all)
 
-    def interrupted(_: Job) -> None:
+    def interrupted(_: QueuedWork) -> None:
         raise Interrupted
 
     with monkeypatch.context() as patch:
@@ -296,7 +296,7 @@ def test_writer_interrupted_while_waiting_leaves_the_line_moving(appointed: bool
     with ThreadPoolExecutor(3) as threads:
         leader = threads.submit(queue.submit, first)
         inside.wait(30)
-        impatient = Job(lambda: ran.append("impatient"))
+        impatient = QueuedWork(lambda: ran.append("impatient"))
         impatient.wake = threading.Lock()
         impatient.wake.acquire()
         impatient.wake = InterruptedLock(impatient.wake, interrupt)

@@ -17,7 +17,7 @@ from tests.support.jobs import write_until_killed
 from tests.support.processes import CONTEXT
 from tests.support.stores import bare
 
-KILLS = 200
+KILLS = int(os.environ.get("MEMORIST_TEST_KILLS", "200"))
 THREADS = 4
 
 

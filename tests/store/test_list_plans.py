@@ -7,7 +7,7 @@ import pytest
 
 from memorist.bootstrap import open_store
 from memorist.store.drivers import Connection
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing.clocks import START
 from tests.support.stores import bare
 
@@ -29,7 +29,7 @@ def test_list_walks_its_index_without_sorting(tmp_path: Path, name: str, index: 
     store = open_store(bare(str(tmp_path / "memorist.db")))
     store.migrator.migrate(START)
     statement = load_statements("sqlite")[name]
-    explain = Statement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
+    explain = SqlStatement("explain", "", f"EXPLAIN QUERY PLAN {statement.sql}", statement.parameters)
 
     def work(connection: Connection) -> list[str]:
         if analyzed:

@@ -11,9 +11,10 @@ from memorist.errors import StoreError, StoreOutdated
 from memorist.store.drivers import Connection
 from memorist.store.migrations import Migration, Migrator, load_migrations
 from memorist.store.sql_store import SqlStore
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing.clocks import START
 from tests.support.jobs import migrate
+from tests.support.postgres import few_partitions
 from tests.support.processes import in_processes
 from tests.support.stores import bare
 
@@ -30,6 +31,13 @@ SCHEMA_OF = {
 }
 
 
+@pytest.fixture(autouse=True)
+def partitions() -> Iterator[None]:
+    """What a migration does to some it does to all; other processes, here and elsewhere, make all of them."""
+    with few_partitions():
+        yield
+
+
 @pytest.fixture
 def fresh(new_database_url: str) -> Iterator[SqlStore]:
     store = open_store(bare(new_database_url))
@@ -42,7 +50,7 @@ def migrator(store: SqlStore, known: list[Migration]) -> Migrator:
 
 
 def schema(store: SqlStore) -> list[tuple[object, ...]]:
-    statement = Statement("schema", "", SCHEMA_OF[store.driver.dialect])
+    statement = SqlStatement("schema", "", SCHEMA_OF[store.driver.dialect])
     return store.driver.read(None, lambda connection: connection.rows(statement, {}))
 
 

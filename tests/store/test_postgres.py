@@ -221,20 +221,20 @@ def test_citus_is_told_the_tenant_one_command_at_a_time() -> None:
 
 
 @pytest.fixture
-def own_core(new_postgres_url: str) -> Iterator[Core]:
-    core = open_core(bare(new_postgres_url, pool_size=4, pool_timeout_s=5))
+def own_core(own_postgres_url: str) -> Iterator[Core]:
+    core = open_core(bare(own_postgres_url, pool_size=4, pool_timeout_s=5))
     core.identity.create_tenant("t")
     yield core
     core.close()
 
 
-def test_terminated_connections_are_replaced_unnoticed(own_core: Core, postgres: Postgres, new_postgres: str) -> None:
+def test_terminated_connections_are_replaced_unnoticed(own_core: Core, postgres: Postgres, own_postgres: str) -> None:
     ada = Principal("t", Role.USER, "ada")
     # Fill the pool, so that every connection in it is dead afterwards.
     barrier = threading.Barrier(4)
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _: own_core.store.read("t", lambda _: barrier.wait()), range(4)))
-    assert postgres.terminate_connections(new_postgres) >= 4
+    assert postgres.terminate_connections(own_postgres) >= 4
     with ThreadPoolExecutor(4) as threads:
         results = list(
             threads.map(lambda number: own_core.memories.remember(ada, [Draft(f"after {number}")])[0], range(12))
@@ -244,13 +244,13 @@ def test_terminated_connections_are_replaced_unnoticed(own_core: Core, postgres:
 
 
 def test_transaction_cut_off_in_the_middle_fails_and_writes_nothing(
-    own_core: Core, postgres: Postgres, new_postgres: str
+    own_core: Core, postgres: Postgres, own_postgres: str
 ) -> None:
     memory = make_memory("t")
 
     def work(tx) -> None:
         writing.insert(tx, memory)
-        postgres.terminate_connections(new_postgres)
+        postgres.terminate_connections(own_postgres)
         tx.events.append([make_event(memory)])
 
     with pytest.raises(StoreUnavailable):
@@ -258,8 +258,8 @@ def test_transaction_cut_off_in_the_middle_fails_and_writes_nothing(
     assert own_core.store.read("t", lambda tx: tx.memories.get(memory.id)) is None
 
 
-def test_pool_gives_up_when_all_connections_stay_taken(new_postgres_url: str) -> None:
-    core = open_core(bare(new_postgres_url, pool_size=1, pool_timeout_s=1))
+def test_pool_gives_up_when_all_connections_stay_taken(own_postgres_url: str) -> None:
+    core = open_core(bare(own_postgres_url, pool_size=1, pool_timeout_s=1))
     try:
         with pytest.raises(StoreUnavailable):
             core.store.read("t", lambda _: core.store.ping())

@@ -216,7 +216,7 @@ def test_index_rows_follow_memories_through_their_life(core: Core, raw: apsw.Con
     )
     core.memories.forget(ADA, memory.id)
     assert index_rows(raw) == (2, 2)
-    core.memories.reset(ADA)
+    core.erasure.reset(ADA)
     assert (index_rows(raw), containing(raw, "turtle"), containing(raw, "dog")) == ((1, 1), 0, 1)
 
 
@@ -284,7 +284,7 @@ def test_erased_text_is_in_no_file(core: Core, sqlite_url: str, rng: random.Rand
         if number % 5 == 0:
             core.memories.forget(principal, memory.id)
     assert words_in_files(folder, gone)["memorist.db-wal"] > 0
-    assert core.memories.reset(ADA) > 0
+    assert core.erasure.reset(ADA).memories > 0
     assert set(words_in_files(folder, gone).values()) == {0}
     assert words_in_files(folder, kept)["memorist.db"] == len(kept)
     assert set(core.store.check().values()) == {"ok"}
@@ -296,7 +296,7 @@ def test_text_erased_by_the_store_is_in_no_file_after_a_checkpoint(core: Core, s
     core.memories.remember(BOB, [Draft("xylem quetzal")])
     erased = ["xylophone", "quetzalcoatl"]
     assert sum(words_in_files(folder, erased).values()) > 0
-    core.store.write("t", lambda tx: tx.memories.erase([memory.id]))
+    core.store.write("t", lambda tx: tx.erasure.erase_rows([memory.id]))
     core.store.checkpoint()
     assert set(words_in_files(folder, erased).values()) == {0}
 
@@ -306,7 +306,7 @@ def test_erased_words_are_not_among_the_terms_of_the_index(core: Core, raw: apsw
     core.memories.remember(BOB, [Draft("marimba shared")])
     # The terms of a text stand together in the file: what is looked for is too long to be there by chance.
     packed = words.pack("xylophone shared")
-    core.memories.reset(ADA)
+    core.erasure.reset(ADA)
     assert (containing(raw, "xylophone"), containing(raw, "marimba"), containing(raw, "shared")) == (0, 1, 1)
     assert all(packed not in file.read_bytes() for file in Path(sqlite_url).parent.iterdir())
 
@@ -319,7 +319,7 @@ def test_erased_payloads_and_documents_are_in_no_file(core: Core, sqlite_url: st
             principal, "s", tool_call_id="call", tool_name="search", content=" ".join(fresh[:2000])
         )
         core.ingestion.add_document(principal, title="notes", content=" ".join(fresh[2000:]))
-    core.memories.reset(ADA)
+    core.erasure.reset(ADA)
     found = words_in_files(Path(sqlite_url).parent, gone)
     assert set(found.values()) == {0}
     # A few stand across two pages of the file.

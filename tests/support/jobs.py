@@ -138,7 +138,7 @@ def use_read_only(path: str, uid: int) -> dict[str, str]:
     except MemoristError as error:
         return said | {"store": type(error).__name__}
     said["read"] = _outcome(store.list_tenants)
-    said["write"] = _outcome(lambda: store.write("t", lambda tx: tx.memories.erase([])))
+    said["write"] = _outcome(lambda: store.write("t", lambda tx: tx.erasure.erase_rows([])))
     said["check"] = str(store.check())
     store.close()
     return said
@@ -146,8 +146,7 @@ def use_read_only(path: str, uid: int) -> dict[str, str]:
 
 def become(uid: int) -> None:
     """Be another user from here on, who may not even be able to read the package's own files."""
-    migrations = sql_store.load_migrations("sqlite")
-    sql_store.load_migrations = lambda _: migrations
+    sql_store.load_migrations("sqlite")
     sql_store.load_statements("sqlite")
     os.setgid(uid)
     os.setuid(uid)

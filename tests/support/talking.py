@@ -2,7 +2,7 @@
 
 import json
 import re
-import time
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,8 +11,19 @@ from tests.support.scripted_http import Body, Reply, Script
 Call = tuple[str, dict[str, Any]]
 
 
-def says(text: str, calls: Sequence[Call] = (), *, pause: float = 0.0, cut_after: int | None = None) -> Script:
-    """Answer with a text, word by word, and then call tools. `cut_after` so many words the connection breaks."""
+def says(
+    text: str,
+    calls: Sequence[Call] = (),
+    *,
+    pause: float = 0.0,
+    hurry: threading.Event | None = None,
+    cut_after: int | None = None,
+) -> Script:
+    """Answer with a text, word by word, and then call tools. `cut_after` so many words the connection breaks.
+
+    A slow model makes a `pause` after each word, until it is told to `hurry`.
+    """
+    hurried = hurry or threading.Event()
 
     def script(reply: Reply, body: Body) -> None:
         is_anthropic = reply.handler.path.endswith("/messages")
@@ -28,7 +39,7 @@ def says(text: str, calls: Sequence[Call] = (), *, pause: float = 0.0, cut_after
             reply.handler.wfile.write(event.encode())
             reply.handler.wfile.flush()
             if pause:
-                time.sleep(pause)
+                hurried.wait(pause)
 
     return script
 

@@ -24,6 +24,7 @@ from safetensors.torch import save_file
 
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.reranker import LocalReranker
+from memorist.recall.fusion import FUSION
 from training import compare, run
 from training.average import average
 from training.data import cut_into_units, load_benchmark, load_training, write_out
@@ -31,7 +32,6 @@ from training.encoder import SHAPES, EmbeddingModel, RerankingModel, _means, loa
 from training.evaluate import evaluate, read_scores, summarize
 from training.export import export, reranker_graph
 from training.mining import mine
-from training.ranking import Fusion
 from training.run import STAGES, Job
 from training.sampling import Sampler
 from training.tables import CLS, SEP, build_tables
@@ -197,7 +197,7 @@ def benchmark(tmp_path: Path) -> Path:
 
 def test_benchmarks_are_measured(benchmark: Path, embedder_of_words: object) -> None:
     assert len(load_benchmark(benchmark)[0].questions) == len(THINGS)
-    report = evaluate([benchmark], embedder_of_words, None, Fusion())  # type: ignore[arg-type]
+    report = evaluate([benchmark], embedder_of_words, None, FUSION)  # type: ignore[arg-type]
     assert report["small"]["first"]["recall@1"] == 1.0
 
 
@@ -211,8 +211,8 @@ def test_the_export_is_compared_with_scores_saved_elsewhere(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     reranker = load_reranker(trained, base)
-    fresh = evaluate([benchmark], embedder_of_words, reranker, Fusion(), save=tmp_path)["small"]  # type: ignore[arg-type]
-    assert summarize(read_scores(load_benchmark(benchmark), tmp_path / "small.npz"), Fusion()) == fresh
+    fresh = evaluate([benchmark], embedder_of_words, reranker, FUSION, save=tmp_path)["small"]  # type: ignore[arg-type]
+    assert summarize(read_scores(load_benchmark(benchmark), tmp_path / "small.npz"), FUSION) == fresh
     export(trained, base, tmp_path / "weights")
     command = ["compare", str(benchmark), "--weights", str(tmp_path / "weights")]
     monkeypatch.setattr("sys.argv", [*command, "--scores", str(tmp_path)])

@@ -7,9 +7,16 @@ import pytest
 
 from memorist.settings import Settings
 from memorist.testing import new_tenant
+from memorist.turns import work as turn_work
 from tests.http.conftest import Served, serving
 from tests.support.scripted_http import ScriptedServer, scripted_server
 from tests.support.talking import says
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that fails is asked again at once."""
+    monkeypatch.setattr(turn_work, "_LONGEST_WAIT_S", 0.0)
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +39,11 @@ def served(
     request: pytest.FixtureRequest, talking: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
     provider, database = request.param.split("-")
-    url = request.getfixturevalue("postgres_url") if database == "postgres" else ""
+    url = ""
+    if database == "postgres":
+        # Of its own: it is started, and would do the jobs of all tenants that other tests have.
+        postgres = request.getfixturevalue("postgres")
+        url = postgres.url(postgres.create_database())
     with serving(turn_settings(tmp_path_factory.mktemp("turns"), talking.url, provider, database=url)) as server:
         server.core.start()
         yield server

@@ -18,6 +18,7 @@ import pytest
 from tests.http.test_server import MEMORIST
 from tests.support.scripted_http import ScriptedServer
 from tests.support.talking import says
+from tests.support.waiting import eventually
 from tests.turns.test_turns import parse
 
 ANSWER = " ".join(f"word{number}" for number in range(60))
@@ -35,6 +36,7 @@ class Machine:
     port: int = 0
     process: subprocess.Popen[str] | None = None
     kills: int = 0
+    is_up: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
         environment = os.environ | {
@@ -51,9 +53,11 @@ class Machine:
         assert self.process.stdout is not None
         self.greeting = json.loads(self.process.stdout.readline())
         self.port = int(self.greeting["url"].rsplit(":", 1)[1])
+        self.is_up.set()
 
     def kill(self) -> None:
         assert self.process is not None
+        self.is_up.clear()
         self.process.send_signal(signal.SIGKILL)
         self._gone()
         self.kills += 1
@@ -108,7 +112,7 @@ def talk(number: int, address: str, key: str, log: Log, deadline: float) -> None
                         request = client.build_request("GET", f"/v1/turns/{turn_id}/events", headers=place)
                     read_some(client, request, events, rng.choice([1, 2, 5, 20, 1000]))
                 except httpx2.ConnectError:
-                    time.sleep(0.1)  # Nobody is there: that is no interruption, but the wait after one.
+                    log.machine.is_up.wait(30)  # Nobody is there: that is no interruption, but the wait after one.
                 except httpx2.HTTPError:
                     log.interrupted()
                 else:
@@ -157,8 +161,10 @@ def test_two_hundred_interruptions_leave_no_gap_no_repetition_and_no_turn_that_h
     deadline = time.monotonic() + 240
     with ThreadPoolExecutor(CLIENTS) as clients:
         futures = [clients.submit(talk, number, address, key, log, deadline) for number in range(CLIENTS)]
-        while machine.kills < KILLS and not any(future.done() for future in futures):
-            time.sleep(1.5)
+        for kill in range(1, KILLS + 1):
+            # Spread over all of it, and always while many are being answered.
+            enough = kill * INTERRUPTIONS // (KILLS + 1)
+            eventually(lambda enough=enough: log.interruptions >= enough or any(one.done() for one in futures))
             machine.kill()
             machine.start()
         for future in futures:

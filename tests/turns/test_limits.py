@@ -23,6 +23,7 @@ from memorist.turns.values import TurnStatus
 from tests.http.test_server import MEMORIST
 from tests.support.scripted_http import Body, Reply, ScriptedServer
 from tests.support.talking import says
+from tests.support.waiting import SOON
 from tests.turns.conftest import turn_settings
 
 ADA = Principal("local", Role.USER, "ada")
@@ -199,7 +200,7 @@ def test_a_turn_ends_that_nobody_hears_or_that_takes_too_long(
         # Somebody listens all the time.
         core.store.write("local", lambda tx: tx.turns.attend(turn.id, clock.now() + timedelta(days=1)))
     clock.advance(timedelta(seconds=seconds))
-    core.turns._hold_all()
+    core.turns.runner.hold_all()
     events = list(core.turns.follow(ADA, turn.id))
     assert events[-1].event == "turn.failed"
     assert events[-1].data["error"]["code"] == code
@@ -210,14 +211,24 @@ def test_a_turn_whose_process_is_gone_is_ended_by_whoever_follows_it(
     core: Core, clock: FrozenClock, tmp_path: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whoever is gone does not say that it still works on it.
-    monkeypatch.setattr(core.turns, "_hold_all", lambda: None)
-    model.always = says(" ".join(["word"] * 4000), pause=0.01)
+    monkeypatch.setattr(core.turns.runner, "hold_all", lambda: None)
+    asked, released = threading.Event(), threading.Event()
+
+    def wait(reply: Reply, body: Body) -> None:
+        # Whatever it says would hold the turn again.
+        asked.set()
+        released.wait(SOON)
+        says("Too late.")(reply, body)
+
+    model.always = wait
     turn = core.turns.start(ADA, HELLO)
+    assert asked.wait(SOON)
     other = open_core(turn_settings(tmp_path, model.url), clock=clock)
     clock.advance(timedelta(seconds=11))
     events = list(other.turns.follow(ADA, turn.id))
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert events[-1].data["error"]["code"] == "turn_interrupted"
+    released.set()
     other.close()
 
 

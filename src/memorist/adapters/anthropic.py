@@ -20,15 +20,15 @@ from anthropic.types.beta import BetaMemoryTool20250818RenameCommand as RenameCo
 from anthropic.types.beta import BetaMemoryTool20250818StrReplaceCommand as StrReplaceCommand
 from anthropic.types.beta import BetaMemoryTool20250818ViewCommand as ViewCommand
 
-from memorist.adapters.memories import Memories
 from memorist.adapters.memory_files import FileProblem, MemoryFiles
 from memorist.errors import MemoristError
+from memorist.verbs import Verbs
 
 
 class MemoristMemoryTool(BetaAbstractMemoryTool):
     """The tool over a handle of the library or a `Client`. What cannot be done is told to the model as an error."""
 
-    def __init__(self, memories: Memories) -> None:
+    def __init__(self, memories: Verbs) -> None:
         super().__init__()
         self._files = MemoryFiles(memories)
 
@@ -62,7 +62,7 @@ class MemoristMemoryTool(BetaAbstractMemoryTool):
 class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
     """The same tool for the asynchronous client: each command runs on a thread."""
 
-    def __init__(self, memories: Memories) -> None:
+    def __init__(self, memories: Verbs) -> None:
         super().__init__()
         self._tool = MemoristMemoryTool(memories)
 

@@ -32,13 +32,12 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from memorist.adapters.memories import Memories
-from memorist.client.values import RemoteDocument, RemoteStoredDocument
 from memorist.errors import InvalidJson, NotFound
 from memorist.ingestion.service import StoredDocument
 from memorist.ingestion.values import Document
 from memorist.memories.values import Kind
 from memorist.platform import validation
+from memorist.verbs import Verbs
 
 Namespace = tuple[str, ...]
 
@@ -81,7 +80,7 @@ class MemoristStore(BaseStore):
 
     def __init__(
         self,
-        memories: Memories,
+        memories: Verbs,
         *,
         ttl: TTLConfig | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -153,7 +152,7 @@ class MemoristStore(BaseStore):
 
     def _write(
         self, document_id: str, title: str, value: dict[str, Any], ttl: float | None, index: bool | list[str]
-    ) -> StoredDocument | RemoteStoredDocument:
+    ) -> StoredDocument:
         note: dict[str, Any] = {}
         if ttl is not None:
             note = {"ttl": ttl, "expires_at": (self._now() + timedelta(minutes=ttl)).isoformat()}
@@ -234,16 +233,10 @@ class MemoristStore(BaseStore):
             yield _decoded(self._memories.get_document(place.id))
 
     def _places(self) -> Iterator[_Place]:
-        cursor = None
-        while True:
-            page = self._memories.list_documents(limit=validation.MAX_DOCUMENT_PAGE, cursor=cursor)
-            for document in page.items:
-                if document.id.startswith(_FOLDER):
-                    *namespace, _ = json.loads(document.title)
-                    yield _Place(document.id, tuple(namespace), document.updated_at)
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        for document in self._memories.iterate_documents():
+            if document.id.startswith(_FOLDER):
+                *namespace, _ = json.loads(document.title)
+                yield _Place(document.id, tuple(namespace), document.updated_at)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -268,7 +261,7 @@ def _title(namespace: Namespace, key: str) -> str:
     return title
 
 
-def _decoded(document: Document | RemoteDocument) -> _Stored:
+def _decoded(document: Document) -> _Stored:
     try:
         record = json.loads(document.content)
         *namespace, key = json.loads(document.title)

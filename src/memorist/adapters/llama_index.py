@@ -12,9 +12,9 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.memory import BaseMemoryBlock
 
-from memorist.adapters.memories import Memories
 from memorist.context.section import fenced_lines
 from memorist.ingestion.service import Message
+from memorist.verbs import Verbs
 
 _SESSION = "session_id"
 
@@ -32,12 +32,12 @@ class MemoristMemoryBlock(BaseMemoryBlock[str]):
         question = next((one.content for one in reversed(messages or []) if one.role == MessageRole.USER), None)
         if not question or not question.strip():
             return ""
-        memories: Memories = self.memories
+        memories: Verbs = self.memories
         recalled = await asyncio.to_thread(lambda: memories.recall(question, top_k=self.top_k))
         return fenced_lines(hit.excerpt for hit in recalled.hits) if recalled.hits else ""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        memories: Memories = self.memories
+        memories: Verbs = self.memories
         by_session: dict[str, list[Message]] = {}
         for message in messages:
             # What has no text, as a call of a tool alone, is nothing to recall.

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from memorist.adapters.memories import Memories
 from memorist.errors import NameTaken, NotFound, StaleVersion
 from memorist.platform import validation
+from memorist.verbs import Verbs
 
 ROOT = "/memories"
 
 _CATEGORY = "reference"
 _PREFIX = "file_"
-_PAGE = 100
 _ATTEMPTS = 10
 _MOST_LINES = 999_999
 _DEPTH = 2
@@ -41,7 +40,7 @@ class _File:
 
 
 class MemoryFiles:
-    def __init__(self, memories: Memories) -> None:
+    def __init__(self, memories: Verbs) -> None:
         self._memories = memories
 
     def view(self, path: str, lines: Sequence[int] | None = None) -> str:
@@ -174,16 +173,10 @@ class MemoryFiles:
         return [one for one in self._all() if one.path == path or _is_below(one.path, path)]
 
     def _all(self) -> Iterator[_File]:
-        cursor = None
-        while True:
-            page = self._memories.list(named=True, category=_CATEGORY, limit=_PAGE, cursor=cursor)
-            for memory in page.items:
-                path = memory.description or ""
-                if (memory.name or "").startswith(_PREFIX) and _is_below(path, ROOT):
-                    yield _File(memory.id, path, _decoded(memory.content), memory.version)
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        for memory in self._memories.iterate(named=True, category=_CATEGORY):
+            path = memory.description or ""
+            if (memory.name or "").startswith(_PREFIX) and _is_below(path, ROOT):
+                yield _File(memory.id, path, _decoded(memory.content), memory.version)
 
     def _forget(self, files: "Iterator[_File] | list[_File]") -> None:
         for file in list(files):

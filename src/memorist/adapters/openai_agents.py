@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 from agents.memory import SessionABC, SessionSettings
 from agents.memory.session_settings import resolve_session_limit
 
-from memorist.adapters.memories import Memories
-from memorist.client.values import RemoteMemory
 from memorist.errors import NotFound
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind, Memory
 from memorist.platform import validation
+from memorist.verbs import Verbs
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
@@ -28,13 +27,12 @@ if TYPE_CHECKING:
 _ITEM = "openai_item"
 # Stands in the note beside a message whose text is the whole item, which is too large for the note.
 _IN_CONTENT = "content"
-_PAGE = 100
 
 
 class MemoristSession(SessionABC):
     """The history of one conversation, in full. What was said is recalled in the user's other conversations too."""
 
-    def __init__(self, memories: Memories, session_id: str, settings: SessionSettings | None = None) -> None:
+    def __init__(self, memories: Verbs, session_id: str, settings: SessionSettings | None = None) -> None:
         """Raises InvalidField where the id cannot name a session."""
         self.session_id = validation.identifier("session", session_id)
         self.session_settings = settings
@@ -63,16 +61,10 @@ class MemoristSession(SessionABC):
         """Remove every item. They can be restored one by one until they are purged."""
         await asyncio.to_thread(self._clear)
 
-    def _newest_first(self) -> Iterator[Memory | RemoteMemory]:
-        cursor = None
-        while True:
-            page = self._memories.list(session=self.session_id, kind=Kind.CHAT_MESSAGE, limit=_PAGE, cursor=cursor)
-            yield from page.items
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+    def _newest_first(self) -> Iterator[Memory]:
+        return self._memories.iterate(session=self.session_id, kind=Kind.CHAT_MESSAGE)
 
-    def _pop(self) -> Memory | RemoteMemory | None:
+    def _pop(self) -> Memory | None:
         for memory in self._newest_first():
             try:
                 self._memories.forget(memory.id)
@@ -97,7 +89,7 @@ def _message(item: dict[str, Any]) -> Message:
     return Message(role, text if text.strip() else whole, meta={_ITEM: item})
 
 
-def _item(memory: Memory | RemoteMemory) -> "TResponseInputItem":
+def _item(memory: Memory) -> "TResponseInputItem":
     meta = memory.meta or {}
     kept = meta.get(_ITEM)
     if kept == _IN_CONTENT:

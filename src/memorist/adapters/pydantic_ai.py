@@ -13,8 +13,8 @@ from pydantic_ai.tools import AgentDepsT, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from memorist.adapters.memories import Memories
 from memorist.errors import Conflict, Forbidden, Invalid, NotFound
+from memorist.verbs import Verbs
 
 # The tool itself checks its arguments, and says what is wrong in words for a model.
 _ANYTHING = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
@@ -28,7 +28,7 @@ class MemoristToolset(AbstractToolset[AgentDepsT]):
 
     def __init__(
         self,
-        memories: Memories,
+        memories: Verbs,
         *,
         only: Collection[str] | None = None,
         id: str | None = "memorist",

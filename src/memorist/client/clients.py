@@ -1,36 +1,29 @@
-"""The two clients. Each only carries requests; what is asked and what the answers mean is said in `calls`."""
+"""The two clients. Each only carries requests; what is asked and what the answers mean is said in `memorist.verbs`."""
 
 import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from functools import wraps
-from inspect import signature
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
-from urllib.parse import quote
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from typing import Any, Self, TypeVar, cast
 
 import httpx2
 
-from memorist import __version__
-from memorist.client import calls, decoding, doors
-from memorist.client.exchange import Call, Outcome, Retries, Send, Wait, exchange
-from memorist.client.streams import Following, FollowingTurn
-from memorist.client.values import RemoteDocument, RemoteMemory, RemoteTurnEvent
-from memorist.errors import InvalidSetting, Unauthenticated
-from memorist.ingestion.service import Message
+from memorist.client.exchange import Outcome, Retries, Send, Wait, error_of, exchange
+from memorist.client.streams import Following, LineSplitter, following
+from memorist.errors import InvalidField, InvalidSetting, Unauthenticated
 from memorist.platform import validation
-from memorist.platform.values import Change
-from memorist.turns.service import COMPLETED, FAILED, STARTED
+from memorist.platform.values import Principal
+from memorist.verbs import AsyncVerbs, Verbs, keeping
+from memorist.verbs.kinds import Lines, Stream, Verb
+from memorist.version import __version__
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 _DEFAULT_URL = "http://127.0.0.1:8377"
 _CONNECT_SECONDS = 10.0
-_LARGEST_PAGE = 100
 _RETRIES = Retries()
-_TURN_ENDS = frozenset({COMPLETED, FAILED})
+_WHOLE = "application/vnd.memorist+json, application/json;q=0.9, */*;q=0.1"
 
 
 def _connection(
@@ -43,7 +36,7 @@ def _connection(
     key = api_key or os.environ.get("MEMORIST_API_KEY")
     if not key:
         raise Unauthenticated("An API key is needed: as api_key, or in MEMORIST_API_KEY.")
-    headers = {"Authorization": f"Bearer {key}", "User-Agent": f"memorist-client/{__version__}"}
+    headers = {"Authorization": f"Bearer {key}", "User-Agent": f"memorist-client/{__version__}", "Accept": _WHOLE}
     acting = {"User": user, "Agent": agent, "Session": session}
     encoded: list[tuple[bytes, bytes]] = [(name.encode(), value.encode()) for name, value in headers.items()]
     for name, value in acting.items():
@@ -57,47 +50,21 @@ def _connection(
     }
 
 
-def _body(step: Send) -> dict[str, Any]:
+def _request(step: Send) -> dict[str, Any]:
     """As JSON in UTF-8: half the size of escapes, for most of the world's texts."""
     headers = dict(step.headers)
     content = None
     if step.body is not None:
         headers["Content-Type"] = "application/json"
-        content = json.dumps(step.body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
-            "utf-8", "surrogatepass"
-        )
+        try:
+            text = json.dumps(step.body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidField("What is sent must be plain JSON without NaN, infinity or cycles.") from error
+        content = text.encode("utf-8", "surrogatepass")
     return {"method": step.method, "url": step.path, "params": step.query, "headers": headers, "content": content}
 
 
-def _blocking(describe: Callable[P, Call[T]]) -> Callable[Concatenate["Client", P], T]:
-    """The method that makes a call and waits for its answer."""
-
-    @wraps(describe)
-    def call(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._run(describe(*args, **kwargs))
-
-    return _as_method(call, describe)
-
-
-def _awaitable(describe: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncClient", P], Awaitable[T]]:
-    """The method that makes a call and is awaited for its answer."""
-
-    @wraps(describe)
-    async def call(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(describe(*args, **kwargs))
-
-    return _as_method(call, describe)
-
-
-def _as_method(call: T, describe: Callable[..., Any]) -> T:
-    """Show the answer itself in the signature, not that it is described."""
-    described = signature(describe)
-    answer = described.return_annotation
-    cast(Any, call).__signature__ = described.replace(return_annotation=answer.__args__[0])
-    return call
-
-
-class Client:
+class Client(Verbs):
     """What the holder of an API key can do on a server. Safe to share between threads; use it in a `with`.
 
     `url` and `api_key` default to MEMORIST_URL and MEMORIST_API_KEY. `user`, `agent` and `session` are for whom a
@@ -121,82 +88,6 @@ class Client:
         self._retries = retries
         self._sleep = sleep
 
-    remember = _blocking(doors.remember)
-    recall = _blocking(calls.recall)
-    remember_fact = _blocking(calls.remember_fact)
-    extract = _blocking(calls.extract)
-    history = _blocking(calls.history)
-    restore_fact = _blocking(calls.restore_fact)
-    in_doubt = _blocking(calls.in_doubt)
-    confirm_doubt = _blocking(calls.confirm_doubt)
-    refute_doubt = _blocking(calls.refute_doubt)
-    dismiss_doubt = _blocking(calls.dismiss_doubt)
-    add_messages = _blocking(calls.add_messages)
-    add_tool_output = _blocking(calls.add_tool_output)
-    read_tool_output = _blocking(calls.read_tool_output)
-    add_document = _blocking(calls.add_document)
-    get_document = _blocking(calls.get_document)
-    list_documents = _blocking(calls.list_documents)
-    forget_document = _blocking(calls.forget_document)
-    get = _blocking(calls.get)
-    list = _blocking(calls.list)
-    edit = _blocking(calls.edit)
-    forget = _blocking(calls.forget)
-    archive = _blocking(calls.archive)
-    restore = _blocking(calls.restore)
-    purge = _blocking(calls.purge)
-    delete_tenant = _blocking(calls.delete_tenant)
-    receipt = _blocking(calls.receipt)
-    receipts = _blocking(calls.receipts)
-    events = _blocking(calls.events)
-    get_turn = _blocking(calls.get_turn)
-    turns = _blocking(calls.turns)
-    section = _blocking(calls.section)
-    tools = _blocking(calls.tools)
-    run_tool = _blocking(calls.run_tool)
-
-    def iterate(self, **filters: Any) -> Iterator[RemoteMemory]:
-        """Every memory that `list` shows page by page. Raises as it does."""
-        return self._items(calls.list, filters)
-
-    def iterate_documents(self) -> Iterator[RemoteDocument]:
-        """Every document that `list_documents` shows page by page."""
-        return self._items(calls.list_documents, {})
-
-    def changes(self, *, after: str | None = None, wait: float | None = None) -> Iterator[Change]:
-        """Every change of a memory that the key may see, as it happens: from now on, or after a position.
-
-        Where the connection breaks it goes on where it was. Ends when none came for `wait` seconds; without `wait`,
-        never. A change whose action is `resync` says that some may have been missed: read anew what you keep.
-        Raises Unauthenticated, Forbidden or ServerUnavailable.
-        """
-        for event in self._follow(Following(self._retries, "/v1/events/stream", after=after, wait=wait)):
-            change = decoding.streamed_change(event)
-            if change is not None:
-                yield change
-
-    def turn(
-        self,
-        messages: Sequence[Message | Mapping[str, Any]],
-        *,
-        include_memory: bool = True,
-        session: str | None = None,
-    ) -> Iterator[RemoteTurnEvent]:
-        """Ask the language model, with what is remembered, and learn from the exchange: its events as they come.
-
-        `messages` is the conversation so far and ends with the user's. Where the connection breaks it goes on where it
-        was, and the turn is taken once. Raises LlmNotConfigured, BudgetSpent, InvalidField or Forbidden.
-        """
-        body = decoding.turn_body(messages, include_memory, session)
-        for event in self._follow(FollowingTurn(self._retries, body, started=STARTED, ends=_TURN_ENDS)):
-            yield decoding.turn_event(event)
-
-    def turn_events(self, turn_id: str, *, after: int = 0) -> Iterator[RemoteTurnEvent]:
-        """The events of a turn after one of them, until it is over. Raises NotFound or InvalidId."""
-        path = f"/v1/turns/{quote(turn_id, safe='')}/events"
-        for event in self.stream(path, after=str(after) if after else None, ends=_TURN_ENDS):
-            yield decoding.turn_event(event)
-
     def stream(
         self, path: str, *, after: str | None = None, ends: Collection[str] = ()
     ) -> Iterator[httpx2.ServerSentEvent]:
@@ -205,6 +96,57 @@ class Client:
         Raises the error that the server names, or ServerUnavailable when it stays away.
         """
         return self._follow(Following(self._retries, path, after=after, ends=ends))
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _do(self, verb: Verb[T]) -> T:
+        steps = exchange(verb.there(), self._retries)
+        step = next(steps)
+        try:
+            while True:
+                if isinstance(step, Wait):
+                    self._sleep(step.seconds)
+                    step = next(steps)
+                else:
+                    step = steps.send(self._send(step))
+        except StopIteration as end:
+            return cast(T, end.value)
+
+    def _send(self, step: Send) -> Outcome:
+        try:
+            return self._http.request(**_request(step))
+        except httpx2.TransportError as error:
+            return error
+
+    def _stream(self, stream: Stream[T]) -> Iterator[T]:
+        asked = stream.there()
+        if isinstance(asked, Lines):
+            yield from cast(Iterator[T], self._lines(asked))
+            return
+        for event in self._follow(following(self._retries, asked)):
+            value = asked.decode(event)
+            if value is not None:
+                yield value
+
+    def _lines(self, asked: Lines) -> Iterator[str]:
+        splitter = LineSplitter()
+        try:
+            with self._http.stream("GET", asked.path) as response:
+                if not response.is_success:
+                    response.read()
+                    raise error_of(response)
+                for piece in response.iter_bytes():
+                    yield from splitter.feed(piece)
+        except httpx2.TransportError as error:
+            raise error_of(error) from error
 
     def _follow(self, following: Following) -> Iterator[httpx2.ServerSentEvent]:
         while not following.is_over:
@@ -226,46 +168,8 @@ class Client:
             if not following.is_over:
                 self._sleep(pause)
 
-    def close(self) -> None:
-        """Let go of the connections."""
-        self._http.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _run(self, call: Call[T]) -> T:
-        steps = exchange(call, self._retries)
-        step = next(steps)
-        try:
-            while True:
-                if isinstance(step, Wait):
-                    self._sleep(step.seconds)
-                    step = next(steps)
-                else:
-                    step = steps.send(self._send(step))
-        except StopIteration as end:
-            return cast(T, end.value)
-
-    def _send(self, step: Send) -> Outcome:
-        try:
-            return self._http.request(**_body(step))
-        except httpx2.TransportError as error:
-            return error
-
-    def _items(self, describe: Callable[..., Call[Any]], filters: Mapping[str, Any]) -> Iterator[Any]:
-        cursor = None
-        while True:
-            page = self._run(describe(**{"limit": _LARGEST_PAGE, **filters, "cursor": cursor}))
-            yield from page.items
-            cursor = page.next_cursor
-            if cursor is None:
-                return
-
-
-class AsyncClient:
+class AsyncClient(AsyncVerbs):
     """A Client to be awaited: the same calls, on the event loop's own connections."""
 
     def __init__(
@@ -285,76 +189,10 @@ class AsyncClient:
         self._retries = retries
         self._sleep = sleep
 
-    remember = _awaitable(doors.remember)
-    recall = _awaitable(calls.recall)
-    remember_fact = _awaitable(calls.remember_fact)
-    extract = _awaitable(calls.extract)
-    history = _awaitable(calls.history)
-    restore_fact = _awaitable(calls.restore_fact)
-    in_doubt = _awaitable(calls.in_doubt)
-    confirm_doubt = _awaitable(calls.confirm_doubt)
-    refute_doubt = _awaitable(calls.refute_doubt)
-    dismiss_doubt = _awaitable(calls.dismiss_doubt)
-    add_messages = _awaitable(calls.add_messages)
-    add_tool_output = _awaitable(calls.add_tool_output)
-    read_tool_output = _awaitable(calls.read_tool_output)
-    add_document = _awaitable(calls.add_document)
-    get_document = _awaitable(calls.get_document)
-    list_documents = _awaitable(calls.list_documents)
-    forget_document = _awaitable(calls.forget_document)
-    get = _awaitable(calls.get)
-    list = _awaitable(calls.list)
-    edit = _awaitable(calls.edit)
-    forget = _awaitable(calls.forget)
-    archive = _awaitable(calls.archive)
-    restore = _awaitable(calls.restore)
-    purge = _awaitable(calls.purge)
-    delete_tenant = _awaitable(calls.delete_tenant)
-    receipt = _awaitable(calls.receipt)
-    receipts = _awaitable(calls.receipts)
-    events = _awaitable(calls.events)
-    get_turn = _awaitable(calls.get_turn)
-    turns = _awaitable(calls.turns)
-    section = _awaitable(calls.section)
-    tools = _awaitable(calls.tools)
-    run_tool = _awaitable(calls.run_tool)
-
-    def iterate(self, **filters: Any) -> AsyncIterator[RemoteMemory]:
-        """Every memory that `list` shows page by page. Raises as it does."""
-        return self._items(calls.list, filters)
-
-    def iterate_documents(self) -> AsyncIterator[RemoteDocument]:
-        """Every document that `list_documents` shows page by page."""
-        return self._items(calls.list_documents, {})
-
-    async def changes(self, *, after: str | None = None, wait: float | None = None) -> AsyncIterator[Change]:
-        """Every change of a memory that the key may see, as `Client.changes` tells them."""
-        async for event in self._follow(Following(self._retries, "/v1/events/stream", after=after, wait=wait)):
-            change = decoding.streamed_change(event)
-            if change is not None:
-                yield change
-
-    async def turn(
-        self,
-        messages: Sequence[Message | Mapping[str, Any]],
-        *,
-        include_memory: bool = True,
-        session: str | None = None,
-    ) -> AsyncIterator[RemoteTurnEvent]:
-        """Ask the language model, with what is remembered, and learn from the exchange: its events as they come.
-
-        `messages` is the conversation so far and ends with the user's. Where the connection breaks it goes on where it
-        was, and the turn is taken once. Raises LlmNotConfigured, BudgetSpent, InvalidField or Forbidden.
-        """
-        body = decoding.turn_body(messages, include_memory, session)
-        async for event in self._follow(FollowingTurn(self._retries, body, started=STARTED, ends=_TURN_ENDS)):
-            yield decoding.turn_event(event)
-
-    async def turn_events(self, turn_id: str, *, after: int = 0) -> AsyncIterator[RemoteTurnEvent]:
-        """The events of a turn after one of them, until it is over. Raises NotFound or InvalidId."""
-        path = f"/v1/turns/{quote(turn_id, safe='')}/events"
-        async for event in self.stream(path, after=str(after) if after else None, ends=_TURN_ENDS):
-            yield decoding.turn_event(event)
+    @property
+    def principal(self) -> Awaitable[Principal]:
+        """Whom this acts as, to be awaited. Raises Unauthenticated once the API key is revoked."""
+        return self._do(keeping.principal())
 
     def stream(
         self, path: str, *, after: str | None = None, ends: Collection[str] = ()
@@ -364,6 +202,59 @@ class AsyncClient:
         Raises the error that the server names, or ServerUnavailable when it stays away.
         """
         return self._follow(Following(self._retries, path, after=after, ends=ends))
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _do(self, verb: Verb[T]) -> T:
+        steps = exchange(verb.there(), self._retries)
+        step = next(steps)
+        try:
+            while True:
+                if isinstance(step, Wait):
+                    await self._sleep(step.seconds)
+                    step = next(steps)
+                else:
+                    step = steps.send(await self._send(step))
+        except StopIteration as end:
+            return cast(T, end.value)
+
+    async def _send(self, step: Send) -> Outcome:
+        try:
+            return await self._http.request(**_request(step))
+        except httpx2.TransportError as error:
+            return error
+
+    async def _stream(self, stream: Stream[T]) -> AsyncIterator[T]:
+        asked = stream.there()
+        if isinstance(asked, Lines):
+            async for line in self._lines(asked):
+                yield cast(T, line)
+            return
+        async for event in self._follow(following(self._retries, asked)):
+            value = asked.decode(event)
+            if value is not None:
+                yield value
+
+    async def _lines(self, asked: Lines) -> AsyncIterator[str]:
+        splitter = LineSplitter()
+        try:
+            async with self._http.stream("GET", asked.path) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise error_of(response)
+                async for piece in response.aiter_bytes():
+                    for line in splitter.feed(piece):
+                        yield line
+        except httpx2.TransportError as error:
+            raise error_of(error) from error
 
     async def _follow(self, following: Following) -> AsyncIterator[httpx2.ServerSentEvent]:
         while not following.is_over:
@@ -384,42 +275,3 @@ class AsyncClient:
             pause = following.pause(outcome)
             if not following.is_over:
                 await self._sleep(pause)
-
-    async def close(self) -> None:
-        """Let go of the connections."""
-        await self._http.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def _run(self, call: Call[T]) -> T:
-        steps = exchange(call, self._retries)
-        step = next(steps)
-        try:
-            while True:
-                if isinstance(step, Wait):
-                    await self._sleep(step.seconds)
-                    step = next(steps)
-                else:
-                    step = steps.send(await self._send(step))
-        except StopIteration as end:
-            return cast(T, end.value)
-
-    async def _send(self, step: Send) -> Outcome:
-        try:
-            return await self._http.request(**_body(step))
-        except httpx2.TransportError as error:
-            return error
-
-    async def _items(self, describe: Callable[..., Call[Any]], filters: Mapping[str, Any]) -> AsyncIterator[Any]:
-        cursor = None
-        while True:
-            page = await self._run(describe(**{"limit": _LARGEST_PAGE, **filters, "cursor": cursor}))
-            for item in page.items:
-                yield item
-            cursor = page.next_cursor
-            if cursor is None:
-                return

@@ -6,18 +6,19 @@ only does what it is asked, so that the one that blocks and the one that is awai
 
 import random
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from itertools import count
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import httpx2
 
 from memorist import errors
 from memorist.errors import MemoristError, ServerUnavailable, all_errors
+from memorist.verbs.kinds import Call
 
 T = TypeVar("T")
 
@@ -36,25 +37,6 @@ _BY_STATUS: dict[int, type[MemoristError]] = {
     HTTPStatus.FORBIDDEN: errors.Forbidden,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: errors.PayloadTooLarge,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
-    """One call of the server: what is sent, and how the answer is read.
-
-    `writes` is sent with an idempotency key, one's own or a new one; without `reads` or `writes` it is a write that the
-    server knows no key for, and is not sent a second time once it may have arrived.
-    """
-
-    method: str
-    path: str
-    decode: Callable[[httpx2.Response], T]
-    query: Mapping[str, Any] = field(default_factory=dict)
-    body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    reads: bool = False
-    writes: bool = False
-    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +79,19 @@ class Retries:
 
 
 def exchange(call: Call[T], retries: Retries) -> Generator[Send | Wait, Outcome | None, T]:
-    """The steps of a call; returns its answer. Raises the error that the server names, or ServerUnavailable."""
+    """The steps of a call and of those that follow it; returns the last answer.
+
+    Raises the error that the server names, or ServerUnavailable.
+    """
+    while True:
+        answer, following = yield from _exchange_one(call, retries)
+        if following is None:
+            return answer
+        call = following
+
+
+def _exchange_one(call: Call[T], retries: Retries) -> Generator[Send | Wait, Outcome | None, tuple[T, Call[T] | None]]:
+    """The answer, and the call that follows it."""
     request = _request(call)
     for attempt in count():
         outcome = yield request
@@ -150,9 +144,10 @@ def _may_repeat(call: Call[Any], outcome: Outcome) -> bool:
     return is_passing(outcome) or _problem(outcome).get("code") == errors.IdempotencyInFlight.code
 
 
-def _decoded(call: Call[T], response: httpx2.Response) -> T:
+def _decoded(call: Call[T], response: httpx2.Response) -> tuple[T, Call[T] | None]:
     try:
-        return call.decode(response)
+        record = response.json()
+        return call.decode(record), call.more(record)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ServerUnavailable(f"{response.url} answered something that Memorist does not.") from error
 

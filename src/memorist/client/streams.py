@@ -2,13 +2,14 @@
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 from uuid import uuid4
 
 import httpx2
 
 from memorist.client.exchange import Outcome, Retries, error_of, is_passing
+from memorist.verbs.kinds import Events
 
 _DEFAULT_SECONDS = 2.0
 # The server says something at least every 15 seconds.
@@ -85,14 +86,21 @@ class Following:
         return self._wait is not None and self._clock() - self._said_at >= self._wait
 
 
+def following(retries: Retries, asked: Events[Any]) -> Following:
+    """Where a stream of events stands that is yet to be asked for."""
+    if asked.body is not None:
+        return FollowingTurn(retries, asked)
+    return Following(retries, asked.path, after=asked.after, ends=asked.ends, wait=asked.wait)
+
+
 class FollowingTurn(Following):
     """A turn that is yet to be taken: asked for under one key until it has an id, and then followed by that."""
 
-    def __init__(self, retries: Retries, body: Mapping[str, Any], *, started: str, ends: Collection[str]) -> None:
-        super().__init__(retries, "/v1/turns", ends=ends)
-        self._body = {**body, "stream": True}
+    def __init__(self, retries: Retries, asked: Events[Any]) -> None:
+        super().__init__(retries, asked.path, ends=asked.ends)
+        self._body = asked.body
         self._key = str(uuid4())
-        self._started = started
+        self._begins = asked.begins
         self._has_id = False
 
     @property
@@ -104,7 +112,19 @@ class FollowingTurn(Following):
         return asked
 
     def hear(self, event: httpx2.ServerSentEvent) -> bool:
-        if event.event == self._started:
-            self._path = f"/v1/turns/{json.loads(event.data)['turn_id']}/events"
+        if event.event == self._begins:
+            self._path += f"/{json.loads(event.data)['turn_id']}/events"
             self._has_id = True
         return super().hear(event)
+
+
+class LineSplitter:
+    """Lines of a text that comes in pieces. Only a line feed ends one: JSON may hold other breaks of a line."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, piece: bytes) -> list[str]:
+        """The lines that the piece completes."""
+        *complete, self._rest = (self._rest + piece).split(b"\n")
+        return [line.decode() for line in complete]

@@ -124,7 +124,7 @@ def relevance_of(memory: Memory) -> float:
 
 def _category(category: str) -> str:
     if category not in CATEGORIES:
-        raise InvalidField(f"category must be one of {', '.join(CATEGORIES)}.", field="category")
+        raise InvalidField.of("category", f"must be one of {', '.join(CATEGORIES)}.")
     return category
 
 

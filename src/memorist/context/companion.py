@@ -18,10 +18,11 @@ from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
 from memorist.ids import parse_id
 from memorist.memories.fields import check_draft
 from memorist.memories.hashes import dedup_key
+from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Kind, Memory, Page, Position, Remembered, Trust
+from memorist.memories.values import Draft, Kind, Memory, Position, Remembered, Trust
 from memorist.platform import access, validation
-from memorist.platform.paging import decode_place_cursor, encode_place_cursor
+from memorist.platform.paging import Page, page_of
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
@@ -30,7 +31,7 @@ from memorist.times import Clock
 MAX_TEXT = 500
 MAX_INJECTED = 80
 
-_LIST = "companion"
+_CURSORS = position_cursors("companion")
 
 
 class Category(StrEnum):
@@ -104,7 +105,7 @@ class Companion:
         include_tested: bool = False,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> Page:
+    ) -> Page[Memory]:
         """A page of the user's entries, newest first; paging neither skips nor repeats one.
 
         Raises Forbidden, InvalidField or InvalidCursor.
@@ -114,16 +115,14 @@ class Companion:
         categories = _categories(category, include_tested=include_tested)
         since = None if after is None else validation.moment("after", after)
         until = None if before is None else validation.moment("before", before)
-        name = repr((_LIST, principal.tenant, slices, categories, since, until))
+        filters = (principal.tenant, slices, categories, since, until)
         # Before every id of that moment: what was created then is not from before it.
-        place = None if until is None else Position(until, "")
-        if cursor is not None:
-            place = decode_place_cursor(name, cursor)
+        start = None if until is None else Position(until, "")
+        place = _CURSORS.decode(cursor, filters) or start
         found = _newest(
             self._store, principal.tenant, slices, categories, self._clock.now(), limit + 1, after=place, since=since
         )
-        items = tuple(found[:limit])
-        return Page(items, encode_place_cursor(name, items[-1]) if len(found) > limit else None)
+        return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
     def add(
         self,
@@ -236,9 +235,9 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
         if field != "effect" or isinstance(finding.effect, str):
             validation.text(field, getattr(finding, field), longest=validation.MAX_LINE, one_line=True)
     if isinstance(finding.effect, float) and not math.isfinite(finding.effect):
-        raise InvalidField("effect must be a finite number or a text.", field="effect")
+        raise InvalidField.of("effect", "must be a finite number or a text.")
     if isinstance(finding.effect, int) and abs(finding.effect) >= 2**63:
-        raise InvalidField("effect must be a number of at most 64 bits or a text.", field="effect")
+        raise InvalidField.of("effect", "must be a number of at most 64 bits or a text.")
     verdict = validation.choice("verdict", finding.verdict, FindingVerdict)
     text = validation.text("text", finding.text, longest=MAX_TEXT)
     meta: dict[str, Any] = {
@@ -272,7 +271,7 @@ def _categories(category: Category | None, *, include_tested: bool) -> tuple[str
 def _own(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The user's own memories: nobody else's, and nothing that is shared."""
     _require_user(principal)
-    return tuple(part for part in access.visible_slices(principal) if part.user == principal.user and not part.any_user)
+    return access.user_slices(principal)
 
 
 def _require_user(principal: Principal) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 from memorist.context.chunks import MAX_RECENT, Chunks
 from memorist.context.section import fenced_chunks, format_section
-from memorist.context.tokens import count_tokens
 from memorist.memories.service import Memories
 from memorist.memories.values import Memory, Order
 from memorist.platform import access
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal
 
 _MOST_NAMED = 100

@@ -2,13 +2,13 @@
 
 from memorist.documents.chunking import Chunk, chunk
 from memorist.documents.extraction import MEDIA_TYPES, extract_text, media_type_of
-from memorist.documents.structure import Block, Extracted, Shape
+from memorist.documents.structure import Block, ExtractedText, Shape
 
 __all__ = [
     "MEDIA_TYPES",
     "Block",
     "Chunk",
-    "Extracted",
+    "ExtractedText",
     "Shape",
     "chunk",
     "extract_text",

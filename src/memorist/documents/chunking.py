@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from memorist.documents.structure import BLANK_LINE, Block, Extracted, Shape, spans, stripped
+from memorist.documents.structure import BLANK_LINE, Block, ExtractedText, Shape, spans, stripped
 
 # A long paragraph: enough to be understood alone, and short enough to be about one thing.
 CHUNK_WORDS = 168
@@ -43,7 +43,7 @@ class Chunk:
     end: int
 
 
-def chunk(extracted: Extracted, *, words: int = CHUNK_WORDS, overlap: int = OVERLAP_WORDS) -> list[Chunk]:
+def chunk(extracted: ExtractedText, *, words: int = CHUNK_WORDS, overlap: int = OVERLAP_WORDS) -> list[Chunk]:
     """Chunks of at most `words` and the overlap, in order, holding every character that is no white space.
 
     None crosses a heading, save that headings without text of their own stand before the section below them.

@@ -7,7 +7,7 @@ from io import BytesIO
 
 from memorist.documents.html import read_html
 from memorist.documents.markdown import read_markdown
-from memorist.documents.structure import Block, Extracted, paragraphs
+from memorist.documents.structure import Block, ExtractedText, paragraphs
 from memorist.errors import InvalidField
 
 TEXT, MARKDOWN, HTML, PDF = MEDIA_TYPES = ("text/plain", "text/markdown", "text/html", "application/pdf")
@@ -31,7 +31,7 @@ def media_type_of(name: str) -> str | None:
     return _MEDIA_TYPE_BY_ENDING.get(ending.lower()) if dot else None
 
 
-def extract_text(content: bytes | str, media_type: str) -> Extracted:
+def extract_text(content: bytes | str, media_type: str) -> ExtractedText:
     """The text and its structure; parameters of the media type are ignored.
 
     Raises InvalidField for a media type that is not read, for bytes that are no text, and for a PDF that is
@@ -40,17 +40,16 @@ def extract_text(content: bytes | str, media_type: str) -> Extracted:
     match media_type.partition(";")[0].strip().lower():
         case "text/plain":
             text = _decode(content)
-            return Extracted(text, tuple(paragraphs(text)))
+            return ExtractedText(text, tuple(paragraphs(text)))
         case "text/markdown":
             text = _decode(content)
-            return Extracted(text, tuple(read_markdown(text)))
+            return ExtractedText(text, tuple(read_markdown(text)))
         case "text/html":
             return read_html(_decode(content))
         case "application/pdf":
             return _read_pdf(content)
-    raise InvalidField(
-        f"media_type must be one of {', '.join(MEDIA_TYPES)}. Convert other documents to one of these.",
-        field="media_type",
+    raise InvalidField.of(
+        "media_type", f"must be one of {', '.join(MEDIA_TYPES)}. Convert other documents to one of these."
     )
 
 
@@ -61,18 +60,18 @@ def _decode(content: bytes | str) -> str:
         try:
             content = content.decode("utf-16" if wide else "utf-8")
         except UnicodeDecodeError as error:
-            raise InvalidField(
-                f"content is no {'UTF-16' if wide else 'UTF-8'} text at byte {error.start}. "
+            raise InvalidField.of(
+                "content",
+                f"is no {'UTF-16' if wide else 'UTF-8'} text at byte {error.start}. "
                 "Save it as UTF-8, or name the media type that it has.",
-                field="content",
             ) from error
     return content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read_pdf(content: bytes | str) -> Extracted:
+def _read_pdf(content: bytes | str) -> ExtractedText:
     """The pages in order, each below its number."""
     if isinstance(content, str):
-        raise InvalidField("content of a PDF must be its bytes. Send the file itself, not its text.", field="content")
+        raise InvalidField.of("content", "of a PDF must be its bytes. Send the file itself, not its text.")
     pages: list[str] = []
     blocks: list[Block] = []
     length = 0
@@ -81,10 +80,8 @@ def _read_pdf(content: bytes | str) -> Extracted:
         pages += [page, "\n\n"]
         length += len(page) + 2
         if length > MAX_PDF_CHARACTERS:
-            raise InvalidField(
-                f"content holds more than {MAX_PDF_CHARACTERS} characters of text. Split the PDF.", field="content"
-            )
-    return Extracted("".join(pages), tuple(blocks))
+            raise InvalidField.of("content", f"holds more than {MAX_PDF_CHARACTERS} characters of text. Split the PDF.")
+    return ExtractedText("".join(pages), tuple(blocks))
 
 
 def _pdf_pages(content: bytes) -> Iterator[str]:
@@ -102,8 +99,6 @@ def _pdf_pages(content: bytes) -> Iterator[str]:
         for page in PdfReader(BytesIO(content)).pages:
             yield page.extract_text().replace("\r\n", "\n").replace("\r", "\n")
     except (FileNotDecryptedError, DependencyError) as error:
-        raise InvalidField(
-            "content is an encrypted PDF. Remove its password and send it again.", field="content"
-        ) from error
+        raise InvalidField.of("content", "is an encrypted PDF. Remove its password and send it again.") from error
     except Exception as error:  # pypdf promises no kind of error for a broken file
-        raise InvalidField("content is no PDF that can be read. Repair or export it anew.", field="content") from error
+        raise InvalidField.of("content", "is no PDF that can be read. Repair or export it anew.") from error

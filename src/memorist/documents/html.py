@@ -8,7 +8,7 @@ and no tag is ever looked for twice. There is no tree, hence no depth.
 import re
 from html import unescape
 
-from memorist.documents.structure import Block, Extracted, Outline, Shape
+from memorist.documents.structure import Block, ExtractedText, Outline, Shape
 
 _TOKEN = re.compile(
     r"""(?P<text>(?:[^<]++|<(?![a-zA-Z/!?]))++)
@@ -36,11 +36,11 @@ _AROUND_BREAK = re.compile(r" ?\n ?")
 _ENDLESS_REFERENCE = re.compile(r"&#[0-9]{20,};?")
 
 
-def read_html(page: str) -> Extracted:
-    return _Reader().read(page)
+def read_html(page: str) -> ExtractedText:
+    return _HtmlReader().read(page)
 
 
-class _Reader:
+class _HtmlReader:
     def __init__(self) -> None:
         self._outline = Outline()
         self._blocks: list[Block] = []
@@ -53,7 +53,7 @@ class _Reader:
         self._preformatted = False
         self._cells = 0
 
-    def read(self, page: str) -> Extracted:
+    def read(self, page: str) -> ExtractedText:
         place = 0
         while token := _TOKEN.match(page, place):
             place = token.end()
@@ -75,7 +75,7 @@ class _Reader:
             elif name in ("td", "th") and not token["end"]:
                 self._next_cell()
         self._flush()
-        return Extracted("".join(self._written), tuple(self._blocks))
+        return ExtractedText("".join(self._written), tuple(self._blocks))
 
     def _take(self, text: str) -> None:
         text = unescape(_ENDLESS_REFERENCE.sub("\ufffd", text))

@@ -15,10 +15,10 @@ _FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.|\+\+\+)[ \t]*$", re.MULTILINE)
 
 
 def read_markdown(text: str) -> list[Block]:
-    return _Reader(text).read()
+    return _MarkdownReader(text).read()
 
 
-class _Reader:
+class _MarkdownReader:
     """Reads line by line; the open block is `text[start:end]`, and none is open where start is end."""
 
     def __init__(self, text: str) -> None:

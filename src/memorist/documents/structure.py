@@ -31,7 +31,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractedText:
     """The text of a document. Its blocks are in order and hold every character that is no white space."""
 
     text: str

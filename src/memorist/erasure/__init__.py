@@ -1,1 +1,1 @@
-"""Erasure with a receipt: places, ledger, receipts and verification."""
+"""Erasure with a receipt: removal from every table, the ledger, receipts and verification."""

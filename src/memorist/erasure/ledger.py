@@ -1,10 +1,5 @@
-"""How the ledger names what was erased, without a word of it; and the ledger as a file.
+"""The ledger of what was erased, as it is read and as a file. `platform.erased_names` says how it names things."""
 
-A memory's id is 128 bits that say nothing, and is kept. The name of a user or of a document may say something: it is
-kept as a hash with the salt of its receipt, which answers whether a given name is meant and gives no name away.
-"""
-
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,54 +10,18 @@ from typing import Any
 
 from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt, Verification
 from memorist.errors import InvalidField, InvalidId, InvalidJson
-from memorist.ids import parse_id, to_uuid
+from memorist.ids import parse_id
 from memorist.platform import validation
+from memorist.platform.erased_names import DOCUMENT, MEMORY, USER, document_entry, memory_id_of
 from memorist.platform.values import Owner
 from memorist.ports import Reader, Store
 from memorist.times import from_iso, to_iso
 
-MEMORY, DOCUMENT, USER = "memory", "document", "user"
 FORMAT = "memorist-ledger"
 VERSION = 1
 _PAGE = 500
 _KINDS = (MEMORY, DOCUMENT, USER)
-_ID = re.compile(r"mem_[0-7][0-9A-HJKMNP-TV-Z]{25}")
-# The key of a tool output is its memory's id with another beginning.
-_NAMED = re.compile(r"(?:mem|tout)_([0-7][0-9A-HJKMNP-TV-Z]{25})")
 _HEX = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
-
-
-def hexadecimal(memory_id: str) -> str:
-    return to_uuid(memory_id).hex
-
-
-def memory_id_of(hexadecimal_id: str) -> str:
-    return parse_id("mem", hexadecimal_id)
-
-
-def is_memory_id(text: str) -> bool:
-    return _ID.fullmatch(text) is not None
-
-
-def subject_of(salt: str, user: str) -> str:
-    """Whom a receipt is about, as the receipt has it."""
-    return _hash(salt, USER, user)
-
-
-def document_entry(salt: str, owner: Owner, document_id: str) -> str:
-    return _hash(salt, DOCUMENT, owner.user or "", owner.agent or "", document_id)
-
-
-def ids_named_in(text: str) -> set[str]:
-    """The memories that a text names."""
-    return {f"mem_{bits}" for bits in _NAMED.findall(text)}
-
-
-def _hash(salt: str, *parts: str) -> str:
-    return hashlib.sha256("\0".join((salt, *parts)).encode()).hexdigest()
-
-
-# What an erasure wrote
 
 
 def erased_ids(store: Store, receipt: Receipt) -> Iterator[list[str]]:
@@ -86,13 +45,16 @@ def _page(receipt_id: str, kind: str, after: str, tx: Reader) -> list[Erased]:
 
 
 def ledger_lines(store: Store, tenant: str | None = None) -> Iterator[str]:
-    """The ledger of a tenant, or of all: a header, then each erasure that is done, followed by what it erased."""
+    """The ledger of a tenant, or of all: a header, then each erasure that is done, followed by what it erased.
+
+    Resets are left out: what they took may come back.
+    """
     yield json.dumps({"format": FORMAT, "version": VERSION})
     for name in [one.id for one in store.list_tenants()] if tenant is None else [tenant]:
         before: str | None = None
         while page := store.read(name, partial(_receipts, before)):
             for receipt in page:
-                if receipt.status is ErasureStatus.DONE:
+                if receipt.status is ErasureStatus.DONE and receipt.kind is not ErasureKind.RESET:
                     yield json.dumps({"tenant": name, "receipt": receipt_to_record(receipt)})
                     for kind in _KINDS:
                         for entries in erased_entries(store, receipt, kind):
@@ -163,7 +125,7 @@ def receipt_from_record(record: Mapping[str, Any], tenant: str | None = None) ->
             started_at=from_iso(record["started_at"]),
             due_at=from_iso(record["due_at"]),
             subject=validation.text("subject", record["subject"], longest=64, empty=True),
-            counts={str(place): int(count) for place, count in record["counts"].items()},
+            counts={str(table): int(count) for table, count in record["counts"].items()},
             verification=verification
             and Verification(**{**verification, "checked_at": from_iso(verification["checked_at"])}),
             remains=tuple(map(str, record["remains"])),

@@ -50,7 +50,7 @@ class LedgerReads(Protocol):
         ...
 
     def purges_since(self, since: datetime) -> list[tuple[str, str, datetime]]:
-        """The erasures of users that were asked for since a moment: salt, salted hash of the user, and when."""
+        """Erasures and resets of users, asked for since a moment: salt, salted hash of the user, and when."""
         ...
 
 
@@ -61,16 +61,20 @@ class LedgerWrites(LedgerReads, Protocol):
         """Write lines of the ledger; those that are there stay as they are."""
         ...
 
+    def drop(self, receipt_id: str) -> None:
+        """Remove the lines that one erasure wrote."""
+        ...
+
 
 class ErasureReads(Protocol):
     """Removing, and looking for what should be gone."""
 
     def count_named(self, memory_ids: Sequence[str]) -> dict[str, int]:
-        """By place, how many rows are these memories' or name one of them."""
+        """By table, how many rows are these memories' or name one of them."""
         ...
 
     def count_of_user(self, user: str, until: datetime | None) -> dict[str, int]:
-        """By place, how many rows written until a moment, or ever, are a user's."""
+        """By table, how many rows written until a moment, or ever, are a user's."""
         ...
 
     def list_users(self) -> list[str]:
@@ -90,7 +94,11 @@ class ErasureReads(Protocol):
         ...
 
     def find_text(self, piece: str) -> list[str]:
-        """The places where a row holds this piece of text, capital or not."""
+        """The tables where a row holds this piece of text, capital or not."""
+        ...
+
+    def texts_of(self, owner: OwnerFilter, limit: int) -> list[str]:
+        """Some of what a slice of owners has beside memories and documents: turns, jobs, doubts and questions."""
         ...
 
 
@@ -98,11 +106,11 @@ class ErasureWrites(ErasureReads, Protocol):
     """The same in a transaction that writes."""
 
     def erase_rows(self, memory_ids: Sequence[str]) -> dict[str, int]:
-        """Remove memories for good, and whatever belongs to them or quotes them. Returns how many rows by place."""
+        """Remove memories for good, and whatever belongs to them or quotes them. Returns how many rows by table."""
         ...
 
     def erase_owned(self, owner: OwnerFilter) -> dict[str, int]:
-        """Remove what belongs to a slice of owners beside their memories. Returns how many rows by place."""
+        """Remove what belongs to a slice of owners beside their memories. Returns how many rows by table."""
         ...
 
     def erase_leftovers(self) -> dict[str, int]:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memorist.erasure.ledger import is_memory_id
 from memorist.memories.values import Memory
+from memorist.platform.erased_names import is_memory_id
 
 # Long enough that none is anywhere by chance, short enough to lie within one page of a file mostly.
 PIECE = 24
@@ -34,9 +34,9 @@ def pieces_of(text: str) -> list[bytes]:
     run = max(_RUN.findall(text), key=len, default="").strip().encode()
     if len(run) < SHORTEST:
         return []
-    places = {0, max(0, len(run) // 2 - PIECE // 2), max(0, len(run) - PIECE)}
+    starts = {0, max(0, len(run) // 2 - PIECE // 2), max(0, len(run) - PIECE)}
     # Of a character that a cut goes through, the rest is left out.
-    found = [run[place : place + PIECE].decode(errors="ignore").encode() for place in sorted(places)]
+    found = [run[start : start + PIECE].decode(errors="ignore").encode() for start in sorted(starts)]
     return [piece for piece in found if len(piece) >= SHORTEST]
 
 

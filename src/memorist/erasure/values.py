@@ -6,13 +6,19 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from memorist.platform.erased_names import subject_of
+from memorist.platform.values import OwnerFilter
+
+EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
+
 
 class ErasureKind(StrEnum):
-    """What an erasure was asked for: some memories, a user, a tenant, or the end of their retention."""
+    """What an erasure was asked for: some memories, a user, a tenant, to begin anew, or the end of their retention."""
 
     MEMORIES = "memories"
     USER = "user"
     TENANT = "tenant"
+    RESET = "reset"
     RETENTION = "retention"
 
 
@@ -29,7 +35,7 @@ class ErasureStatus(StrEnum):
 class Verification:
     """What was looked for after an erasure, and what of it was found. `samples` are pieces of the erased texts.
 
-    `rows` counts by place what still named an erased memory or user; `ids_in_files` and `samples_in_files` are None
+    `rows` counts by table what still named an erased memory or user; `ids_in_files` and `samples_in_files` are None
     where the database's files cannot be read. A sample that a living row holds as well is counted as `samples_shared`.
     """
 
@@ -48,7 +54,7 @@ class Verification:
 class Receipt:
     """The proof of an erasure. It holds no personal text: `subject` is the salted hash of whose data it was.
 
-    `counts` says how many rows went from each place; `remains` what may still hold copies that are out of reach.
+    `counts` says how many rows went from each table; `remains` what may still hold copies that are out of reach.
     `request` is what was asked, for as long as the erasure runs, and None afterwards.
     """
 
@@ -66,6 +72,15 @@ class Receipt:
     verification: Verification | None = None
     remains: tuple[str, ...] = ()
     finished_at: datetime | None = None
+
+    @property
+    def memories(self) -> int:
+        """How many memories went."""
+        return self.counts.get("memories", 0)
+
+    def is_about(self, user: str | None) -> bool:
+        """Whether it was that user's data; with None, nobody's in particular."""
+        return self.subject == ("" if user is None else subject_of(self.salt, user))
 
 
 class Naming(NamedTuple):

@@ -1,20 +1,19 @@
-"""Looks again for what was erased: in every place of the database, and in the bytes of its files."""
+"""Looks again for what was erased: in every table of the database, and in the bytes of its files."""
 
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import partial
-from itertools import islice
 
-from memorist.erasure import ledger
+from memorist.erasure.ledger import erased_ids
+from memorist.erasure.naming import PAGE, events_naming, in_pages, memories_naming, turns_naming
 from memorist.erasure.samples import SHORTEST
-from memorist.erasure.values import ErasureKind, Naming, Receipt, Verification
+from memorist.erasure.values import EVERYTHING, ErasureKind, Receipt, Verification
 from memorist.memories.values import Memory
-from memorist.platform.values import OwnerFilter
+from memorist.platform.erased_names import ids_named_in
 from memorist.ports import Reader, Store
 from memorist.times import Clock
 
-_PAGE = 500
 # So many of the pieces that were found are looked for among living rows; each takes a walk through all of them.
 _ASKED = 100
 
@@ -35,7 +34,7 @@ class Verifier:
         """What is left of an erasure. `samples` are pieces of the texts and `user` is the name, where they are known;
         `ids` are those of a receipt that this database has no ledger of. Raises StoreError.
         """
-        pages = [list(page) for page in ledger.erased_ids(self._store, receipt)] or list(_in_pages(ids))
+        pages = [list(page) for page in erased_ids(self._store, receipt)] or list(in_pages(ids))
         rows = self._rows(receipt, pages)
         memory_ids = {memory_id for page in pages for memory_id in page}
         # Its own too, where nobody has entered it among the others.
@@ -66,40 +65,34 @@ class Verifier:
             found.update(self._store.read(receipt.tenant, partial(_count_named, page)))
             erased.update(page)
         found.update(self._mentions(receipt.tenant, erased))
-        if receipt.kind is ErasureKind.USER:
-            found.update(self._of_user(receipt))
-        if receipt.kind is ErasureKind.TENANT:
-            found.update(self._of_tenant(receipt))
-        return {place: count for place, count in found.items() if count}
+        if receipt.kind in (ErasureKind.USER, ErasureKind.TENANT):
+            found.update(self._of_users(receipt))
+        return {table: count for table, count in found.items() if count}
 
     def _mentions(self, tenant: str, erased: set[str]) -> Counter[str]:
         found: Counter[str] = Counter()
         if erased:
-            for memory in naming_memories(self._store, tenant):
-                found["memories"] += bool(ledger.ids_named_in(memory.meta or "") & erased)
-            for _, payload in naming_events(self._store, tenant):
-                found["memory_events"] += bool(ledger.ids_named_in(payload) & erased)
-            for *_, data in naming_turns(self._store, tenant):
-                found["turn_events"] += bool(ledger.ids_named_in(data) & erased)
+            read = partial(self._store.read, tenant)
+            for memory in memories_naming(read):
+                found["memories"] += bool(ids_named_in(memory.meta or "") & erased)
+            for _, payload in events_naming(read):
+                found["memory_events"] += bool(ids_named_in(payload) & erased)
+            for *_, data in turns_naming(read):
+                found["turn_events"] += bool(ids_named_in(data) & erased)
         return found
 
-    def _of_user(self, receipt: Receipt) -> Counter[str]:
+    def _of_users(self, receipt: Receipt) -> Counter[str]:
         """What is left from before the erasure: a user may have come back since."""
         found: Counter[str] = Counter()
+        is_tenants = receipt.kind is ErasureKind.TENANT
         for user in self._store.read(receipt.tenant, lambda tx: tx.erasure.list_users()):
-            if ledger.subject_of(receipt.salt, user) == receipt.subject:
+            if is_tenants or receipt.is_about(user):
                 found.update(self._store.read(receipt.tenant, partial(_count_of_user, user, receipt)))
-        if "api_keys" not in receipt.counts:
+        if is_tenants:
+            left = self._store.read(receipt.tenant, lambda tx: tx.memories.scan(EVERYTHING, "", PAGE))
+            found["memories"] = max(found["memories"], sum(memory.created_at <= receipt.started_at for memory in left))
+        elif "api_keys" not in receipt.counts:
             del found["api_keys"]
-        return found
-
-    def _of_tenant(self, receipt: Receipt) -> Counter[str]:
-        everything = OwnerFilter(any_user=True, any_agent=True)
-        found: Counter[str] = Counter()
-        for user in self._store.read(receipt.tenant, lambda tx: tx.erasure.list_users()):
-            found.update(self._store.read(receipt.tenant, partial(_count_of_user, user, receipt)))
-        left = self._store.read(receipt.tenant, lambda tx: tx.memories.scan(everything, "", _PAGE))
-        found["memories"] = max(found["memories"], sum(memory.created_at <= receipt.started_at for memory in left))
         return found
 
     # In the files
@@ -113,7 +106,7 @@ class Verifier:
         living = {
             memory.id
             for tenant in tenants
-            for page in _in_pages(here)
+            for page in in_pages(here)
             for memory in self._store.read(tenant, partial(_memories, page))
         }
         return len(set(here) - living)
@@ -134,42 +127,6 @@ class Verifier:
         )
 
 
-def naming_memories(store: Store, tenant: str) -> Iterable[Naming]:
-    """Memories that name another one, a page at a time."""
-    after = ""
-    while page := store.read(tenant, partial(_naming, after)):
-        yield from page
-        after = page[-1].id
-
-
-def naming_events(store: Store, tenant: str) -> Iterable[tuple[int, str]]:
-    """Events that name a memory: their number and payload."""
-    after = -1
-    while page := store.read(tenant, partial(_naming_events, after)):
-        yield from page
-        after = page[-1][0]
-
-
-def naming_turns(store: Store, tenant: str) -> Iterable[tuple[str, int, str]]:
-    """Events of turns that name a memory: turn, number and data."""
-    after = ("", -1)
-    while page := store.read(tenant, partial(_naming_turns, after)):
-        yield from page
-        after = page[-1][:2]
-
-
-def _naming_turns(after: tuple[str, int], tx: Reader) -> list[tuple[str, int, str]]:
-    return tx.erasure.scan_naming_turns(after, _PAGE)
-
-
-def _naming(after: str, tx: Reader) -> list[Naming]:
-    return tx.erasure.scan_naming(after, _PAGE)
-
-
-def _naming_events(after: int, tx: Reader) -> list[tuple[int, str]]:
-    return tx.erasure.scan_naming_events(after, _PAGE)
-
-
 def _count_named(ids: list[str], tx: Reader) -> dict[str, int]:
     return tx.erasure.count_named(ids)
 
@@ -180,9 +137,3 @@ def _count_of_user(user: str, receipt: Receipt, tx: Reader) -> dict[str, int]:
 
 def _memories(ids: list[str], tx: Reader) -> list[Memory]:
     return tx.memories.get_many(ids)
-
-
-def _in_pages(ids: Iterable[str]) -> Iterable[list[str]]:
-    rest = iter(ids)
-    while page := list(islice(rest, _PAGE)):
-        yield page

@@ -61,14 +61,6 @@ class InDoubt:
 
 
 @dataclass(frozen=True, slots=True)
-class DoubtPage:
-    """A page of doubts; `next_cursor` is None on the last one."""
-
-    items: tuple[InDoubt, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Supersession:
     """A fact that was retired, what took its place, and when, why and by whose judgement that was.
 
@@ -81,14 +73,6 @@ class Supersession:
     reason: str
     judge: str
     confidence: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class SupersessionPage:
-    """A page of supersessions; `next_cursor` is None on the last one."""
-
-    items: tuple[Supersession, ...]
-    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,16 @@ from typing import Any, TextIO
 
 from memorist.errors import Invalid, InvalidField
 from memorist.importers.files import opened_below
-from memorist.importers.items import UNCATEGORISED, Found, Skipped, Taken, first_sign, json_items, json_whole, time_of
+from memorist.importers.items import (
+    UNCATEGORISED,
+    Found,
+    SkippedItem,
+    Taken,
+    first_sign,
+    json_items,
+    json_whole,
+    time_of,
+)
 from memorist.ingestion.service import Message, message_draft
 from memorist.memories.values import Draft, Trust
 
@@ -44,7 +53,7 @@ def _conversation(conversation: Any, place: str) -> Iterator[Found]:
     mapping = conversation.get("mapping") if isinstance(conversation, dict) else None
     identity = (conversation.get("conversation_id") or conversation.get("id")) if mapping is not None else None
     if not isinstance(mapping, dict) or not isinstance(identity, str):
-        yield Skipped(place, "It has no id, or no tree of messages.")
+        yield SkippedItem(place, "It has no id, or no tree of messages.")
         return
     session = "chatgpt-" + "".join(sign for sign in identity if sign.isalnum() or sign in "-_")[:100]
     title = conversation.get("title")
@@ -60,7 +69,7 @@ def _conversation(conversation: Any, place: str) -> Iterator[Found]:
     unread = sum(isinstance(node, dict) and bool(node.get("message")) for node in mapping.values())
     unread -= sum(bool(node.get("message")) for _, node in branch)
     if unread:
-        yield Skipped(place, f"{unread} messages are on branches that were left.")
+        yield SkippedItem(place, f"{unread} messages are on branches that were left.")
 
 
 def _branch(mapping: dict[str, Any], leaf: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -89,19 +98,19 @@ def _message(message: dict[str, Any], identity: str, session: str, title: Any, p
     time = time_of(message.get("create_time"))
     if not text.strip():
         if role in _SPOKEN:
-            yield Skipped(place, "It has no text.")
+            yield SkippedItem(place, "It has no text.")
         return
     if role == "assistant" and message.get("recipient") == _KEEPER:
         yield _fact(text, time, place)
         return
     if role not in _SPOKEN or message.get("recipient", "all") != "all":
-        yield Skipped(place, "It was not said by the user or the assistant to the other.")
+        yield SkippedItem(place, "It was not said by the user or the assistant to the other.")
         return
     meta = {"source": "chatgpt"} | ({"title": title[:200]} if isinstance(title, str) and title else {})
     try:
         draft = message_draft(0, session, Message(role, text, event_time=time, meta=meta))
     except InvalidField as error:
-        yield Skipped(place, error.message)
+        yield SkippedItem(place, error.message)
         return
     yield Taken(replace(draft, source_ref=f"chatgpt:{identity}"[:500]), place)
 
@@ -135,7 +144,7 @@ def _memories(source: TextIO, name: str) -> Iterator[Found]:
         )
         text = next((text for text in texts if isinstance(text, str) and text.strip()), None)
         if text is None:
-            yield Skipped(place, "It has no text.")
+            yield SkippedItem(place, "It has no text.")
         else:
             time = row.get("created_at", row.get("updated_at")) if isinstance(row, dict) else None
             yield _fact(text, time_of(time), place)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memorist.errors import Invalid
-from memorist.importers.items import UNCATEGORISED, Found, Skipped, Taken, read_text, slug_of
+from memorist.importers.items import UNCATEGORISED, Found, SkippedItem, Taken, read_text, slug_of
 from memorist.memories.values import Draft, Trust
 
 # The types of a profile's memories, which are Claude's own.
@@ -28,7 +28,7 @@ def parse(path: Path) -> Iterator[Found]:
         if file.name.lower() == _INDEX:
             text = "\n".join(line for line in text.split("\n") if not _ENTRY.match(line))
             if not _says_something(text):
-                yield Skipped(place, "It only lists the other files.")
+                yield SkippedItem(place, "It only lists the other files.")
                 continue
         yield _found(place, text)
 
@@ -48,10 +48,10 @@ def _found(place: str, text: str) -> Found:
     fields = {} if head is None else {name: _unquoted(value) for name, value in _FIELD.findall(head[1])}
     body = text[head.end() :].strip() if head else text.strip()
     if not body:
-        return Skipped(place, "It has no text.")
+        return SkippedItem(place, "It has no text.")
     name = slug_of(fields.get("name", "")) or slug_of(place.removesuffix(".md"))
     if not name:
-        return Skipped(place, "Neither its head nor its file gives it a name in letters or digits.")
+        return SkippedItem(place, "Neither its head nor its file gives it a name in letters or digits.")
     kind = fields.get("type", "").lower()
     description = " ".join(fields.get("description", "").split())[:_LONGEST_LINE]
     draft = Draft(

@@ -36,7 +36,7 @@ _WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedItem:
     """Something of the export that is not imported: where it stands, and why."""
 
     place: str
@@ -51,7 +51,7 @@ class Taken:
     place: str
 
 
-Found = Taken | Skipped
+Found = Taken | SkippedItem
 
 
 def category_of(names: object) -> str:
@@ -106,7 +106,7 @@ def json_lines(source: TextIO, name: str) -> Iterator[tuple[int, Any]]:
 
 def json_items(source: TextIO, name: str) -> Iterator[tuple[int, Any]]:
     """The items of a JSON array, one at a time in memory, however long it is. Raises InvalidJson."""
-    reader = _Reader(source, name)
+    reader = _JsonReader(source, name)
     reader.expect("[")
     number = 0
     while not reader.takes("]"):
@@ -137,7 +137,7 @@ def first_sign(source: TextIO, name: str) -> str:
     return sign
 
 
-class _Reader:
+class _JsonReader:
     """JSON values out of a text that is read piece by piece."""
 
     def __init__(self, source: TextIO, name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from memorist.errors import Invalid
 from memorist.importers.files import opened
-from memorist.importers.items import Found, Skipped, Taken, category_of, json_lines, time_of
+from memorist.importers.items import Found, SkippedItem, Taken, category_of, json_lines, time_of
 from memorist.memories.values import Draft, Trust
 
 
@@ -27,17 +27,17 @@ def _found(row: Any, place: str) -> Iterator[Found]:
     elif kind == "relation":
         yield _relation(row, place)
     else:
-        yield Skipped(place, "It is neither an entity nor a relation.")
+        yield SkippedItem(place, "It is neither an entity nor a relation.")
 
 
 def _entity(row: dict[str, Any], place: str) -> Iterator[Found]:
     name, kind = row.get("name"), row.get("entityType")
     if not _is_text(name):
-        yield Skipped(place, "The entity has no name.")
+        yield SkippedItem(place, "The entity has no name.")
         return
     observations = row.get("observations")
     if not isinstance(observations, list):
-        yield Skipped(place, "Its observations are no list.")
+        yield SkippedItem(place, "Its observations are no list.")
         return
     meta = {"source": "mcp-memory", "entity": name} | ({"entity_type": kind} if _is_text(kind) else {})
     time = time_of(row.get("createdAt"))
@@ -49,13 +49,13 @@ def _entity(row: dict[str, Any], place: str) -> Iterator[Found]:
             # An observation says it without its subject, which is needed to understand it alone.
             yield _taken(f"{name}: {observation.strip()}", meta, kind, time, at)
         else:
-            yield Skipped(at, "It is no text.")
+            yield SkippedItem(at, "It is no text.")
 
 
 def _relation(row: dict[str, Any], place: str) -> Found:
     parts = [row.get(field) for field in ("from", "relationType", "to")]
     if not all(_is_text(part) for part in parts):
-        return Skipped(place, "The relation lacks one of from, relationType and to.")
+        return SkippedItem(place, "The relation lacks one of from, relationType and to.")
     start, relation, end = (str(part) for part in parts)
     meta = {"source": "mcp-memory", "from": start, "relation": relation, "to": end}
     return _taken(f"{start} {relation.replace('_', ' ')} {end}.", meta, None, time_of(row.get("createdAt")), place)

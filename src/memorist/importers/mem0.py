@@ -12,7 +12,7 @@ from memorist.errors import Invalid
 from memorist.importers.files import opened
 from memorist.importers.items import (
     Found,
-    Skipped,
+    SkippedItem,
     Taken,
     as_texts,
     category_of,
@@ -58,7 +58,7 @@ def _all(source: TextIO, name: str) -> Iterator[Found]:
         raise Invalid(f"{name} is no mem0 export: it has none of {', '.join(_LISTS)}.", field="path")
     yield from _memories(enumerate(listed or [], start=1))
     if not isinstance(relations, list):
-        yield Skipped(_RELATIONS, "They are no list.")
+        yield SkippedItem(_RELATIONS, "They are no list.")
         return
     for number, row in enumerate(relations, start=1):
         yield _relation(row, f"relation {number}")
@@ -79,10 +79,10 @@ def _is_row(line: str) -> bool:
 
 def _found(row: Any, place: str) -> Found:
     if not isinstance(row, dict):
-        return Skipped(place, "It is no object.")
+        return SkippedItem(place, "It is no object.")
     text = next((row[key] for key in _TEXTS if isinstance(row.get(key), str) and row[key].strip()), None)
     if text is None:
-        return Skipped(place, "It has no text.")
+        return SkippedItem(place, "It has no text.")
     metadata: Any = row.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     names = row.get("categories") or metadata.get("category") or metadata.get("type")
@@ -102,10 +102,10 @@ def _found(row: Any, place: str) -> Found:
 
 def _relation(row: Any, place: str) -> Found:
     if not isinstance(row, dict):
-        return Skipped(place, "It is no object.")
+        return SkippedItem(place, "It is no object.")
     parts = [next((row[key] for key in keys if _is_text(row.get(key))), None) for keys in _ENDS]
     if None in parts:
-        return Skipped(place, "The relation lacks one of source, relationship and target.")
+        return SkippedItem(place, "The relation lacks one of source, relationship and target.")
     start, relation, end = (str(part).strip() for part in parts)
     meta = {"source": "mem0", "from": start, "relation": relation, "to": end}
     text = f"{start} {relation.replace('_', ' ')} {end}."

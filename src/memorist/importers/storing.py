@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from memorist.core import Core
 from memorist.errors import InvalidField, NotFound
-from memorist.importers.items import Found, Skipped, Taken
+from memorist.importers.items import Found, SkippedItem, Taken
 from memorist.memories.fields import check_draft
 from memorist.memories.values import Draft, Kind, Remembered
 from memorist.platform.values import Principal
@@ -27,7 +27,7 @@ class Report:
     already_there: int = 0
     names_taken: int = 0
     categories: Counter[str] = field(default_factory=Counter)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedItem] = field(default_factory=list)
 
     @property
     def seen(self) -> int:
@@ -39,7 +39,7 @@ def check(found: Iterable[Found]) -> Iterator[Report]:
     report = Report()
     for one in found:
         checked = _checked(one)
-        if isinstance(checked, Skipped):
+        if isinstance(checked, SkippedItem):
             report.skipped.append(checked)
         else:
             report.imported += 1
@@ -78,11 +78,11 @@ def _import(core: Core, principal: Principal, found: Iterable[Found], write: _Wr
     batch: list[Draft] = []
     for one in found:
         checked = _checked(one)
-        if isinstance(checked, Skipped):
+        if isinstance(checked, SkippedItem):
             report.skipped.append(checked)
             continue
         standing = known.standing(checked)
-        if isinstance(standing, Skipped):
+        if isinstance(standing, SkippedItem):
             report.skipped.append(standing)
             report.names_taken += 1
         elif standing:
@@ -109,12 +109,12 @@ def _count(results: list[Remembered], batch: list[Draft], report: Report) -> Non
 
 def _checked(one: Found) -> Found:
     """What can be stored; what cannot is skipped, with the reason."""
-    if isinstance(one, Skipped):
+    if isinstance(one, SkippedItem):
         return one
     try:
         check_draft(one.draft)
     except InvalidField as error:
-        return Skipped(one.place, error.message)
+        return SkippedItem(one.place, error.message)
     return one
 
 
@@ -132,8 +132,8 @@ class _Known:
         self._sources: set[str | None] = set()
         self._names: dict[str, str] = {}
 
-    def standing(self, taken: Taken) -> bool | Skipped:
-        """Whether it is there already; Skipped where something else has its name."""
+    def standing(self, taken: Taken) -> bool | SkippedItem:
+        """Whether it is there already; SkippedItem where something else has its name."""
         draft = taken.draft
         if draft.name is not None:
             return self._named(draft, taken.place)
@@ -144,7 +144,7 @@ class _Known:
             return is_there and draft.source_ref is not None
         return False
 
-    def _named(self, draft: Draft, place: str) -> bool | Skipped:
+    def _named(self, draft: Draft, place: str) -> bool | SkippedItem:
         assert draft.name is not None
         text = self._names.get(draft.name)
         if text is None:
@@ -156,7 +156,7 @@ class _Known:
         # What is stored may lack a secret that stands in the file.
         if text in (draft.content, redact(draft.content).text):
             return True
-        return Skipped(place, f"A memory named {draft.name} with another text is here already.")
+        return SkippedItem(place, f"A memory named {draft.name} with another text is here already.")
 
     def _read(self, session: str) -> None:
         """The messages of one conversation stand together in an export, so that one at a time is enough to know."""

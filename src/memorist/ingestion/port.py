@@ -40,8 +40,6 @@ class DocumentWrites(DocumentReads, Protocol):
         """Remove the document itself; its chunks are memories."""
         ...
 
-    def erase_all(self, owner: OwnerFilter) -> int: ...
-
 
 class ToolOutputReads(Protocol):
     """Whole payloads of tool outputs."""

@@ -7,23 +7,30 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.documents import Chunk, Extracted, chunk, extract_text
+from memorist.documents import Chunk, ExtractedText, chunk, extract_text
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import new_id, parse_id
-from memorist.ingestion.values import Document, DocumentPage
+from memorist.ingestion.values import Document, DocumentPosition
 from memorist.memories.fields import check_draft
 from memorist.memories.hashes import content_hash
 from memorist.memories.searchable import QUOTES
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Trust
 from memorist.platform import access, validation
-from memorist.platform.paging import decode_document_cursor, encode_document_cursor
+from memorist.platform.paging import Cursors, Page, page_of
 from memorist.platform.redaction import Redaction, counted
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
-from memorist.secrets import Finding
+from memorist.secrets import SecretFinding
 from memorist.times import Clock
 
+_CURSORS: Cursors[DocumentPosition] = Cursors(
+    "documents",
+    lambda last: (last.id, last.owner.user or "", last.owner.agent or ""),
+    lambda document_id, user, agent: DocumentPosition(
+        validation.identifier("document_id", document_id), validation.owner(Owner(user or None, agent or None))
+    ),
+)
 _TRUST_OF_ROLE = {"user": Trust.USER, "human": Trust.USER, "tool": Trust.TOOL, "function": Trust.TOOL}
 
 
@@ -131,7 +138,7 @@ class Ingestion:
             if preview != content:
                 tx.tool_outputs.insert(results[0].memory.id, content)
             if whole.findings:
-                self._memories.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
+                self._memories.rows.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
 
         (stored,) = self._memories.remember(principal, [draft], idempotency_key=idempotency_key, also=keep_whole)
         return ToolOutput(
@@ -198,9 +205,9 @@ class Ingestion:
         document_id: str | None,
         title: str,
         media_type: str,
-        extracted: Extracted,
+        extracted: ExtractedText,
         chunks: Sequence[Chunk],
-        findings: Sequence[Finding],
+        findings: Sequence[SecretFinding],
         tx: Writer,
     ) -> tuple[StoredDocument, list[Memory]]:
         before = tx.documents.find_titled(owner, title) if document_id is None else tx.documents.get(owner, document_id)
@@ -218,37 +225,35 @@ class Ingestion:
         if before is not None and replace(before, updated_at=now) == document:
             return StoredDocument(before, was_new=False, changed=False), []
         if before is not None:
-            self._memories.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
+            self._memories.rows.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
         tx.documents.put(document)
         drafts = [_chunk_draft(document, one) for one in chunks]
         prepared = [
             _with_findings(self._memories.prepare(principal, draft), one, findings)
             for draft, one in zip(drafts, chunks, strict=True)
         ]
-        self._memories.insert_all(tx, principal, prepared)
+        self._memories.rows.insert_all(tx, principal, prepared)
         return StoredDocument(document, was_new=before is None, changed=True), prepared
 
     def get_document(self, principal: Principal, document_id: str) -> Document:
         """A document that the caller sees: its own first, then what is shared. Raises NotFound or InvalidField."""
         return self._store.read(principal.tenant, partial(_find_document, principal, document_id))
 
-    def list_documents(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> DocumentPage:
+    def list_documents(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Document]:
         """A page of the documents that the caller sees, in the order of their ids, without their texts.
 
         Raises InvalidField or InvalidCursor.
         """
         validation.page_limit(limit, largest=validation.MAX_DOCUMENT_PAGE)
-        after = None if cursor is None else decode_document_cursor(cursor)
+        after = _CURSORS.decode(cursor)
         slices = access.visible_slices(principal)
-        most = limit + 1  # One more than the page tells whether there is another.
 
         def work(tx: Reader) -> list[Document]:
-            found = [document for part in slices for document in tx.documents.page(part, after, most, whole=False)]
+            found = [document for part in slices for document in tx.documents.page(part, after, limit + 1, whole=False)]
             return sorted(found, key=_document_order)
 
         found = self._store.read(principal.tenant, work)
-        items = tuple(found[:limit])
-        return DocumentPage(items, encode_document_cursor(items[-1]) if len(found) > limit else None)
+        return page_of(found, limit, lambda last: _CURSORS.encode(DocumentPosition(last.id, last.owner)))
 
     def forget_document(self, principal: Principal, document_id: str) -> Document:
         """Remove a document; its chunks are soft-deleted, as memories are. Raises NotFound or Forbidden."""
@@ -256,7 +261,7 @@ class Ingestion:
         def work(tx: Writer) -> Document:
             document = _find_document(principal, document_id, tx)
             access.require_writable(principal, document.owner)
-            self._memories.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
+            self._memories.rows.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
             tx.documents.erase(document)
             return document
 
@@ -309,7 +314,7 @@ def message_draft(place: int, session: str, message: Message) -> Draft:
     return draft
 
 
-def _with_findings(memory: Memory, one: Chunk, findings: Sequence[Finding]) -> Memory:
+def _with_findings(memory: Memory, one: Chunk, findings: Sequence[SecretFinding]) -> Memory:
     """The chunk's memory, which also tells of the secrets that stood in its part of the document."""
     first, last = (bisect_left(findings, place, key=lambda finding: finding.at) for place in (one.start, one.end))
     inside = counted(findings[first:last])

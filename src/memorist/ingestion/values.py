@@ -26,11 +26,3 @@ class DocumentPosition:
 
     id: str
     owner: Owner
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentPage:
-    """A page of documents; `next_cursor` is None on the last one."""
-
-    items: tuple[Document, ...]
-    next_cursor: str | None

@@ -43,7 +43,7 @@ class Launcher:
         return shlex.join([*self.program, "hook", str(Host.CLAUDE_CODE), event, *self.flags])
 
 
-class Refused(ValueError):
+class FileRefused(ValueError):
     """The file cannot be changed without risking what stands in it."""
 
 
@@ -107,7 +107,7 @@ def _json_server(path: Path, group: str, server: dict[str, Any]) -> Part:
         if entry is None:
             return _put(text, (group, NAME), server), made
         if not _is_our_server(entry.value):
-            raise Refused(_TAKEN.format(what))
+            raise FileRefused(_TAKEN.format(what))
         for key, value in server.items():  # Whatever else somebody wrote into the entry stays.
             if entry.value.get(key) != value:
                 text = _put(text, (group, NAME, key), value)
@@ -184,7 +184,7 @@ def _put(text: str, path: Sequence[str | int], value: Any) -> str:
     try:
         return jsonc.put(text, path, value)
     except TypeError as error:
-        raise Refused(str(error)) from error
+        raise FileRefused(str(error)) from error
 
 
 def _missing(text: str, path: tuple[str, ...]) -> Paths:
@@ -221,10 +221,10 @@ def _toml_server(path: Path, server: dict[str, Any]) -> Part:
         if entry is None:
             return toml_text.put_table(text, group, NAME, server), set()
         if has_foreign(text):
-            raise Refused(_TAKEN.format(what))
+            raise FileRefused(_TAKEN.format(what))
         if any(entry.get(key) != value for key, value in server.items()):
             take_out(text, set())  # Refuses where the advice would lead nowhere.
-            raise Refused(f"{what} says something else already; `memorist uninstall {Host.CODEX}` takes it out")
+            raise FileRefused(f"{what} says something else already; `memorist uninstall {Host.CODEX}` takes it out")
         return text, set()
 
     def take_out(text: str, _: Paths) -> str:
@@ -232,7 +232,7 @@ def _toml_server(path: Path, server: dict[str, Any]) -> Part:
             return text
         left = toml_text.remove_table(text, group, NAME)
         if found(left) is not None:
-            raise Refused(f"{what} is no table of its own, with the header [{group}.{NAME}]")
+            raise FileRefused(f"{what} is no table of its own, with the header [{group}.{NAME}]")
         return left
 
     def others(text: str) -> Any:

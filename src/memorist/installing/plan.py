@@ -11,13 +11,13 @@ from typing import Any
 from memorist.errors import Conflict, Invalid
 from memorist.installing import jsonc
 from memorist.installing.files import TextFile, Unreadable, read_text_file
-from memorist.installing.hosts import Host, Launcher, Part, Paths, Refused, parts_of
+from memorist.installing.hosts import FileRefused, Host, Launcher, Part, Paths, parts_of
 
 _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """What becomes of one file. `after` is None where the file goes; equal to what was there where nothing changes."""
 
     file: TextFile
@@ -49,19 +49,21 @@ class Installer:
         self._notes = notes
         self._environment = environment
 
-    def install(self, host: Host, launcher: Launcher, project: Path | None, *, dry_run: bool) -> list[Change]:
+    def install(self, host: Host, launcher: Launcher, project: Path | None, *, dry_run: bool) -> list[FileChange]:
         """Raises Invalid where a file cannot be changed safely, Conflict where it keeps changing, or OSError.
 
         Nothing is written unless every file can be.
         """
         return self._apply(host, launcher, project, _planned_install, dry_run=dry_run)
 
-    def uninstall(self, host: Host, project: Path | None, *, dry_run: bool) -> list[Change]:
+    def uninstall(self, host: Host, project: Path | None, *, dry_run: bool) -> list[FileChange]:
         """The same, for taking out what was added."""
         return self._apply(host, Launcher(["memorist"]), project, _planned_uninstall, dry_run=dry_run)
 
-    def _apply(self, host: Host, launcher: Launcher, project: Path | None, plan: Any, *, dry_run: bool) -> list[Change]:
-        done: list[Change] = []
+    def _apply(
+        self, host: Host, launcher: Launcher, project: Path | None, plan: Any, *, dry_run: bool
+    ) -> list[FileChange]:
+        done: list[FileChange] = []
         parts = parts_of(host, launcher, project, self._environment)
         for part in parts:  # Refuses before anything is written.
             self._planned(part, plan)
@@ -75,11 +77,11 @@ class Installer:
             done.append(change)
         return done
 
-    def _planned(self, part: Part, plan: Any) -> Change:
+    def _planned(self, part: Part, plan: Any) -> FileChange:
         known = self._made().get(str(part.path), [])
         try:
-            change: Change = plan(part, read_text_file(part.path), {tuple(path) for path in known})
-        except (jsonc.Malformed, tomllib.TOMLDecodeError, Unreadable, Refused, TypeError) as error:
+            change: FileChange = plan(part, read_text_file(part.path), {tuple(path) for path in known})
+        except (jsonc.Malformed, tomllib.TOMLDecodeError, Unreadable, FileRefused, TypeError) as error:
             is_added = plan is _planned_install
             by_hand = f"add this yourself:\n{part.by_hand}" if is_added else f"take out yourself {part.what}."
             raise Invalid(
@@ -88,7 +90,7 @@ class Installer:
             ) from error
         return change
 
-    def _write(self, change: Change) -> bool:
+    def _write(self, change: FileChange) -> bool:
         if change.after is None:
             change.path.unlink()
         elif not change.file.write(change.after, keep_backup=change.had_ours):
@@ -115,7 +117,7 @@ class Installer:
 _FILE: tuple[str, ...] = ()
 
 
-def _planned_install(part: Part, file: TextFile, known: Paths) -> Change:
+def _planned_install(part: Part, file: TextFile, known: Paths) -> FileChange:
     before = file.text
     blank = before is None or not before.strip()
     text = part.empty if before is None or blank else before
@@ -124,20 +126,20 @@ def _planned_install(part: Part, file: TextFile, known: Paths) -> Change:
     if before is None:
         made = made | {_FILE}
     had_ours = after != text and part.take_out(text, set()) != text
-    return Change(file, after if after != text or not blank else before, made | known, had_ours)
+    return FileChange(file, after if after != text or not blank else before, made | known, had_ours)
 
 
-def _planned_uninstall(part: Part, file: TextFile, known: Paths) -> Change:
+def _planned_uninstall(part: Part, file: TextFile, known: Paths) -> FileChange:
     if file.text is None or not file.text.strip():
-        return Change(file, file.text, set())
+        return FileChange(file, file.text, set())
     after = part.take_out(file.text, known - {_FILE})
     _check_kept(part, file.text, after)
     if _FILE in known and after.strip() in ("", "{}"):
-        return Change(file, None, set())
-    return Change(file, after, set(), had_ours=True, kept=part.what if part.has_foreign(after) else None)
+        return FileChange(file, None, set())
+    return FileChange(file, after, set(), had_ours=True, kept=part.what if part.has_foreign(after) else None)
 
 
 def _check_kept(part: Part, before: str, after: str) -> None:
-    """Raises Refused where something that is not ours would not be the same afterwards."""
+    """Raises FileRefused where something that is not ours would not be the same afterwards."""
     if part.others(before) != part.others(after):
-        raise Refused("something in it would have been lost")
+        raise FileRefused("something in it would have been lost")

@@ -22,6 +22,7 @@ from memorist.memories.values import Draft, Memory, Remembered, Status
 from memorist.models.port import Llm
 from memorist.models.values import Stop, Usage
 from memorist.platform import validation
+from memorist.platform.audit import event_by
 from memorist.platform.jobs import Jobs, Result
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
@@ -45,7 +46,7 @@ Report = Callable[[int, int], None]
 """Told how many parts of a conversation were read, and how many there are."""
 
 
-class Mode(StrEnum):
+class LearningMode(StrEnum):
     """Who looks for memories: the language model where there is one, the local rules, or nobody."""
 
     AUTO = "auto"
@@ -65,7 +66,7 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractedMemories:
     """What came of a conversation. `waiting`: parts of it that could not be read now and are tried again later."""
 
     memories: tuple[Remembered, ...]
@@ -88,7 +89,7 @@ class Extraction:
         jobs: Jobs,
         redaction: Redaction,
         llm: Callable[[], Llm | None],
-        mode: str = Mode.AUTO,
+        mode: str = LearningMode.AUTO,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -97,7 +98,7 @@ class Extraction:
         self._jobs = jobs
         self._redaction = redaction
         self._llm = llm
-        self._mode = Mode(mode)
+        self._mode = LearningMode(mode)
         self._spending = Spending(store, clock)
         # What jobs have taken that somebody waits for, by their ids.
         self._awaited: dict[str, Usage] = {}
@@ -126,7 +127,7 @@ class Extraction:
         project: str | None = None,
         vocabulary: Vocabulary = Vocabulary.CODING,
         report: Report | None = None,
-    ) -> Extracted:
+    ) -> ExtractedMemories:
         """What `extract_transcript` does, and how it went."""
         transcript = parse_transcript(text)
         project = project or transcript.project
@@ -150,7 +151,7 @@ class Extraction:
         vocabulary: Vocabulary = Vocabulary.COMPANION,
         source_ref: str | None = None,
         wait: bool = True,
-    ) -> Extracted:
+    ) -> ExtractedMemories:
         """What `extract_messages` does, and how it went. Without `wait` the memories are found in the background.
 
         `source_ref` is what the memories name as their source, instead of the message itself.
@@ -183,7 +184,7 @@ class Extraction:
         *,
         vocabulary: Vocabulary = Vocabulary.COMPANION,
         source_ref: str | None = None,
-    ) -> Extracted:
+    ) -> ExtractedMemories:
         """Find what is worth remembering in messages that were kept before. It never fails: see `waiting`."""
         payload = {"session": session, "project": None, "vocabulary": str(vocabulary), "source_ref": source_ref}
         promised = (
@@ -201,7 +202,7 @@ class Extraction:
         usage = Usage()
         found: list[Candidate] = []
         parts = list(windows([(place, one) for place, one in enumerate(messages) if one.role != "tool"]))
-        for number, window in enumerate(parts if self._mode is not Mode.OFF else []):
+        for number, window in enumerate(parts if self._mode is not LearningMode.OFF else []):
             spent: list[Usage] = []
             candidates = self._candidates([*tools, *(one for _, one in window)], vocabulary, spent)
             found += [replace(one, source=window[one.source - len(tools)][0]) for one in candidates]
@@ -221,7 +222,7 @@ class Extraction:
         source_ref: str | None = None,
         report: Report | None = None,
         wait: bool = True,
-    ) -> Extracted:
+    ) -> ExtractedMemories:
         session = transcript.session or ""
         payload = {
             "session": session,
@@ -253,7 +254,7 @@ class Extraction:
         self, tx: Writer, principal: Principal, payload: Mapping[str, Any], messages: Sequence[Memory], *, claimed: bool
     ) -> list[Job]:
         """A job for each part of the messages, inside the transaction that stores them."""
-        if self._mode is Mode.OFF:
+        if self._mode is LearningMode.OFF:
             return []
         return [
             self._jobs.add(
@@ -277,7 +278,7 @@ class Extraction:
         skipped: int = 0,
         report: Report | None = None,
         wait: bool = True,
-    ) -> Extracted:
+    ) -> ExtractedMemories:
         """Do what was promised, unless the background does, and tell what came of it."""
         done: list[Job] = []
         usage = Usage()
@@ -288,7 +289,7 @@ class Extraction:
             if report is not None:
                 report(len(done), len(promised))
         results = [job.result or {} for job in done if job.status is JobStatus.DONE]
-        return Extracted(
+        return ExtractedMemories(
             memories=self._remembered(principal, results),
             session=session,
             messages=messages,
@@ -356,7 +357,7 @@ class Extraction:
             # The first message tells all; the others, that they were read.
             payloads = [result, *[{"extractor": self._name(), "with": sources[0].id} for _ in sources[1:]]]
             tx.events.append(
-                self._event(job.principal, source.id, EXTRACTED, payload)
+                event_by(job.principal, source.id, EXTRACTED, self._clock.now(), payload)
                 for source, payload in zip(sources, payloads, strict=True)
             )
 
@@ -378,20 +379,16 @@ class Extraction:
         return extract_locally(messages, vocabulary)
 
     def _model(self) -> Llm | None:
-        return self._llm() if self._mode is Mode.AUTO else None
+        return self._llm() if self._mode is LearningMode.AUTO else None
 
     def _name(self) -> str:
         llm = self._model()
-        return llm.model_id if llm is not None else "off" if self._mode is Mode.OFF else "local"
+        return llm.model_id if llm is not None else "off" if self._mode is LearningMode.OFF else "local"
 
     def _tell_failure(self, job: Job, source: Memory, error: LlmError, spent: Sequence[Usage]) -> None:
         payload = {"code": error.code, "attempt": job.attempts, "extractor": self._name(), **_spent(_sum(spent))}
-        event = self._event(job.principal, source.id, FAILED, payload)
+        event = event_by(job.principal, source.id, FAILED, self._clock.now(), payload)
         self._store.write(job.tenant, lambda tx: tx.events.append([event]))
-
-    def _event(self, principal: Principal, memory_id: str, event_type: str, payload: Mapping[str, Any]) -> Event:
-        actor = principal.user or principal.agent or principal.role
-        return Event(memory_id, event_type, principal.source, self._clock.now(), actor, dict(payload))
 
 
 def _ask(llm: Llm, messages: Sequence[Utterance], spent: list[Usage]) -> list[Candidate]:

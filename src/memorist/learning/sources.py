@@ -58,7 +58,7 @@ class Sources:
         ]
 
         def work(tx: Writer) -> list[Memory]:
-            results = self._memories.insert_all(tx, principal, prepared)
+            results = self._memories.rows.insert_all(tx, principal, prepared)
             new = [result.memory for result in results if result.was_new]
             if new:
                 promise(tx, new)
@@ -91,7 +91,7 @@ class Sources:
                 left[memory.content_hash] -= 1
                 if left[memory.content_hash] < 0:
                     missing.append(memory)
-            return [one.memory for one in self._memories.insert_all(tx, principal, missing) if one.was_new]
+            return [one.memory for one in self._memories.rows.insert_all(tx, principal, missing) if one.was_new]
 
         return self._store.write(principal.tenant, work)
 

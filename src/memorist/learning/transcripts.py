@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from memorist.learning.extractors.kinds import Vocabulary
 from memorist.learning.extractors.transcripts import parse_transcript
-from memorist.learning.service import EXTRACTED, EXTRACTING, Mode, windows
+from memorist.learning.service import EXTRACTED, EXTRACTING, LearningMode, windows
 from memorist.learning.sources import Sources
 from memorist.memories.values import Kind, Memory, Position, Query
 from memorist.platform import access, validation
@@ -26,7 +26,7 @@ class Transcripts:
         self._clock = clock
         self._sources = sources
         self._jobs = jobs
-        self._mode = Mode(mode)
+        self._mode = LearningMode(mode)
 
     def keep(self, principal: Principal, session: str, text: str) -> int:
         """Store a part of a transcript, without what the session has already. Returns how many messages are new.
@@ -40,7 +40,7 @@ class Transcripts:
 
         What goes wrong with finding them is tried again in the background. Raises Forbidden or StoreError.
         """
-        if self._mode is Mode.OFF:
+        if self._mode is LearningMode.OFF:
             return 0
         unread = self._store.read(principal.tenant, lambda tx: self._unread(tx, principal, session))
 

@@ -15,6 +15,8 @@ from operator import attrgetter
 from memorist.errors import MemoristError
 from memorist.ids import new_id
 from memorist.memories.values import Memory
+from memorist.platform.erased_names import subject_of
+from memorist.platform.loop import Loop
 from memorist.platform.values import Owner, OwnerFilter, Principal
 from memorist.ports import Store, Writer
 from memorist.recall.values import Hit, PastRecall
@@ -37,8 +39,8 @@ _Recalls = deque[PastRecall]
 
 
 class AccessLog:
-    def __init__(self, store: Store, *, recall_history: int = 0) -> None:
-        """`recall_history`: how many recalls of each memory are kept."""
+    def __init__(self, store: Store, *, recall_history: int = 0, background: bool = True) -> None:
+        """`recall_history`: how many recalls of each memory are kept. Without `background` only `flush` writes."""
         self._store = store
         self._recall_history = recall_history
         self._lock = threading.Lock()
@@ -47,8 +49,7 @@ class AccessLog:
         self._recalls: dict[str, _Recalls] = {}
         self._flushing_recalls: dict[str, _Recalls] = {}
         self._key_uses: dict[str, dict[str, datetime]] = defaultdict(dict)
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
+        self._loop = Loop("accesses", self._flush_quietly, _FLUSH_SECONDS, at_once=False, background=background)
 
     def record_read(self, memory: Memory, now: datetime) -> Memory:
         """Count a read, and return the memory with every read so far."""
@@ -69,12 +70,12 @@ class AccessLog:
         reads = self._reads[memory.tenant]
         count, _ = reads.get(memory.id, (0, now))
         reads[memory.id] = (count + 1, now)
-        self._ensure_thread()
+        self._loop.start()
 
     def record_key(self, tenant: str, key_id: str, now: datetime) -> None:
         with self._lock:
             self._key_uses[tenant][key_id] = now
-            self._ensure_thread()
+            self._loop.start()
 
     def overlay(self, memory: Memory) -> Memory:
         """The memory with the reads that are not written yet."""
@@ -131,19 +132,8 @@ class AccessLog:
             self._flushing, self._flushing_recalls = {}, {}
 
     def close(self) -> None:
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._loop.close()
         self._flush_quietly()
-
-    def _ensure_thread(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="memorist-accesses", daemon=True)
-            self._thread.start()
-
-    def _run(self) -> None:
-        while not self._stopping.wait(_FLUSH_SECONDS):
-            self._flush_quietly()
 
     def _flush_quietly(self) -> None:
         if not self._reads and not self._key_uses:
@@ -183,9 +173,8 @@ def _of_nobody_erased(recalls: Sequence[PastRecall], tx: Writer) -> list[PastRec
     purges = tx.ledger.purges_since(min(recall.at for recall in recalls))
     if not purges:
         return list(recalls)
-    from memorist.erasure import ledger  # Seldom needed, and every program that reads comes by here.
 
     def is_erased(user: str, asked_at: datetime) -> bool:
-        return any(at >= asked_at and ledger.subject_of(salt, user) == subject for salt, subject, at in purges)
+        return any(at >= asked_at and subject_of(salt, user) == subject for salt, subject, at in purges)
 
     return [recall for recall in recalls if recall.user is None or not is_erased(recall.user, recall.at)]

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from memorist.errors import IllegalTransition, InvalidField, MemoristError
 from memorist.ids import parse_id
-from memorist.memories.retention import Retention
+from memorist.memories.retention import RetentionService
 from memorist.memories.values import Memory, Status
 from memorist.platform import access
 from memorist.platform.values import Principal
@@ -33,7 +33,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedMemory:
     """A memory that stayed as it was, and why."""
 
     memory_id: str
@@ -43,11 +43,11 @@ class Refused:
 @dataclass(frozen=True, slots=True)
 class BulkResult:
     changed: tuple[Changed, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedMemory, ...]
 
 
 class Bulk:
-    def __init__(self, store: Store, retention: Retention) -> None:
+    def __init__(self, store: Store, retention: RetentionService) -> None:
         self._store = store
         self._retention = retention
 
@@ -84,13 +84,13 @@ class Bulk:
         if len(memory_ids) > MOST:
             raise InvalidField(f"At most {MOST:,} memories are changed at once.", field="id")
         changed: list[Changed] = []
-        refused: list[Refused] = []
+        refused: list[RefusedMemory] = []
         for memory_id in dict.fromkeys(memory_ids):
             try:
                 before = self._find(principal, memory_id)
                 changed.append(Changed(before, change(before)))
             except MemoristError as error:
-                refused.append(Refused(memory_id, error))
+                refused.append(RefusedMemory(memory_id, error))
         return BulkResult(tuple(changed), tuple(refused))
 
     def _find(self, principal: Principal, memory_id: str) -> Memory:

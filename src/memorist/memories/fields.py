@@ -188,5 +188,5 @@ def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
     """What an edit changes, as it may be stored. Raises InvalidField, also where a field is not to be changed."""
     for name in changes:
         if name not in EDITABLE:
-            raise InvalidField(f"{name} cannot be changed; {', '.join(sorted(EDITABLE))} can.", field=name)
+            raise InvalidField.of(name, f"cannot be changed; {', '.join(sorted(EDITABLE))} can.")
     return checked(changes)

@@ -13,6 +13,7 @@ from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Derived, Mode, Policy, PolicyRevision, SweepState, Windows
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
+from memorist.platform.audit import actor_of
 from memorist.platform.values import Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock, to_iso
@@ -82,9 +83,7 @@ class Policies:
         planned = PolicyChange(current.policy, after, current.revision, dry_run, touched, due)
         if dry_run or after == current.policy:
             return planned
-        revision = PolicyRevision(
-            current.revision + 1, after, principal.source, now, principal.user or principal.agent or principal.role
-        )
+        revision = PolicyRevision(current.revision + 1, after, principal.source, now, actor_of(principal))
         if not self._store.write(tenant, lambda tx: tx.policies.insert(revision)):
             raise Conflict("Somebody else changed the policy at the same time. Look at it, then decide.")
         return replace(planned, revision=revision.revision, pending=not self.recompute(tenant, batches=20))
@@ -221,7 +220,7 @@ def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
 
 def _kinds(current: Mapping[Kind, Mapping[str, Any]], changes: Any) -> dict[Kind, Mapping[str, Any]]:
     if not isinstance(changes, Mapping):
-        raise InvalidField("kinds must be an object: a kind, and the windows that differ for it.", field="kinds")
+        raise InvalidField.of("kinds", "must be an object: a kind, and the windows that differ for it.")
     after = dict(current)
     for name, windows in changes.items():
         kind = validation.choice("kinds", name, Kind)
@@ -230,7 +229,7 @@ def _kinds(current: Mapping[Kind, Mapping[str, Any]], changes: Any) -> dict[Kind
         elif isinstance(windows, Mapping):
             after[kind] = _checked(windows, f"kinds.{kind}.")
         else:
-            raise InvalidField(f"kinds.{kind} must be an object, or null for none.", field=f"kinds.{kind}")
+            raise InvalidField.of(f"kinds.{kind}", "must be an object, or null for none.")
     return after
 
 
@@ -238,23 +237,21 @@ def _checked(windows: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     for name, value in windows.items():
         if name not in _WINDOWS:
-            raise InvalidField(
-                f"{prefix}{name} is no window; there are {', '.join(_WINDOWS)}.", field=f"{prefix}{name}"
-            )
+            raise InvalidField.of(f"{prefix}{name}", f"is no window; there are {', '.join(_WINDOWS)}.")
         checked[name] = _switch(prefix + name, value) if name == "archive" else _days(prefix + name, value)
     return checked
 
 
 def _switch(field: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise InvalidField(f"{field} must be true or false.", field=field)
+        raise InvalidField.of(field, "must be true or false.")
     return value
 
 
 def _days(field: str, value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not is_number or not 0 <= value <= MAX_DAYS:
-        raise InvalidField(f"{field} must be a number of days from 0 to {MAX_DAYS}.", field=field)
+        raise InvalidField.of(field, f"must be a number of days from 0 to {MAX_DAYS}.")
     return float(value) if value % 1 else int(value)
 
 

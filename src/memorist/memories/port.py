@@ -65,13 +65,6 @@ class MemoryWrites(MemoryReads, Protocol):
         """Add to the count, and move forward the time, of reads of each memory."""
         ...
 
-    def erase(self, memory_ids: Sequence[str]) -> int:
-        """Remove rows for good, with their events, their place in the index and their payloads.
-
-        Returns how many rows went.
-        """
-        ...
-
 
 class PolicyReads(Protocol):
     """A tenant's retention rules."""

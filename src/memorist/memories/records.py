@@ -51,7 +51,7 @@ def _decoded(name: str, value: Any) -> Any:
     try:
         return bounded(from_iso(value))
     except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidField(f"{name} cannot be {str(value)[:60]!r}.", field=name) from error
+        raise InvalidField.of(name, f"cannot be {str(value)[:60]!r}.") from error
 
 
 def bounded(moment: datetime) -> datetime:

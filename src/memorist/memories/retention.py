@@ -2,24 +2,24 @@
 
 from collections.abc import Callable
 
-from memorist.errors import Conflict
 from memorist.ids import parse_id
 from memorist.memories import lifecycle, writing
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Policy
+from memorist.memories.rows import write_over
 from memorist.memories.service import Memories
 from memorist.memories.values import Memory, Status
 from memorist.platform import access
+from memorist.platform.attempts import until_written
+from memorist.platform.audit import event_by
 from memorist.platform.values import Event, Principal
 from memorist.ports import Store, Writer
 from memorist.times import Clock
 
-_ATTEMPTS = 10
-
 _Step = Callable[[Memory, Policy], Memory]
 
 
-class Retention:
+class RetentionService:
     def __init__(
         self,
         store: Store,
@@ -44,15 +44,17 @@ class Retention:
         return self._store.write(principal.tenant, lambda tx: self._archive(tx, principal, memory_id))
 
     def _archive(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
-        for _ in range(_ATTEMPTS):
+        def attempt() -> Memory | None:
             before = self._changeable(tx, principal, memory_id)
             if before.is_expired(self._clock.now()):
                 access.require_visible(principal, None, memory_id)
             after = lifecycle.archive(before, self._policies.of(tx), self._clock.now())
-            if writing.move(tx, after, before.updated_at):
-                tx.events.append([self._event(principal, before, after, "archived")])
-                return after
-        raise Conflict("The memory is being changed by too many at once. Try again.")
+            if not writing.move(tx, after, before.updated_at):
+                return None
+            tx.events.append([self._event(principal, before, after, "archived")])
+            return after
+
+        return until_written(attempt)
 
     def restore(self, principal: Principal, memory_id: str) -> Memory:
         """Bring a memory back that is archived, replaced by another, or deleted and still inside its recovery window.
@@ -72,18 +74,20 @@ class Retention:
         return memory
 
     def _restore(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
-        for _ in range(_ATTEMPTS):
+        def attempt() -> Memory | None:
             before = self._changeable(tx, principal, memory_id)
             if before.status is Status.ACTIVE and before.is_expired(self._clock.now()):
                 # Its time is over, swept or not: it is restored as if it had been.
-                self._memories.expire(tx, principal, before)
+                self._memories.rows.expire(tx, principal, before)
                 before = self._changeable(tx, principal, memory_id)
             after = lifecycle.restore(before, self._policies.of(tx), self._clock.now())
-            self._memories.make_room(tx, principal, after)
-            if self._memories.write_over(tx, after, before.updated_at):
-                tx.events.append([self._event(principal, before, after, "restored")])
-                return after
-        raise Conflict("The memory is being changed by too many at once. Try again.")
+            self._memories.rows.make_room(tx, principal, after)
+            if not write_over(tx, after, before.updated_at):
+                return None
+            tx.events.append([self._event(principal, before, after, "restored")])
+            return after
+
+        return until_written(attempt)
 
     def delete(self, principal: Principal, memory_id: str, *, idempotency_key: str | None = None) -> Memory:
         """Soft-delete: recoverable until its `hard_delete_at`. Raises NotFound or Forbidden."""
@@ -96,6 +100,5 @@ class Retention:
         return memory
 
     def _event(self, principal: Principal, before: Memory, after: Memory, event_type: str) -> Event:
-        actor = principal.user or principal.agent or principal.role
         payload = {"from": before.status, "to": after.status}
-        return Event(after.id, event_type, principal.source, self._clock.now(), actor, payload)
+        return event_by(principal, after.id, event_type, self._clock.now(), payload)

@@ -5,17 +5,14 @@ rests between them, so that recall and writes stay fast. Claiming and moving are
 memory moves it, once, and what is interrupted was not done.
 """
 
-import atexit
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from memorist.erasure.copies import copies_of
 from memorist.errors import MemoristError
 from memorist.ids import to_uuid
 from memorist.memories import lifecycle, writing
@@ -23,6 +20,7 @@ from memorist.memories.policies import Counts, Policies
 from memorist.memories.policy import DueCount, Mode, Move, Policy, SweepState
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access
+from memorist.platform.loop import Loop
 from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
@@ -43,8 +41,17 @@ _REPORT_EVERY = timedelta(hours=1)
 _JOBS_KEPT_FOR = timedelta(days=7)
 _COUNTED_FOR_S = 60.0
 
-Erase = Callable[[Writer, list[str]], object]
 _Moved = Counter[tuple[Move, Kind]]
+
+
+class Eraser(Protocol):
+    """Removes memories with all that belongs to them, inside a transaction."""
+
+    def purge_rows(self, tx: Writer, memory_ids: Sequence[str]) -> None: ...
+
+    def purge_copies(self, tx: Writer, memory_ids: Sequence[str]) -> None:
+        """Remove what repeats these memories word for word."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +84,17 @@ class Sweeper:
         store: Store,
         clock: Clock,
         policies: Policies,
-        erase: Erase,
+        eraser: Eraser,
         *,
-        rest: Callable[[float], object] = time.sleep,
+        rest: Callable[[float], object] | None = None,
     ) -> None:
-        """`erase` removes memories and all that belongs to them, inside a transaction."""
         self._store = store
         self._clock = clock
         self._policies = policies
-        self._erase = erase
-        self._rest = rest
+        self._eraser = eraser
         self._counted: dict[str, tuple[float, dict[str, Any]]] = {}
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._loop = Loop("sweeper", self._sweep_all, 0, at_once=False)
+        self._rest = rest or self._loop.rest
 
     # One sweep
 
@@ -170,7 +175,7 @@ class Sweeper:
 
     def _settle(self, tenant: str) -> None:
         """Deadlines first: those of a policy that is no longer in force decide nothing."""
-        while not self._stopping.is_set():
+        while not self._loop.stopping:
             started = time.monotonic()
             if self._policies.recompute(tenant):
                 return
@@ -180,7 +185,7 @@ class Sweeper:
         """Repeat a step until it finds no more, in transactions that stay short."""
         moved: _Moved = Counter()
         rows = _ROWS
-        while not self._stopping.is_set():
+        while not self._loop.stopping:
             started = time.monotonic()
             claimed, counts = self._store.write(tenant, partial(_with_rows, step, rows))
             took = time.monotonic() - started
@@ -220,7 +225,7 @@ class Sweeper:
                     tx.events.append([_event(before, after, move, now)])
                     moved[move, before.kind] += 1
         if purged:
-            self._erase(tx, [memory.id for memory in purged])
+            self._eraser.purge_rows(tx, [memory.id for memory in purged])
             tx.events.append(_purged(memory, now) for memory in purged)
             moved.update((Move.PURGED, memory.kind) for memory in purged)
         return moved
@@ -240,8 +245,8 @@ class Sweeper:
                 tx.events.append([Event(memory.id, Move.ANONYMIZED, SOURCE, now)])
                 moved[Move.ANONYMIZED, memory.kind] += 1
                 anonymized.append(memory.id)
-        if anonymized and (copies := copies_of(tx, anonymized)):
-            self._erase(tx, copies)
+        if anonymized:
+            self._eraser.purge_copies(tx, anonymized)
         return len(claimed), moved
 
     def _empty_logs(self) -> None:
@@ -254,33 +259,15 @@ class Sweeper:
 
     def start(self, every_s: float) -> None:
         """Sweep all tenants now and then, until closed."""
-        self._rest = self._stopping.wait
-        self._thread = threading.Thread(target=self._run, args=(every_s,), name="memorist-sweeper", daemon=True)
-        self._thread.start()
-        atexit.register(self.close)
+        self._loop.every = every_s
+        self._loop.start()
 
     def close(self) -> None:
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join()
-            atexit.unregister(self.close)
+        self._loop.close()
 
-    def _run(self, every_s: float) -> None:
-        while not self._stopping.wait(every_s):
-            try:
-                for tenant in self._store.list_tenants():
-                    self._sweep_quietly(tenant.id)
-            except MemoristError as error:
-                _log.warning("nothing was swept: %s", error.message)
-
-    def _sweep_quietly(self, tenant: str) -> None:
-        try:
-            if not self._stopping.is_set():
-                self.sweep(tenant, rarely_report=True)
-        except MemoristError as error:
-            _log.warning("the tenant %s is swept later: %s", tenant, error.message)
-        except Exception:
-            _log.exception("the sweeper failed on tenant %s and goes on", tenant)
+    def _sweep_all(self) -> None:
+        tenants = [tenant.id for tenant in self._store.list_tenants()]
+        self._loop.each(tenants, lambda tenant: self.sweep(tenant, rarely_report=True))
 
 
 @dataclass(frozen=True, slots=True)

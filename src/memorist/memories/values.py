@@ -37,6 +37,11 @@ class Status(StrEnum):
     HARD_DELETE_PENDING = "hard_delete_pending"
     PURGED = "purged"
 
+    @property
+    def in_use(self) -> bool:
+        """Whether memories in this state are read: they are not deleted."""
+        return self in (Status.ACTIVE, Status.ARCHIVED)
+
 
 class Retention(StrEnum):
     """Whether the tenant's policy ages a memory, or it is kept until somebody deletes it."""
@@ -196,11 +201,3 @@ class Query:
     order: Order = Order.NEWEST
     limit: int = 20
     after: Position | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of memories; `next_cursor` is None on the last one."""
-
-    items: tuple[Memory, ...]
-    next_cursor: str | None

@@ -3,11 +3,21 @@
 from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
+from typing import Protocol, TypeVar
 
 from memorist.errors import Forbidden, NotFound
-from memorist.memories.values import Memory, Status
 from memorist.platform import validation
 from memorist.platform.values import Owner, OwnerFilter, Principal, Role
+
+
+class Owned(Protocol):
+    """Whatever belongs to somebody."""
+
+    @property
+    def owner(self) -> Owner: ...
+
+
+T = TypeVar("T", bound=Owned)
 
 # The profile of callers that name no agent.
 DEFAULT_PROFILE = "default"
@@ -92,9 +102,13 @@ def recoverable_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     return tuple(part for part in visible_slices(principal) if shares or part != OwnerFilter())
 
 
-def slices_of(principal: Principal, status: Status) -> tuple[OwnerFilter, ...]:
-    """Whose memories of a state the caller sees."""
-    in_use = status in (Status.ACTIVE, Status.ARCHIVED)
+def user_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """The caller's own memories: nobody else's, and nothing that is shared. None where it is no user."""
+    return tuple(part for part in visible_slices(principal) if part.user is not None)
+
+
+def slices_of(principal: Principal, *, in_use: bool) -> tuple[OwnerFilter, ...]:
+    """Whose memories the caller sees: those in use, or those that are deleted."""
     return visible_slices(principal) if in_use else recoverable_slices(principal)
 
 
@@ -102,7 +116,7 @@ def can_see(principal: Principal, owner: Owner) -> bool:
     return any(part.matches(owner) for part in visible_slices(principal))
 
 
-def require_visible(principal: Principal, memory: Memory | None, memory_id: str) -> Memory:
+def require_visible(principal: Principal, memory: T | None, memory_id: str) -> T:
     """The memory, or NotFound: whether it exists is not told to those who may not see it."""
     if memory is None or not can_see(principal, memory.owner):
         raise NotFound(f"There is no memory {memory_id} that you may see.")

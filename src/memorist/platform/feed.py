@@ -15,14 +15,12 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from memorist.errors import InvalidCursor, MemoristError
+from memorist.errors import InvalidCursor
 from memorist.ids import parse_id
 from memorist.platform import access
+from memorist.platform.loop import Loop
 from memorist.platform.values import Change, FeedPage, FeedPosition, FeedRow, HiddenOwner, OwnerFilter, Principal
 from memorist.ports import Reader, Store
-from memorist.secrets.logs import redacting_logger
-
-_log = redacting_logger(__name__)
 
 START = "0-0"
 """The position before the first change."""
@@ -50,13 +48,14 @@ _PAUSE_SECONDS = 0.02
 
 
 class Feed:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, background: bool = True) -> None:
+        """Without `background` followers hear of what is new when `look` is called."""
         self._store = store
+        self._background = background
         self._lock = threading.Lock()
         self._watches: dict[str, _Watch] = {}
-        self._thread: threading.Thread | None = None
-        self._look = threading.Event()
-        self._stopping = threading.Event()
+        self._closed = False
+        self.loop = self._new_loop()
         store.on_write(self._written)
 
     def follow(
@@ -75,10 +74,12 @@ class Feed:
             self._store.write(tenant, lambda tx: tx.feed.restart())
         follower = Follower(self, self._store, who, tenant, wake)
         with self._lock:
-            follower.closed = self._stopping.is_set()
+            follower.closed = self._closed
             watch = self._watches.setdefault(tenant, _Watch())
             watch.followers.append(follower)
-            self._ensure_thread()
+            if self.loop.stopping and not self._closed:
+                self.loop = self._new_loop()
+            self.loop.start()
         try:
             # Read once the watch is there, so that nothing falls between the two.
             head: FeedPosition = self._store.read(tenant, lambda tx: tx.feed.head())
@@ -87,7 +88,7 @@ class Feed:
             raise
         watch.begin(head)
         follower.begin(watch, head, place)
-        self._look.set()
+        self.loop.wake()
         return follower
 
     def leave(self, follower: "Follower") -> None:
@@ -97,67 +98,52 @@ class Feed:
                 watch.followers.remove(follower)
                 if not watch.followers:
                     del self._watches[follower.tenant]
-                    self._look.set()
+                if not self._watches:
+                    self.loop.stop()
 
     def close(self) -> None:
         """End every follower and the thread."""
-        self._stopping.set()
-        self._look.set()
         with self._lock:
-            thread = self._thread
+            self._closed = True
             followers = [follower for watch in self._watches.values() for follower in watch.followers]
         for follower in followers:
             follower.closed = True
             follower.wake()
-        if thread is not None:
-            thread.join()
+        self.loop.close()
 
     def _written(self, tenant: str) -> None:
         if tenant in self._watches:
-            self._look.set()
+            self.loop.wake()
 
-    def _ensure_thread(self) -> None:
-        if self._thread is None and not self._stopping.is_set():
-            self._thread = threading.Thread(target=self._run, name="memorist-feed", daemon=True)
-            self._thread.start()
+    def _new_loop(self) -> Loop:
+        return Loop("feed", self.look, _POLL_SECONDS, background=self._background)
 
-    def _run(self) -> None:
-        patience = _POLL_SECONDS
-        while True:
-            self._look.wait(patience)
-            self._look.clear()
-            with self._lock:
-                watches = list(self._watches.items())
-                if self._stopping.is_set() or not watches:
-                    self._thread = None
-                    return
-            patience = min(self._poll(tenant, watch) for tenant, watch in watches)
-            self._stopping.wait(_PAUSE_SECONDS)
+    def look(self) -> float:
+        """Take what is new for all who follow, and say in how many seconds to look again."""
+        with self._lock:
+            watches = dict(self._watches)
+        self.loop.each(watches, lambda tenant: self._take(tenant, watches[tenant]))
+        self.loop.rest(_PAUSE_SECONDS)
+        return min((watch.look_again_in for watch in watches.values()), default=_POLL_SECONDS)
 
-    def _poll(self, tenant: str, watch: "_Watch") -> float:
-        """Take what is new, and say in how many seconds to look again."""
+    def _take(self, tenant: str, watch: "_Watch") -> None:
         head = watch.head
         if head is None:
-            return _POLL_SECONDS
-        try:
-            page = self._store.read(tenant, partial(_page_after, head))
-        except MemoristError as error:
-            if not watch.is_failing:
-                _log.warning("changes cannot be read for now: %s", error.message)
-            watch.is_failing = True
-            return _POLL_SECONDS
-        watch.is_failing = False
+            return
+        watch.look_again_in = _POLL_SECONDS
+        page = self._store.read(tenant, partial(_page_after, head))
         if page.rows:
             watch.add(page.rows)
             with self._lock:
                 followers = list(watch.followers)
             for follower in followers:
                 follower.wake()
-        if not page.is_last and not page.has_unsafe:
-            return 0
         # A transaction that holds others back mostly ends at once; one that does not is waited for with patience.
         watch.patience = min(watch.patience * 2, _POLL_SECONDS) if page.has_unsafe else _PAUSE_SECONDS
-        return watch.patience if page.has_unsafe else _POLL_SECONDS
+        if page.has_unsafe:
+            watch.look_again_in = watch.patience
+        elif not page.is_last:
+            watch.look_again_in = 0
 
 
 class _Watch:
@@ -166,7 +152,7 @@ class _Watch:
     def __init__(self) -> None:
         self.followers: list[Follower] = []
         self.head: FeedPosition | None = None
-        self.is_failing = False
+        self.look_again_in = _POLL_SECONDS
         self.patience = _PAUSE_SECONDS
         self._lock = threading.Lock()
         self._rows: list[FeedRow] = []

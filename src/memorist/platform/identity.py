@@ -4,11 +4,11 @@ import hashlib
 import hmac
 import secrets
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from memorist.errors import InvalidField, NotFound, Unauthenticated
 from memorist.ids import new_id, parse_id
-from memorist.memories.accesses import AccessLog
 from memorist.platform import access, validation
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import ApiKey, Principal, Role, Tenant
@@ -21,11 +21,14 @@ _CHECKSUM_LENGTH = 8
 
 
 class Identity:
-    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, redaction: Redaction) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, note_use: Callable[[str, str, datetime], None], redaction: Redaction
+    ) -> None:
+        """`note_use` is told of the tenant and the id of a key, and of when it was used."""
         self._redaction = redaction
         self._store = store
         self._clock = clock
-        self._accesses = accesses
+        self._note_use = note_use
 
     def authenticate(self, secret: str | None, *, source: str = "library") -> Principal:
         """Whom a key stands for, asked of the store every time, so that a revoked key stops at once.
@@ -44,7 +47,7 @@ class Identity:
         # The lookup goes by hash, and the hashes are compared in constant time.
         if key is None or not hmac.compare_digest(key.secret_hash, digest) or key.revoked_at is not None:
             raise Unauthenticated("This API key is not known here, or was revoked.")
-        self._accesses.record_key(key.tenant, key.id, self._clock.now())
+        self._note_use(key.tenant, key.id, self._clock.now())
         return key
 
     def create_tenant(self, name: str) -> tuple[Tenant, bool]:

@@ -7,7 +7,6 @@ An attempt may be interrupted anywhere, so a handler must not mind running twice
 function that a handler returns, which runs in the transaction that notes the job as done.
 """
 
-import atexit
 import random
 import threading
 import time
@@ -19,10 +18,10 @@ from typing import Any
 from memorist.errors import Conflict, Forbidden, Invalid, LlmRefused, MemoristError, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.platform import access, validation
-from memorist.platform.paging import decode_id_cursor, encode_id_cursor
+from memorist.platform.loop import TenantLoop, unexpected_is_logged
+from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
-from memorist.platform.rounds import Rounds
-from memorist.platform.values import Job, JobPage, JobStatus, Principal
+from memorist.platform.values import Job, JobStatus, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -51,25 +50,36 @@ _GRACE_S = 5.0
 _LONGEST_ERROR = 1000
 # Trying again gives the same answer.
 _FINAL = (Invalid, Forbidden, NotFound, LlmRefused)
-_CURSOR = "jobs"
+_CURSORS = id_cursors("jobs", "job")
 
 
 class Jobs:
     def __init__(
-        self, store: Store, clock: Clock, handlers: Mapping[str, Handler], redaction: Redaction | None = None
+        self,
+        store: Store,
+        clock: Clock,
+        handlers: Mapping[str, Handler],
+        redaction: Redaction | None = None,
+        *,
+        background: bool = True,
     ) -> None:
+        """Without `background` nothing is done before it is asked for: by `run` or `run_due`."""
         self._redaction = redaction or Redaction()
         self._store = store
         self._clock = clock
         self._handlers = handlers
-        self._rounds = Rounds(store)
         self._tidied: dict[str, float] = {}
         self._looked: set[str] = set()
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
         self._running: set[threading.Thread] = set()
+        self._loop = TenantLoop(
+            "jobs",
+            store,
+            self._hand_out,
+            _POLL_SECONDS,
+            _MOST_DOUBLINGS,
+            background=background,
+            last=self._give_them_a_moment,
+        )
 
     # Promising
 
@@ -105,8 +115,7 @@ class Jobs:
 
     def wake(self, tenant: str) -> None:
         """See to it that what was added is done soon, in the background. Never waits and never fails."""
-        self._start(tenant)
-        self._wake.set()
+        self._loop.tell(tenant)
 
     # Doing
 
@@ -154,14 +163,12 @@ class Jobs:
             handler = self._handlers.get(job.kind)
             if handler is None:
                 raise NotFound(f"Nothing here does jobs of the kind {job.kind!r}.")
-            return self._succeed(job, handler(job), forget=forget)
+            with unexpected_is_logged(f"the job {job.id} ({job.kind})"):
+                return self._succeed(job, handler(job), forget=forget)
         except _GivenAway:
             return job
         except MemoristError as error:
             return self._fail(job, error)
-        except Exception as error:
-            _log.exception("the job %s (%s) failed", job.id, job.kind)
-            return self._fail(job, MemoristError(f"Something unexpected went wrong: {type(error).__name__}."))
 
     def _succeed(self, job: Job, result: Result | Callable[[Writer], Result], *, forget: bool) -> Job:
         def work(tx: Writer) -> Job:
@@ -197,69 +204,28 @@ class Jobs:
 
     def start(self) -> None:
         """For servers: do what is due of all tenants, from now on."""
-        self._start(None)
-
-    def _start(self, tenant: str | None) -> None:
-        if self._stopping.is_set():
-            return
-        with self._lock:
-            if tenant is None:
-                self._rounds.tell_of_everybody()
-            else:
-                self._rounds.tell(tenant)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="memorist-jobs", daemon=True)
-                self._thread.start()
-                atexit.register(self.close)
+        self._loop.tell_of_everybody()
 
     def close(self) -> None:
         """Take no more jobs, and give those that run a moment; what they do not finish is done again later."""
-        self._stopping.set()
-        self._wake.set()
-        if self._thread is None:
-            return
-        self._thread.join()
+        self._loop.close()
+
+    def _give_them_a_moment(self) -> None:
         deadline = time.monotonic() + _GRACE_S
         for thread in list(self._running):
             thread.join(max(0.0, deadline - time.monotonic()))
-        atexit.unregister(self.close)
 
-    def _run(self) -> None:
-        failures = 0
-        while not self._stopping.is_set():
-            self._wake.clear()
-            failed = [tenant for tenant in self._next_tenants() if not self._hand_out(tenant)]
-            for tenant in failed:
-                self._rounds.tell(tenant)
-            failures = min(failures + 1, _MOST_DOUBLINGS) if failed else 0
-            self._wake.wait(_POLL_SECONDS * 2**failures)
-
-    def _next_tenants(self) -> list[str]:
-        try:
-            return self._rounds.take()
-        except MemoristError as error:
-            _log.warning("jobs wait: %s", error.message)
-            return []
-
-    def _hand_out(self, tenant: str) -> bool:
-        """Start what is due, as far as there is room. Returns whether the database answered."""
-        try:
-            free = _AT_ONCE - len(self._running)
-            if free <= 0:
-                self._rounds.tell(tenant)
-                return True
-            for job in self._claim(tenant, free) if not self._stopping.is_set() else ():
-                thread = threading.Thread(target=self._work, args=(job,), name="memorist-job", daemon=True)
-                self._running.add(thread)
-                thread.start()
-            self._tidy(tenant)
-        except MemoristError as error:
-            _log.warning("jobs of %s wait: %s", tenant, error.message)
-            return False
-        except Exception:
-            _log.exception("the jobs of %s wait", tenant)
-            return False
-        return True
+    def _hand_out(self, tenant: str) -> None:
+        """Start what is due, as far as there is room. Raises StoreError."""
+        free = _AT_ONCE - len(self._running)
+        if free <= 0:
+            self._loop.again(tenant)
+            return
+        for job in self._claim(tenant, free):
+            thread = threading.Thread(target=self._work, args=(job,), name="memorist-job", daemon=True)
+            self._running.add(thread)
+            thread.start()
+        self._tidy(tenant)
 
     def _work(self, job: Job) -> None:
         try:
@@ -267,8 +233,7 @@ class Jobs:
         finally:
             self._running.discard(threading.current_thread())
             # More may be due than there was room for.
-            self._rounds.tell(job.tenant)
-            self._wake.set()
+            self._loop.tell(job.tenant)
 
     def _tidy(self, tenant: str) -> None:
         if time.monotonic() - self._tidied.get(tenant, float("-inf")) > _TIDY_EVERY_S:
@@ -286,7 +251,7 @@ class Jobs:
         kind: str | None = None,
         limit: int = 20,
         cursor: str | None = None,
-    ) -> JobPage:
+    ) -> Page[Job]:
         """A page of the caller's jobs, newest first; of everybody's for an admin that acts for nobody.
 
         Raises InvalidField, InvalidCursor or Forbidden.
@@ -295,7 +260,7 @@ class Jobs:
         status = None if status is None else validation.choice("status", status, JobStatus)
         if kind is not None:
             validation.slug("kind", kind)
-        before = None if cursor is None else decode_id_cursor(_CURSOR, "job", cursor)
+        before = _CURSORS.decode(cursor)
         slices = access.own_slices(principal)
 
         def work(tx: Reader) -> list[Job]:
@@ -303,8 +268,7 @@ class Jobs:
             return sorted(found, key=lambda job: job.id, reverse=True)
 
         found = self._store.read(principal.tenant, work)
-        items = tuple(found[:limit])
-        return JobPage(items, encode_id_cursor(_CURSOR, items[-1].id) if len(found) > limit else None)
+        return page_of(found, limit, lambda last: _CURSORS.encode(last.id))
 
     def get(self, principal: Principal, job_id: str) -> Job:
         """One job of the caller's. Raises NotFound or InvalidId."""
@@ -348,7 +312,7 @@ def wait_before(attempt: int, retry_after: float | None = None) -> float:
     return max(wait, min(retry_after or 0.0, _LONGEST_RETRY_AFTER_S))
 
 
-class _GivenAway(Exception):
+class _GivenAway(MemoristError):
     """Undoes an attempt that took too long: another one has the job now."""
 
 

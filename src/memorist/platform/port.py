@@ -79,13 +79,6 @@ class RequestWrites(RequestReads, Protocol):
 
     def drop_expired(self, now: datetime) -> int: ...
 
-    def erase(self, user: str | None) -> int:
-        """Forget every stored answer of a user, or with None of the tenant, since answers quote memories.
-
-        Answers to those who act for nobody go as well: they may quote anybody.
-        """
-        ...
-
 
 class KeyReads(Protocol):
     """API keys."""
@@ -165,8 +158,6 @@ class JobWrites(JobReads, Protocol):
     def drop(self, job_id: str) -> bool: ...
 
     def drop_done(self, before: datetime) -> int: ...
-
-    def erase(self, owner: OwnerFilter) -> int: ...
 
 
 class SpendingReads(Protocol):

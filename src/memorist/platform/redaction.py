@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import InvalidField
 from memorist.platform import validation
-from memorist.secrets import Finding, Redacted, names_a_secret, redact, redact_value
+from memorist.secrets import Redacted, SecretFinding, names_a_secret, redact, redact_value
 
 if TYPE_CHECKING:  # Only those who store documents pay for what reads them.
-    from memorist.documents import Block, Extracted
+    from memorist.documents import Block, ExtractedText
 
 Counts = Mapping[str, int]
 """How often each rule took a secret out."""
@@ -50,7 +50,7 @@ class Redaction:
         """The text without its secrets, and where they were."""
         return redact(value) if self._enabled else Redacted(value)
 
-    def extracted(self, document: "Extracted") -> tuple["Extracted", Sequence[Finding]]:
+    def extracted(self, document: "ExtractedText") -> tuple["ExtractedText", Sequence[SecretFinding]]:
         """The text of a document and its blocks, moved to where they are without its secrets."""
         found = self.found(document.text)
         if not found.findings:
@@ -90,14 +90,14 @@ class Redaction:
         """Raises InvalidField where an identifier holds a secret."""
         found = redact(value).findings if self._enabled and value else ()
         if found:
-            raise InvalidField(f"{field} holds a secret ({found[0].rule}). Name it by something else.", field=field)
+            raise InvalidField.of(field, f"holds a secret ({found[0].rule}). Name it by something else.")
 
 
 def counted(findings: Iterable[Any]) -> Counts:
     return dict(Counter(finding.rule for finding in findings))
 
 
-def _moved(blocks: "Iterable[Block]", findings: Sequence[Finding]) -> "Iterator[Block]":
+def _moved(blocks: "Iterable[Block]", findings: Sequence[SecretFinding]) -> "Iterator[Block]":
     """A block that begins inside a secret goes on after it; one that is inside of it altogether goes."""
     starts = [finding.start for finding in findings]
 

@@ -40,24 +40,24 @@ _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 def text(field: str, value: str, *, longest: int, empty: bool = False, one_line: bool = False) -> str:
     if not isinstance(value, str):
-        raise InvalidField(f"{field} must be a text.", field=field)
+        raise InvalidField.of(field, "must be a text.")
     if not empty and not value.strip():
-        raise InvalidField(f"{field} must not be empty.", field=field)
+        raise InvalidField.of(field, "must not be empty.")
     if len(value) > longest:
-        raise InvalidField(f"{field} has {len(value)} characters; at most {longest} are taken.", field=field)
+        raise InvalidField.of(field, f"has {len(value)} characters; at most {longest} are taken.")
     if _UNSTORABLE.search(value):
-        raise InvalidField(f"{field} holds a NUL or a lone surrogate, which is no text. Remove it.", field=field)
+        raise InvalidField.of(field, "holds a NUL or a lone surrogate, which is no text. Remove it.")
     if one_line and _LINE_BREAK.search(value):
-        raise InvalidField(f"{field} must be a single line.", field=field)
+        raise InvalidField.of(field, "must be a single line.")
     return value
 
 
 def slug(field: str, value: str) -> str:
     if not isinstance(value, str) or len(value) > MAX_NAME or not _SLUG.fullmatch(value):
-        raise InvalidField(
-            f"{field} must be a slug such as feedback_no_db_mocking: small letters and digits, "
+        raise InvalidField.of(
+            field,
+            f"must be a slug such as feedback_no_db_mocking: small letters and digits, "
             f"joined by _ or -, at most {MAX_NAME} characters.",
-            field=field,
         )
     return value
 
@@ -65,10 +65,7 @@ def slug(field: str, value: str) -> str:
 def identifier(field: str, value: str) -> str:
     """The name of a user, agent, session or project."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
-        raise InvalidField(
-            f"{field} must be 1 to {MAX_IDENTIFIER} characters without spaces or control characters.",
-            field=field,
-        )
+        raise InvalidField.of(field, f"must be 1 to {MAX_IDENTIFIER} characters without spaces or control characters.")
     return value
 
 
@@ -88,35 +85,35 @@ def choice(field: str, value: str, choices: type[E]) -> E:
     try:
         return choices(value)
     except ValueError as error:
-        raise InvalidField(f"{field} must be one of {', '.join(choices)}.", field=field) from error
+        raise InvalidField.of(field, f"must be one of {', '.join(choices)}.") from error
 
 
 def integer(field: str, value: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**31) < value < 2**31 - 1:
-        raise InvalidField(f"{field} must be a whole number within 32 bits.", field=field)
+        raise InvalidField.of(field, "must be a whole number within 32 bits.")
     return value
 
 
 def fraction(field: str, value: float) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or not 0 <= value <= 1:
-        raise InvalidField(f"{field} must be a number from 0 to 1.", field=field)
+        raise InvalidField.of(field, "must be a number from 0 to 1.")
     return float(value)
 
 
 def moment(field: str, value: datetime) -> datetime:
     """An aware time within what every store can hold."""
     if not isinstance(value, datetime):
-        raise InvalidField(f"{field} must be a time.", field=field)
+        raise InvalidField.of(field, "must be a time.")
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError as error:
-        raise InvalidField(f"{field} must be a time from year 1 to 9999 in UTC.", field=field) from error
+        raise InvalidField.of(field, "must be a time from year 1 to 9999 in UTC.") from error
 
 
 def ttl(value: timedelta) -> timedelta:
     """How long a memory lives: more than no time, and less than a lifetime of this program."""
     if not isinstance(value, timedelta) or not timedelta(0) < value <= MAX_TTL:
-        raise InvalidField(f"ttl must be more than 0 and at most {MAX_TTL.days} days.", field="ttl")
+        raise InvalidField.of("ttl", f"must be more than 0 and at most {MAX_TTL.days} days.")
     return value
 
 
@@ -132,18 +129,18 @@ def payload(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def json_object(field: str, value: Mapping[str, Any], *, largest: int, deepest: int) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidField(f"{field} must be an object.", field=field)
+        raise InvalidField.of(field, "must be an object.")
     try:
         encoded = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidField(f"{field} must be plain JSON without NaN, infinity or cycles.", field=field) from error
+        raise InvalidField.of(field, "must be plain JSON without NaN, infinity or cycles.") from error
     if len(encoded.encode("utf-8", "surrogatepass")) > largest:
-        raise InvalidField(f"{field} takes at most {largest} bytes.", field=field)
+        raise InvalidField.of(field, f"takes at most {largest} bytes.")
     for item, depth in _walk(value):
         if depth > deepest:
-            raise InvalidField(f"{field} is nested deeper than {deepest} levels.", field=field)
+            raise InvalidField.of(field, f"is nested deeper than {deepest} levels.")
         if isinstance(item, str) and _UNSTORABLE.search(item):
-            raise InvalidField(f"{field} holds a NUL or a lone surrogate, which is no text. Remove it.", field=field)
+            raise InvalidField.of(field, "holds a NUL or a lone surrogate, which is no text. Remove it.")
     decoded: Mapping[str, Any] = json.loads(encoded)
     return decoded
 
@@ -166,7 +163,7 @@ def idempotency_key(value: str) -> str:
 
 def page_limit(value: int, *, largest: int = 100) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
-        raise InvalidField(f"limit must be a whole number from 1 to {largest}.", field="limit")
+        raise InvalidField.of("limit", f"must be a whole number from 1 to {largest}.")
     return value
 
 

@@ -7,6 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+ERASED = "erased"
+"""The type of the events that tell of an erasure."""
+
 
 class Role(StrEnum):
     """What a credential may do; `platform.access` holds the rules."""
@@ -83,6 +86,10 @@ class HiddenOwner:
     salt: str
     user: str
     agent: str
+
+    @classmethod
+    def of(cls, owner: Owner, salt: str) -> "HiddenOwner":
+        return cls(salt, cls.hide(salt, owner.user), cls.hide(salt, owner.agent))
 
     @staticmethod
     def hide(salt: str, name: str | None) -> str:
@@ -204,14 +211,6 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPage:
-    """A page of jobs; `next_cursor` is None on the last one."""
-
-    items: tuple[Job, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
     """A remembered request: what was asked (as a hash) and what was answered (as JSON)."""
 
@@ -239,11 +238,3 @@ class RedactionNote:
     source: str
     actor: str | None
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class RedactionPage:
-    """A page of what redaction took out; `next_cursor` is None on the last one."""
-
-    items: tuple[RedactionNote, ...]
-    next_cursor: str | None

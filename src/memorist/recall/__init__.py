@@ -1,1 +1,1 @@
-"""Recall: from a question to the memories that answer it, and why."""
+"""Recall: what matters for a question, by keyword and by meaning, reranked; and why."""

@@ -1,4 +1,4 @@
-"""What a memory was recalled for: by which questions, at which place of the answer, and for whom."""
+"""What a memory was recalled for: by which questions, at which rank of the answer, and for whom."""
 
 from dataclasses import replace
 

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Protocol
 
 from memorist.memories.values import Memory, Row
-from memorist.platform.values import OwnerFilter
 from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow, PastRecall
 
 
@@ -84,8 +83,4 @@ class PastRecallWrites(PastRecallReads, Protocol):
 
     def trim(self, memory_ids: Collection[str], keep: int) -> None:
         """Keep the newest few of each memory, at least one."""
-        ...
-
-    def erase(self, owner: OwnerFilter) -> int:
-        """Remove what a slice of users and agents asked."""
         ...

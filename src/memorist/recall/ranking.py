@@ -1,68 +1,22 @@
-"""How two lists of scores become one order: BM25, neighbours, normalised sums. Pure numpy, no I/O.
-
-docs/explanation/recall.md says what each choice was worth.
-"""
+"""The arithmetic of ranking: BM25, neighbours, normalised scores, the best of many. Pure numpy, no I/O."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Scores = NDArray[np.float32]
 Places = NDArray[np.intp]
+"""Places of rows in the index: their numbers."""
+
+Counts = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 
 _K1 = np.float32(1.2)
 _B = np.float32(0.75)
 _RUN = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Fusion:
-    """The weights of recall, chosen on the development halves of three benchmarks."""
-
-    text: float = 0.3
-    """The share of keywords in the first order; the rest is meaning."""
-
-    near: float = 0.3
-    """The cosine that the best row should reach. Below it meaning has found nothing near: its share falls, with the
-    square of how far the best row comes, and keywords get it, lest the least strange outvotes a word that is there."""
-
-    coverage: float = 0.25
-    """What a row gains that contains all of the question's words, and others by the square of their share: a name or a
-    number that is asked for exactly is meant exactly."""
-
-    text_neighbours: float = 0.5
-    vector_neighbours: float = 0.1
-    """How much of the score of the turns right before and after it a turn gains: an answer is found by its question."""
-
-    thread: float = 0.5
-    """How much of the best score in its session or document a turn gains: a session that answers is on the subject."""
-
-    vector_windows: float = 0.1
-    reranker_windows: float = 1.25
-    """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
-
-    reranker: float = 0.6
-    """The share of the reranker among the candidates that it reads."""
-
-    pool: int = 20
-    """How many candidates the reranker reads at most."""
-
-
-FUSION = Fusion()
-
-ABLATIONS = {
-    "words": replace(FUSION, text=0, coverage=0),
-    "meaning": replace(FUSION, text=1),
-    "neighbours": replace(FUSION, text_neighbours=0, vector_neighbours=0),
-    "sessions": replace(FUSION, thread=0),
-    "doubt in meaning": replace(FUSION, near=0),
-    "exact wording": replace(FUSION, coverage=0),
-    "window correction": replace(FUSION, vector_windows=0),
-}
-"""The weights without each part of the first order, to measure what it is worth."""
 
 
 def rarity(documents: int, containing: int) -> float:
@@ -74,13 +28,6 @@ def saturated(counts: Scores, lengths: Scores, mean_length: float) -> Scores:
     """BM25's weight of a term that occurs so often in texts so long, before rarity."""
     norm = _K1 * (np.float32(1) - _B + _B * lengths / np.float32(max(1.0, mean_length)))
     return (counts * (_K1 + np.float32(1)) / (counts + norm)).astype(np.float32, copy=False)
-
-
-def share_of_meaning(fusion: Fusion, best_cosine: float) -> float:
-    """How much meaning counts in the first order, for a question whose best row is so near."""
-    if best_cosine >= fusion.near:
-        return 1 - fusion.text
-    return (1 - fusion.text) * float(max(0.0, best_cosine) / fusion.near) ** 2
 
 
 def with_neighbours(scores: Scores, links: "Links", weight: float) -> Scores:

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import NamedTuple
 
 
-class Found(NamedTuple):
+class SecretMatch(NamedTuple):
     """A match: the text, where the secret stands in it, and the name that it was given, in small letters."""
 
     text: bytes
@@ -52,7 +52,7 @@ _CALL = re.compile(rb"[A-Za-z_][\w.:>-]*[(\[]")
 _IDENTIFIER = re.compile(rb"_*[A-Za-z]+(?:_+[A-Za-z0-9]{1,12})+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z]+(?:_[A-Z0-9]+)+")
 
 
-def is_secret_value(found: Found) -> bool:
+def is_secret_value(found: SecretMatch) -> bool:
     """What is assigned to a name such as `password` or `api_key`: a literal that nobody would call a word."""
     value = found.value.rstrip(b".,:;!?)")
     if _HARMLESS_NAMES.search(found.name) or not _could_be_a_secret(value) or _is_called(found):
@@ -62,7 +62,7 @@ def is_secret_value(found: Found) -> bool:
     return _is_token(value)
 
 
-def is_spoken_password(found: Found) -> bool:
+def is_spoken_password(found: SecretMatch) -> bool:
     """`my password is …`: only what no sentence would say next."""
     value = found.value.rstrip(b".,:;!?)")
     if len(value) < _SHORTEST_PASSWORD or not _could_be_a_secret(value) or _is_called(found):
@@ -72,27 +72,27 @@ def is_spoken_password(found: Found) -> bool:
     return _is_token(value)
 
 
-def is_no_placeholder(found: Found) -> bool:
+def is_no_placeholder(found: SecretMatch) -> bool:
     value = found.value
     return not _FILLED_IN.match(value) and not _PLACEHOLDER.search(value.rstrip(b".,:;!?)"))
 
 
-def is_no_word(found: Found) -> bool:
+def is_no_word(found: SecretMatch) -> bool:
     """Keeps words that happen to start as a key does, or to stand where one would."""
     return is_no_placeholder(found) and not _are_words(found.value)
 
 
-def is_authorization(found: Found) -> bool:
+def is_authorization(found: SecretMatch) -> bool:
     return is_no_word(found) and not _EXPRESSION.fullmatch(found.value) and not _is_called(found)
 
 
-def is_cookie(found: Found) -> bool:
+def is_cookie(found: SecretMatch) -> bool:
     """Names and values, at least one of which nobody would say."""
     values = [part.partition(b"=")[2].strip() for part in found.value.split(b";")]
     return any(len(value) >= _SHORTEST_TOKEN and not _FILLED_IN.match(value) and _is_token(value) for value in values)
 
 
-def is_basic_credential(found: Found) -> bool:
+def is_basic_credential(found: SecretMatch) -> bool:
     """Base64 of `name:password`."""
     value = found.value.rstrip(b"=")
     try:
@@ -102,7 +102,7 @@ def is_basic_credential(found: Found) -> bool:
     return b":" in decoded[1:] and all(32 <= byte < 127 for byte in decoded)
 
 
-def is_card(found: Found) -> bool:
+def is_card(found: SecretMatch) -> bool:
     """The length and first digits of a card, its check digit right, and no part of a longer number."""
     before, after = found.text[max(0, found.start - 2) : found.start], found.text[found.end : found.end + 2]
     if before[-1:] in (b".", b"-", b"/") or (after[:1] in (b".", b"-") and after[1:2].isdigit()):
@@ -144,7 +144,7 @@ def _could_be_a_secret(value: bytes) -> bool:
     )
 
 
-def _is_called(found: Found) -> bool:
+def _is_called(found: SecretMatch) -> bool:
     """`token = load(…)`: a name and what is done with it, and no literal."""
     quoted = found.text[found.start - 1 : found.start] in (b'"', b"'", b"`")
     return not quoted and (
@@ -152,7 +152,7 @@ def _is_called(found: Found) -> bool:
     )
 
 
-def _is_in_environment(found: Found) -> bool:
+def _is_in_environment(found: SecretMatch) -> bool:
     """`DB_PASSWORD=…`: in a file of settings even a word is a password."""
     before = found.text[: found.start].rstrip(b"\"'")[-len(found.name) - 1 :]
     return before == found.name.upper() + b"=" and b"_" in found.name

@@ -13,7 +13,7 @@ _MARKER_START = b"[REDACTED:"
 _QUOTE = re.compile(rb"\\{0,9}[\"'`]")
 
 
-class Finding(NamedTuple):
+class SecretFinding(NamedTuple):
     """A secret that was replaced: the rule that knew it, where it stood, and where its marker stands now."""
 
     rule: str
@@ -31,7 +31,7 @@ class Redacted(NamedTuple):
     """A text without its secrets, and what was found, in the order of the text."""
 
     text: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SecretFinding, ...] = ()
 
 
 def redact(text: str) -> Redacted:
@@ -55,7 +55,7 @@ def redact_value(name: str, value: str) -> Redacted:
     if plain.findings or not names_a_secret(name) or not _engine().is_secret(name, value):
         return plain
     rule = "secret-assignment"
-    return Redacted(f"[REDACTED:{rule}]", (Finding(rule, 0, len(value), 0),))
+    return Redacted(f"[REDACTED:{rule}]", (SecretFinding(rule, 0, len(value), 0),))
 
 
 @lru_cache(maxsize=4096)
@@ -88,17 +88,17 @@ class _Engine:
         import re2  # type: ignore[import-untyped]  # Only those who write pay for it.
 
         from memorist.secrets import rules
-        from memorist.secrets.checks import Found, is_secret_value
+        from memorist.secrets.checks import SecretMatch, is_secret_value
 
         self._names = rules.NAMES
-        self._found = Found
+        self._found = SecretMatch
         self._is_secret_value = is_secret_value
         options = re2.Options()
         options.encoding = re2.Options.Encoding.LATIN1
         options.log_errors = False
         self._filter = re2.Filter()
         # Compiled when they are first needed.
-        self._rules: list[tuple[str, Callable[[], Any], Callable[[Found], bool] | None]] = []
+        self._rules: list[tuple[str, Callable[[], Any], Callable[[SecretMatch], bool] | None]] = []
         for rule in rules.RULES:
             pattern = rule.pattern.encode()
             self._filter.Add(pattern, options)
@@ -213,13 +213,13 @@ def _replaced(text: bytes, spans: list[_Span], findings: list[_Marked]) -> tuple
     return b"".join(pieces), marked
 
 
-def _in_characters(text: str, redacted: bytes, findings: list[_Marked]) -> tuple[Finding, ...]:
+def _in_characters(text: str, redacted: bytes, findings: list[_Marked]) -> tuple[SecretFinding, ...]:
     if text.isascii():
-        return tuple(Finding(found.rule, found.start, found.end, found.at) for found in findings)
+        return tuple(SecretFinding(found.rule, found.start, found.end, found.at) for found in findings)
     stood = _Characters(text.encode("utf-8", "surrogatepass"))
     stands = _Characters(redacted)
     return tuple(
-        Finding(found.rule, stood.before(found.start), stood.before(found.end), stands.before(found.at))
+        SecretFinding(found.rule, stood.before(found.start), stood.before(found.end), stands.before(found.at))
         for found in findings
     )
 

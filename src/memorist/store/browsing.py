@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from memorist.memories.values import Status
-from memorist.platform.values import OwnerFilter
+from memorist.store.rows import breadth_of, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
 from memorist.views.values import BrowseCandidate, BrowseOrder, BrowsePlace, FacetRow, Stretch, Walk
@@ -40,14 +39,14 @@ class BrowsingStatements(TenantStatements):
         self, walk: Walk, after: BrowsePlace | None, now: datetime, *, span: int, limit: int, texts: bool
     ) -> Stretch:
         start, end = (_EARLIEST, _LATEST) if walk.order is BrowseOrder.OLDEST else (_LATEST, _EARLIEST)
-        find_edge, read_span = _STATEMENTS[walk.order, _breadth(walk.owner)]
-        parameters = {"status": walk.status, **_owner(walk.owner), **_place("after", after or start)}
+        find_edge, read_span = _STATEMENTS[walk.order, breadth_of(walk.owner)]
+        parameters = {"status": walk.status, **slice_parameters(walk.owner), **_place("after", after or start)}
         edges = self._rows(find_edge, span=span - 1, **parameters)
         edge = BrowsePlace(*edges[0]) if edges else None
         rows = self._rows(
             read_span,
             # A TTL ends what is in use; what is deleted has left it behind.
-            now=to_micros(now) if walk.status in (Status.ACTIVE, Status.ARCHIVED) else 0,
+            now=to_micros(now) if walk.status.in_use else 0,
             most_importance=walk.most_importance,
             kind=walk.kind,
             category=walk.category,
@@ -84,14 +83,6 @@ class BrowsingStatements(TenantStatements):
         statement = "next_project_of_tenant" if any_user else "next_project_of_user"
         rows = self._rows(statement, user_id=user or "", after_user=after[0], after_project=after[1])
         return (rows[0][0], rows[0][1]) if rows else None
-
-
-def _breadth(owner: OwnerFilter) -> str:
-    return "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
-
-
-def _owner(owner: OwnerFilter) -> dict[str, Any]:
-    return {"user_id": owner.user or "", "agent_id": None if owner.any_agent else owner.agent or ""}
 
 
 def _place(name: str, place: BrowsePlace) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from memorist.context.values import ChunkCandidate, ChunkQuery
 from memorist.memories.values import Memory, Position
 from memorist.platform.values import OwnerFilter
-from memorist.store.rows import memory_from_row
+from memorist.store.rows import memory_from_row, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
 
@@ -27,8 +27,7 @@ class ContextStatements(TenantStatements):
         while True:
             rows = self._rows(
                 "find_chunks_of_tenant" if owner.any_user else "find_chunks_of_user",
-                user_id=owner.user or "",
-                agent_id=None if owner.any_agent else owner.agent or "",
+                **slice_parameters(owner),
                 now=to_micros(now),
                 category=query.category,
                 project=query.project,
@@ -57,8 +56,7 @@ class ContextStatements(TenantStatements):
         place = _FIRST if after is None else {"after_time": to_micros(after.created_at), "after_id": after.id}
         rows = self._rows(
             "list_category_of_user",
-            user_id=owner.user or "",
-            agent_id=None if owner.any_agent else owner.agent or "",
+            **slice_parameters(owner),
             category=category,
             now=to_micros(now),
             since=-1 if since is None else to_micros(since),

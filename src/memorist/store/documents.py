@@ -57,9 +57,6 @@ class DocumentStatements(TenantStatements):
         owner = document.owner
         self._run("erase_document", **owner_parameters(owner), id=document.id)
 
-    def erase_all(self, owner: OwnerFilter) -> int:
-        return self._run("erase_documents", **slice_parameters(owner))
-
 
 class ToolOutputStatements(TenantStatements):
     """What tools returned in full, inside a transaction."""

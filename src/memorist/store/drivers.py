@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -13,17 +13,17 @@ Values = tuple[Any, ...]
 
 
 class Connection(Protocol):
-    def rows(self, statement: Statement, parameters: Parameters) -> list[Row]: ...
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]: ...
 
-    def rows_of_each(self, statement: Statement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
         """The rows for each of several parameters, all of one moment."""
         ...
 
-    def run(self, statement: Statement, parameters: Parameters | Values) -> int:
+    def run(self, statement: SqlStatement, parameters: Parameters | Values) -> int:
         """Execute and return how many rows it changed. Values come in the order of `statement.parameters`."""
         ...
 
-    def run_many(self, statement: Statement, parameters: Sequence[Parameters | Values]) -> int:
+    def run_many(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
         """The same for many parameters, without waiting for each answer. Returns how many rows changed in all."""
         ...
 
@@ -58,7 +58,7 @@ class Driver(Protocol):
         """Findings of the database's own checks: a name and `ok`, or what is wrong."""
         ...
 
-    def checkpoint(self, *, erased: bool = False) -> None:
+    def checkpoint(self) -> None:
         """Empty the write-ahead log where that is ours to do, so that erased bytes are in no file."""
         ...
 

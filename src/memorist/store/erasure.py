@@ -1,21 +1,14 @@
 """The statements that erase, count and search in every table."""
 
-import json
-import secrets
-import time
 from collections.abc import Sequence
 from datetime import datetime
 
 from memorist.erasure.values import Naming
-from memorist.ids import to_uuid
-from memorist.platform.values import HiddenOwner, OwnerFilter
-from memorist.store.places import PLACES
+from memorist.platform.values import OwnerFilter
 from memorist.store.rows import LATEST, slice_parameters
+from memorist.store.tables import TABLES
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
-
-ERASED = "erased"
-"""The type of the events that tell of an erasure."""
 
 
 class ErasureStatements(TenantStatements):
@@ -48,17 +41,19 @@ class ErasureStatements(TenantStatements):
         escaped = piece.replace("!", "!!").replace("%", "!%").replace("_", "!_")
         return [row[0] for row in self._rows("find_text", piece=f"%{escaped}%")]
 
+    def texts_of(self, owner: OwnerFilter, limit: int) -> list[str]:
+        return [row[0] for row in self._rows("texts_of_owner", limit=limit, **slice_parameters(owner)) if row[0]]
+
     def erase_rows(self, memory_ids: Sequence[str]) -> dict[str, int]:
-        self.note(memory_ids)
         ids = self._encode_list(memory_ids)
-        return {place.table: self._run(place.of_memories, ids=ids) for place in PLACES if place.of_memories}
+        return {table.name: self._run(table.of_memories, ids=ids) for table in TABLES if table.of_memories}
 
     def erase_owned(self, owner: OwnerFilter) -> dict[str, int]:
         parameters = slice_parameters(owner)
-        return {place.table: self._run(place.of_owner, **parameters) for place in PLACES if place.of_owner}
+        return {table.name: self._run(table.of_owner, **parameters) for table in TABLES if table.of_owner}
 
     def erase_leftovers(self) -> dict[str, int]:
-        return {place.table: self._run(place.of_tenant) for place in PLACES if place.of_tenant}
+        return {table.name: self._run(table.of_tenant) for table in TABLES if table.of_tenant}
 
     def erase_keys(self, user: str) -> int:
         return self._run("purge_keys_of_owner", user_id=user)
@@ -71,27 +66,3 @@ class ErasureStatements(TenantStatements):
 
     def rewrite_event(self, seq: int, payload: str) -> None:
         self._run("rewrite_event", seq=seq, payload=payload)
-
-    def note(self, memory_ids: Sequence[str]) -> None:
-        """Leave an event of no memory for each that is about to be erased, which names neither it nor its owner in
-        plain text: followers are told, and a search of the files finds nothing.
-        """
-        salt = secrets.token_hex(8)
-        now = time.time_ns() // 1000
-        rows = [
-            {
-                "tenant": self._tenant,
-                "memory_id": "",
-                "event_type": ERASED,
-                "source": "erasure",
-                "actor": None,
-                "payload": json.dumps({"id": to_uuid(id_).hex, **_hidden(salt, user, agent)}),
-                "created_at": now,
-            }
-            for id_, user, agent in sorted(self._rows("owners_of", ids=self._encode_list(memory_ids)))
-        ]
-        self._connection.run_many(self._statements["append_event"], rows)
-
-
-def _hidden(salt: str, user: str, agent: str) -> dict[str, str]:
-    return {"salt": salt, "user": HiddenOwner.hide(salt, user or None), "agent": HiddenOwner.hide(salt, agent or None)}

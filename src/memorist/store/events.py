@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from memorist.platform.values import Event, FeedPage, FeedPosition, FeedRow, HiddenOwner, RedactionNote
-from memorist.store.erasure import ERASED
+from memorist.platform.values import ERASED, Event, FeedPage, FeedPosition, FeedRow, HiddenOwner, RedactionNote
 from memorist.store.rows import LATEST, event_from_row, owner_of
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros

@@ -13,7 +13,7 @@ T = TypeVar("T")
 _LARGEST_BATCH = 128
 
 
-class Job:
+class QueuedWork:
     """One caller's work, and how it ended."""
 
     __slots__ = ("error", "leads", "result", "wake", "work")
@@ -32,15 +32,15 @@ class GroupCommit:
     There is no writer thread, so a lone writer never waits for another thread to wake up.
     """
 
-    def __init__(self, commit: Callable[[Sequence[Job]], None]) -> None:
+    def __init__(self, commit: Callable[[Sequence[QueuedWork]], None]) -> None:
         self._commit = commit
         self._mutex = threading.Lock()
-        self._waiting: deque[Job] = deque()
+        self._waiting: deque[QueuedWork] = deque()
         self._busy = False
 
     def submit(self, work: Callable[[], T]) -> T:
         """Run `work` in a transaction and return its result once that is durable. Raises what `work` raised."""
-        job = Job(work)
+        job = QueuedWork(work)
         try:
             self._join(job)
             self._take_turn(job)
@@ -51,7 +51,7 @@ class GroupCommit:
             raise job.error
         return job.result  # type: ignore[no-any-return]
 
-    def _join(self, job: Job) -> None:
+    def _join(self, job: QueuedWork) -> None:
         with self._mutex:
             self._waiting.append(job)
             if self._busy:
@@ -60,21 +60,21 @@ class GroupCommit:
             else:
                 self._busy = job.leads = True
 
-    def _take_turn(self, job: Job) -> None:
+    def _take_turn(self, job: QueuedWork) -> None:
         if job.wake is not None:
             job.wake.acquire()
         if job.leads:
             self._lead(job)
 
-    def _step_out(self, job: Job) -> None:
+    def _step_out(self, job: QueuedWork) -> None:
         """Interrupted: leave the line, and do not take the lead along."""
         with self._mutex:
             if job in self._waiting:
                 self._waiting.remove(job)
             self._hand_over(job)
 
-    def _lead(self, own: Job) -> None:
-        batch: list[Job] = []
+    def _lead(self, own: QueuedWork) -> None:
+        batch: list[QueuedWork] = []
         try:
             with self._mutex:
                 while self._waiting and len(batch) < _LARGEST_BATCH:
@@ -93,7 +93,7 @@ class GroupCommit:
                 if job is not own and job.wake is not None:
                     job.wake.release()
 
-    def _hand_over(self, leader: Job) -> None:
+    def _hand_over(self, leader: QueuedWork) -> None:
         """Give the lead, if this job has it, to the next in line."""
         if not leader.leads:
             return

@@ -7,7 +7,7 @@ from memorist.memories.values import Memory, Row
 from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
 from memorist.store.rows import index_to_parameters, memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
-from memorist.times import to_micros
+from memorist.times import optional_micros, to_micros
 
 
 class IndexStatements(TenantStatements):
@@ -57,7 +57,7 @@ class IndexStatements(TenantStatements):
         return [row[0] for row in rows]
 
     def release_claims(self, until: datetime | None = None) -> None:
-        self._run("release_claims", until=None if until is None else to_micros(until))
+        self._run("release_claims", until=optional_micros(until))
 
     def save_vectors(self, embedded: Iterable[Embedded]) -> int:
         rows = [

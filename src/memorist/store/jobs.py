@@ -76,9 +76,6 @@ class JobStatements(TenantStatements):
     def drop_done(self, before: datetime) -> int:
         return self._run("drop_done_jobs", before=to_micros(before))
 
-    def erase(self, owner: OwnerFilter) -> int:
-        return self._run("erase_jobs", **slice_parameters(owner))
-
     def _job(self, row: tuple[Any, ...]) -> Job:
         (
             id_, kind, key, user, agent, acting, payload, status, attempts, run_at, error, result, created_at,

@@ -8,8 +8,14 @@ from typing import Any
 from memorist.memories.values import Memory, Order, Query, Row
 from memorist.platform.values import OwnerFilter
 from memorist.store.drivers import Values
-from memorist.store.erasure import ErasureStatements
-from memorist.store.rows import PARAMETERS, index_to_parameters, memory_from_row, memory_to_values, slice_parameters
+from memorist.store.rows import (
+    PARAMETERS,
+    breadth_of,
+    index_to_parameters,
+    memory_from_row,
+    memory_to_values,
+    slice_parameters,
+)
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import optional_micros, to_micros
 
@@ -96,18 +102,9 @@ class MemoryStatements(TenantStatements):
         ]
         self._connection.run_many(self._statements["add_access"], rows)
 
-    def erase(self, memory_ids: Sequence[str]) -> int:
-        ErasureStatements(self._connection, self._tenant, self._statements, self._encode_list).note(memory_ids)
-        ids = self._encode_list(memory_ids)
-        for statement in ("purge_doubts_of_memories", "erase_events", "erase_index", "erase_tool_outputs"):
-            self._run(statement, ids=ids)
-        erased = self._run("erase_memories", ids=ids)
-        self._run("erase_recalls", ids=ids)
-        return erased
-
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
         shelf = "named_" if query.named else ""
-        breadth = "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
+        breadth = breadth_of(owner)
         after = _BEFORE_ALL
         if query.after is not None:
             after = {
@@ -117,8 +114,7 @@ class MemoryStatements(TenantStatements):
             }
         rows = self._rows(
             f"list_{shelf}{query.order}_of_{breadth}",
-            user_id=owner.user or "",
-            agent_id=None if owner.any_agent else owner.agent or "",
+            **slice_parameters(owner),
             status=query.status,
             now=to_micros(now),
             kind=query.kind,

@@ -14,7 +14,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from memorist import errors
 from memorist.addresses import without_password
 from memorist.store.drivers import Connection, Parameters, Row, Values
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 
 T = TypeVar("T")
 
@@ -175,7 +175,7 @@ class PostgresDriver:
             found = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone()
         return found is not None
 
-    def checkpoint(self, *, erased: bool = False) -> None:
+    def checkpoint(self) -> None:
         """Nothing to do: VACUUM and the retention of WAL archives are the server's."""
 
     def scrub(self, tenant: str, tables: Sequence[str], *, rewrite: bool) -> tuple[str, ...]:  # noqa: ARG002
@@ -239,19 +239,19 @@ class PostgresConnection:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
 
-    def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
         # None leaves it to psycopg, which prepares what it sees often; a prepared plan may be kept for all values.
         prepare = False if statement.planned_anew else None
         answer = self._connection.execute(statement.sql, parameters, prepare=prepare, binary=statement.in_binary)
         return answer.fetchall()
 
-    def rows_of_each(self, statement: Statement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
         return [self.rows(statement, one) for one in parameters]
 
-    def run(self, statement: Statement, parameters: Parameters | Values) -> int:
+    def run(self, statement: SqlStatement, parameters: Parameters | Values) -> int:
         return self._connection.execute(statement.sql, _by_name(statement, parameters)).rowcount
 
-    def run_many(self, statement: Statement, parameters: Sequence[Parameters | Values]) -> int:
+    def run_many(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
         if not parameters:
             return 0
         with self._connection.cursor() as cursor:
@@ -274,10 +274,10 @@ class _Alone(PostgresConnection):
         super().__init__(connection)
         self._opening = opening
 
-    def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
         return self.rows_of_each(statement, [parameters])[0]
 
-    def rows_of_each(self, statement: Statement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
         writer = psycopg.ClientCursor(self._connection)
         asked = "; ".join(writer.mogrify(statement.sql, one) for one in parameters)
         try:
@@ -289,7 +289,7 @@ class _Alone(PostgresConnection):
             raise
 
 
-def _by_name(statement: Statement, parameters: Parameters | Values) -> Parameters:
+def _by_name(statement: SqlStatement, parameters: Parameters | Values) -> Parameters:
     return dict(zip(statement.parameters, parameters, strict=True)) if isinstance(parameters, tuple) else parameters
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable
 
-from memorist.platform.values import OwnerFilter
 from memorist.recall.values import PastRecall
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
@@ -42,8 +41,3 @@ class RecallStatements(TenantStatements):
         # In id order, so that two processes never wait for each other.
         rows = [{"tenant": self._tenant, "memory_id": id_, "older_than": keep - 1} for id_ in sorted(memory_ids)]
         self._connection.run_many(self._statements["trim_recalls"], rows)
-
-    def erase(self, owner: OwnerFilter) -> int:
-        user = None if owner.any_user else owner.user or ""
-        agent = None if owner.any_agent else owner.agent or ""
-        return self._run("purge_recalls_of_owner", user_id=user, agent_id=agent)

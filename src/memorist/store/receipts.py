@@ -9,7 +9,7 @@ from typing import Any
 from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt, Verification
 from memorist.store.rows import NEWEST_ID
 from memorist.store.tenant_statements import TenantStatements
-from memorist.times import from_micros, optional_moment, to_micros
+from memorist.times import from_micros, optional_micros, optional_moment, to_micros
 
 
 class ReceiptStatements(TenantStatements):
@@ -67,6 +67,9 @@ class LedgerStatements(TenantStatements):
         for entry in entries:
             self._run("insert_erased", **{**asdict(entry), "erased_at": to_micros(entry.erased_at)})
 
+    def drop(self, receipt_id: str) -> None:
+        self._run("drop_erased", receipt_id=receipt_id)
+
 
 def _entry(kind: str, id: str, salt: str, receipt_id: str, erased_at: int) -> Erased:
     return Erased(kind, id, salt, receipt_id, from_micros(erased_at))
@@ -89,7 +92,7 @@ def _to_parameters(receipt: Receipt) -> dict[str, Any]:
         "remains": json.dumps(receipt.remains),
         "started_at": to_micros(receipt.started_at),
         "due_at": to_micros(receipt.due_at),
-        "finished_at": None if receipt.finished_at is None else to_micros(receipt.finished_at),
+        "finished_at": optional_micros(receipt.finished_at),
     }
 
 

@@ -44,6 +44,3 @@ class RequestStatements(TenantStatements):
 
     def drop_expired(self, now: datetime) -> int:
         return self._run("drop_expired_idempotency", now=to_micros(now))
-
-    def erase(self, user: str | None) -> int:
-        return self._run("erase_idempotency", user_id=user)

@@ -157,6 +157,11 @@ def owner_parameters(owner: Owner | OwnerFilter) -> dict[str, str]:
     return {"user_id": owner.user or "", "agent_id": owner.agent or ""}
 
 
+def breadth_of(owner: OwnerFilter) -> str:
+    """How wide a slice is: a list has a statement for each breadth, because each has an index."""
+    return "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
+
+
 def slice_parameters(owner: OwnerFilter) -> dict[str, str | None]:
     """Whose rows a statement takes: None where anybody's."""
     return {

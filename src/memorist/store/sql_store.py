@@ -10,9 +10,9 @@ from memorist.ports import Reader, Writer
 from memorist.store.drivers import Connection, Driver
 from memorist.store.file_search import find_in_files
 from memorist.store.migrations import Migrator, load_migrations
-from memorist.store.places import PLACES
 from memorist.store.rows import key_from_row, sign_in_from_row
 from memorist.store.statements import load_statements
+from memorist.store.tables import TABLES
 from memorist.store.transaction import SqlTransaction
 from memorist.times import from_micros, to_micros
 
@@ -97,11 +97,11 @@ class SqlStore:
             return "ok"
         return f"{rows} rows, {indexed} of them indexed, {created} created events, {orphans} events of no memory"
 
-    def checkpoint(self, *, erased: bool = False) -> None:
-        self.driver.checkpoint(erased=erased)
+    def checkpoint(self) -> None:
+        self.driver.checkpoint()
 
     def scrub(self, tenant: str, *, rewrite: bool = True) -> tuple[str, ...]:
-        return self.driver.scrub(tenant, [place.table for place in PLACES if not place.kept], rewrite=rewrite)
+        return self.driver.scrub(tenant, [table.name for table in TABLES if not table.kept], rewrite=rewrite)
 
     def search_files(self, pieces: Collection[bytes]) -> frozenset[bytes] | None:
         files = self.driver.files()

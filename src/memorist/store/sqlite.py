@@ -12,8 +12,8 @@ import apsw
 
 from memorist import errors
 from memorist.store.drivers import Connection, Parameters, Row, Values
-from memorist.store.group_commit import GroupCommit, Job
-from memorist.store.statements import Statement
+from memorist.store.group_commit import GroupCommit, QueuedWork
+from memorist.store.statements import SqlStatement
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class SqliteDriver:
         # BEGIN IMMEDIATE already keeps every other process from writing.
         return self.write(None, work)
 
-    def _commit(self, batch: Sequence[Job]) -> None:
+    def _commit(self, batch: Sequence[QueuedWork]) -> None:
         with self._writing:
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
@@ -110,7 +110,7 @@ class SqliteDriver:
                     self._writer.execute("ROLLBACK")
                 raise
 
-    def _run_all(self, batch: Sequence[Job]) -> None:
+    def _run_all(self, batch: Sequence[QueuedWork]) -> None:
         try:
             for job in batch:
                 job.result = job.work()
@@ -123,7 +123,7 @@ class SqliteDriver:
             for job in batch:
                 self._run_in_savepoint(job)
 
-    def _run_in_savepoint(self, job: Job) -> None:
+    def _run_in_savepoint(self, job: QueuedWork) -> None:
         self._writer.execute("SAVEPOINT job")
         try:
             job.result = job.work()
@@ -191,16 +191,12 @@ class SqliteDriver:
     def prepare_migration(self, sql: str) -> str:
         return sql
 
-    def checkpoint(self, *, erased: bool = False) -> None:
+    def checkpoint(self) -> None:
         """Move everything out of the write-ahead log and empty it, so that erased bytes are in no file.
 
         Raises StoreBusy where somebody's long read keeps it from being emptied.
         """
         with _translated(), self._writing:
-            if erased:
-                # `secure_delete` overwrites what is deleted, but not copies that rows left behind when they were moved
-                # to another page before: only writing the file anew is sure to leave them out.
-                self._writer.execute("VACUUM")
             ((is_blocked, _, _),) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if is_blocked:
             raise errors.StoreBusy(
@@ -208,7 +204,12 @@ class SqliteDriver:
             )
 
     def scrub(self, tenant: str, tables: Sequence[str], *, rewrite: bool) -> tuple[str, ...]:  # noqa: ARG002
-        self.checkpoint(erased=rewrite)
+        if rewrite:
+            # `secure_delete` overwrites what is deleted, but not copies that rows left behind when they were moved to
+            # another page before: only writing the file anew is sure to leave them out.
+            with _translated(), self._writing:
+                self._writer.execute("VACUUM")
+        self.checkpoint()
         return _BEYOND_REACH
 
     def files(self) -> list[Path]:
@@ -266,10 +267,10 @@ class SqliteConnection:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
-    def rows(self, statement: Statement, parameters: Parameters) -> list[Row]:
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
         return self._connection.execute(statement.sql, parameters).fetchall()
 
-    def rows_of_each(self, statement: Statement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
         if self._connection.in_transaction:
             return [self.rows(statement, one) for one in parameters]
         self._connection.execute("BEGIN")
@@ -278,11 +279,11 @@ class SqliteConnection:
         finally:
             self._connection.execute("COMMIT")
 
-    def run(self, statement: Statement, parameters: Parameters | Values) -> int:
+    def run(self, statement: SqlStatement, parameters: Parameters | Values) -> int:
         self._connection.execute(statement.sql, parameters)
         return self._connection.changes()
 
-    def run_many(self, statement: Statement, parameters: Sequence[Parameters | Values]) -> int:
+    def run_many(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
         before = self._connection.total_changes()
         self._connection.executemany(statement.sql, parameters)
         return self._connection.total_changes() - before

@@ -25,7 +25,7 @@ _TENANT_INSERT = re.compile(r"INSERT INTO \w+ \([^)]*\btenant_id\b.*:tenant\b", 
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SqlStatement:
     """`parameters` are the names that `sql` binds, in the order of their first appearance.
 
     `planned_anew`: the best plan depends on the values, so that none is kept between executions.
@@ -40,8 +40,9 @@ class Statement:
     in_binary: bool = False
 
 
-def load_statements(dialect: str) -> dict[str, Statement]:
-    """All statements of a dialect (`sqlite` or `postgres`), ready for its driver."""
+@cache
+def load_statements(dialect: str) -> dict[str, SqlStatement]:
+    """All statements of a dialect (`sqlite` or `postgres`), ready for its driver. Read once; nobody may change them."""
     blocks: dict[tuple[str, str], str] = {}
     for kind, name, body in (*_blocks("shared"), *_blocks(dialect)):
         if (kind, name) in blocks:
@@ -68,23 +69,23 @@ def _memory_fragments() -> dict[str, str]:
     }
 
 
-@cache
 def _blocks(source: str) -> list[tuple[str, str, str]]:
     paths = sorted((_QUERIES / source).glob("*.sql"))
     parts = [part for path in paths for part in _BLOCK.split(path.read_text("utf-8"))[1:]]
     return list(zip(parts[0::3], parts[1::3], parts[2::3], strict=True))
 
 
-def _parse(name: str, body: str, fragments: dict[str, str]) -> Statement:
+def _parse(name: str, body: str, fragments: dict[str, str]) -> SqlStatement:
     lines = body.strip().splitlines()
     comments = [line.removeprefix("-- ") for line in lines if line.startswith("--")]
     sql = "\n".join(line for line in lines if not line.startswith("--")).strip()
-    sql = _FRAGMENT.sub(lambda match: fragments[match[1]], sql)
+    while _FRAGMENT.search(sql):
+        sql = _FRAGMENT.sub(lambda match: fragments[match[1]], sql)
     purpose = " ".join(comment for comment in comments if comment not in _MARKS)
     if "scope: global" not in comments and not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
         raise ValueError(f"statement {name} does not bind :tenant")
     parameters = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
-    return Statement(name, purpose, sql, parameters, "plan: anew" in comments, "answer: binary" in comments)
+    return SqlStatement(name, purpose, sql, parameters, "plan: anew" in comments, "answer: binary" in comments)
 
 
 def to_psycopg(sql: str) -> str:

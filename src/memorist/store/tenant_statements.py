@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memorist.store.drivers import Connection
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 
 
 class TenantStatements:
@@ -16,7 +16,7 @@ class TenantStatements:
         self,
         connection: Connection,
         tenant: str,
-        statements: Mapping[str, Statement],
+        statements: Mapping[str, SqlStatement],
         encode_list: Callable[[Sequence[str]], Any],
     ) -> None:
         self._connection = connection

@@ -20,7 +20,7 @@ from memorist.store.policies import PolicyStatements
 from memorist.store.recalls import RecallStatements
 from memorist.store.receipts import LedgerStatements, ReceiptStatements
 from memorist.store.requests import RequestStatements
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 from memorist.store.surroundings import SurroundingsStatements
 from memorist.store.tenant_statements import TenantStatements
 from memorist.store.turns import SpendingStatements, TurnStatements
@@ -50,7 +50,7 @@ class SqlTransaction:
         self,
         connection: Connection,
         tenant: str,
-        statements: Mapping[str, Statement],
+        statements: Mapping[str, SqlStatement],
         encode_list: Callable[[Sequence[str]], Any],
     ) -> None:
         self.given = (connection, tenant, statements, encode_list)

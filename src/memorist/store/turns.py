@@ -9,7 +9,7 @@ from memorist.models.values import Usage
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.rows import NEWEST_ID, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
-from memorist.times import from_micros, optional_micros, to_micros
+from memorist.times import from_micros, optional_micros, optional_moment, to_micros
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
 
 
@@ -120,5 +120,5 @@ def _turn(row: tuple[Any, ...]) -> Turn:
         lease_until=from_micros(row[12]),
         attended_until=from_micros(row[13]),
         created_at=from_micros(row[14]),
-        completed_at=None if row[15] is None else from_micros(row[15]),
+        completed_at=optional_moment(row[15]),
     )

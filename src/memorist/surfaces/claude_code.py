@@ -305,7 +305,7 @@ class _Sent:
         self._project = project
 
     def context(self, budget_tokens: int) -> str:
-        from memorist.context.tokens import count_tokens
+        from memorist.platform.tokens import count_tokens
 
         profile = self._headers.get("X-Memorist-Agent", _DEFAULT_PROFILE)
         section = self._ask("GET", "/v1/memories/section", {"profile_id": profile})

@@ -1,7 +1,7 @@
 """The Model Context Protocol: the tools of the one registry, and the memory section as a resource and as a prompt.
 
 `new_server` speaks the protocol, current revision and older ones, over whatever transport it is run on. What it serves
-is a `Memory`: the store itself, opened here, or another server that is asked over HTTP.
+is a `ServedMemory`: the store itself, opened here, or another server that is asked over HTTP.
 """
 
 import json
@@ -20,13 +20,14 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from memorist import __version__, tools
+from memorist import tools
 from memorist.core import Core
 from memorist.errors import MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
 from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
+from memorist.version import __version__
 
 _log = redacting_logger("memorist.mcp")
 
@@ -53,7 +54,7 @@ is no longer true.
 """How an agent is to use its memory. A client shows it to its model; it also stands well in CLAUDE.md or AGENTS.md."""
 
 
-class Memory(Protocol):
+class ServedMemory(Protocol):
     """What is served, to one caller. The methods block, and raise MemoristError."""
 
     def tools(self) -> list[dict[str, Any]]: ...
@@ -81,7 +82,7 @@ class StoredMemory:
         return self._core.context.section(principal, principal.agent).text
 
 
-class RemoteMemory:
+class ForwardedMemory:
     """Another server, asked over HTTP with an API key. `identity` says for whom: user, agent, session."""
 
     def __init__(self, url: str, api_key: str, identity: Mapping[str, str]) -> None:
@@ -120,7 +121,7 @@ class RemoteMemory:
         return response
 
 
-def new_server(memory_of: Callable[[_Context], Memory]) -> Server[Any]:
+def new_server(memory_of: Callable[[_Context], ServedMemory]) -> Server[Any]:
     """A server over the memory that `memory_of` finds for a request."""
 
     async def list_tools(ctx: _Context, _: Any) -> types.ListToolsResult:
@@ -176,7 +177,7 @@ def new_server(memory_of: Callable[[_Context], Memory]) -> Server[Any]:
     )
 
 
-def serve_stdio(memory: Memory, close: Callable[[], None]) -> None:
+def serve_stdio(memory: ServedMemory, close: Callable[[], None]) -> None:
     """Serve one client on stdin and stdout until it closes them, or until SIGTERM or SIGINT; then `close`."""
 
     def stop(code: int) -> NoReturn:

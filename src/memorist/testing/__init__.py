@@ -11,22 +11,23 @@ It needs pytest, which is not among Memorist's own dependencies.
 
 import pytest
 
-pytest.register_assert_rewrite(
-    "memorist.testing.conformance",
-    "memorist.testing.facts_conformance",
-    "memorist.testing.lifecycle_conformance",
-)
+# Of the package, every module of it.
+pytest.register_assert_rewrite("memorist.testing.conformance")
 
 from memorist.testing.clocks import FrozenClock, StepClock  # noqa: E402
 from memorist.testing.conformance import StoreConformance  # noqa: E402
 from memorist.testing.makers import (  # noqa: E402
     full_memory,
     make_document,
+    make_doubt,
     make_embedded,
     make_event,
+    make_job,
     make_key,
     make_memory,
+    make_receipt,
     make_record,
+    make_turn,
     new_tenant,
 )
 
@@ -36,10 +37,14 @@ __all__ = [
     "StoreConformance",
     "full_memory",
     "make_document",
+    "make_doubt",
     "make_embedded",
     "make_event",
+    "make_job",
     "make_key",
     "make_memory",
+    "make_receipt",
     "make_record",
+    "make_turn",
     "new_tenant",
 ]

@@ -6,14 +6,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from memorist.erasure.values import ErasureKind, ErasureStatus, Receipt
+from memorist.facts.values import Doubt
 from memorist.ids import new_id
 from memorist.ingestion.values import Document
 from memorist.memories.fields import FIELDS, Field
 from memorist.memories.searchable import searchable
 from memorist.memories.values import Memory
-from memorist.platform.values import ApiKey, Event, IdempotencyRecord, Owner, Role
+from memorist.platform.values import ApiKey, Event, IdempotencyRecord, Job, Owner, Principal, Role
 from memorist.recall.values import Embedded
 from memorist.testing.clocks import START
+from memorist.turns.values import Turn, TurnStatus
 
 
 def new_tenant() -> str:
@@ -112,3 +115,54 @@ def make_record(**fields: Any) -> IdempotencyRecord:
         "expires_at": START + timedelta(days=1),
     }
     return IdempotencyRecord(**(values | fields))
+
+
+def make_job(tenant: str, **fields: Any) -> Job:
+    """A job of the user `ada`, due at START."""
+    values: dict[str, Any] = {
+        "id": new_id("job"),
+        "kind": "count",
+        "principal": Principal(tenant, Role.USER, "ada"),
+        "payload": {},
+        "run_at": START,
+        "created_at": START,
+        "updated_at": START,
+    }
+    return Job(**(values | fields))
+
+
+def make_doubt(newer: Memory, older: Memory, **fields: Any) -> Doubt:
+    values: dict[str, Any] = {"reason": "It may be so.", "judge": "local", "created_at": START, "updated_at": START}
+    return Doubt(new_id("dbt"), older.owner, newer.id, older.id, **(values | fields))
+
+
+def make_turn(**fields: Any) -> Turn:
+    """A turn of the user `ada` that runs, and that the process `first` works on for a minute."""
+    values: dict[str, Any] = {
+        "id": new_id("turn"),
+        "owner": Owner("ada"),
+        "session": "s1",
+        "status": TurnStatus.RUNNING,
+        "created_at": START,
+        "request": "{}",
+        "runner": "first",
+        "lease_until": START + timedelta(minutes=1),
+        "attended_until": START + timedelta(minutes=1),
+    }
+    return Turn(**(values | fields))
+
+
+def make_receipt(tenant: str, **fields: Any) -> Receipt:
+    """A receipt of an erasure that runs."""
+    values: dict[str, Any] = {
+        "id": new_id("rcpt"),
+        "kind": ErasureKind.USER,
+        "status": ErasureStatus.RUNNING,
+        "asked_by": {"role": "admin", "key": None},
+        "salt": "5a17",
+        "started_at": START,
+        "due_at": START,
+        "subject": "ab12",
+        "request": {"user": "ada"},
+    }
+    return Receipt(tenant=tenant, **(values | fields))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from memorist.erasure import ledger
+from memorist.erasure.ledger import erased_documents
 from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
 from memorist.ingestion.records import document_from_record, document_to_record
 from memorist.ingestion.values import Document
@@ -18,6 +18,7 @@ from memorist.memories.records import event_from_record, event_to_record, memory
 from memorist.memories.searchable import QUOTES, repeats
 from memorist.memories.values import Kind, Memory, Retention
 from memorist.platform import access, validation
+from memorist.platform.erased_names import DOCUMENT, MEMORY, hexadecimal, ids_named_in
 from memorist.platform.redaction import Redaction, counted
 from memorist.platform.validation import MAX_TOOL_OUTPUT
 from memorist.platform.values import Event, Owner, OwnerFilter, Principal
@@ -166,12 +167,12 @@ class Transfer:
 
         def work(tx: Writer) -> tuple[list[Memory], int, int, int]:
             there = {memory.id for memory in tx.memories.get_many([line.memory.id for line in memories])}
-            named = [ledger.hexadecimal(id_) for line in memories for id_ in (line.memory.id, *_quoted(line.memory))]
-            erased = tx.ledger.find(ledger.MEMORY, named)
+            named = [hexadecimal(id_) for line in memories for id_ in (line.memory.id, *_quoted(line.memory))]
+            erased = tx.ledger.find(MEMORY, named)
             known = refused = documents = 0
             imported: list[Memory] = []
             for line in memories:
-                if any(ledger.hexadecimal(id_) in erased for id_ in (line.memory.id, *_quoted(line.memory))):
+                if any(hexadecimal(id_) in erased for id_ in (line.memory.id, *_quoted(line.memory))):
                     refused += 1
                 elif line.memory.id in there:
                     known += 1
@@ -181,11 +182,11 @@ class Transfer:
                         tx.tool_outputs.insert(line.memory.id, line.payload)
                     there.add(line.memory.id)
                     imported.append(line.memory)
-            gone = tx.ledger.of_kind(ledger.DOCUMENT) if len(memories) < len(batch) else []
+            gone = tx.ledger.of_kind(DOCUMENT) if len(memories) < len(batch) else []
             for line in batch:
                 if line.document is None:
                     continue
-                if ledger.erased_documents(gone, line.document.owner, line.document.id):
+                if erased_documents(gone, line.document.owner, line.document.id):
                     documents += 1
                 elif tx.documents.get(line.document.owner, line.document.id) is None:
                     tx.documents.put(line.document)
@@ -212,7 +213,7 @@ class _Line(NamedTuple):
 
 def _quoted(memory: Memory) -> set[str]:
     """The memories that it only repeats."""
-    return ledger.ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if repeats(memory) else set()
+    return ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if repeats(memory) else set()
 
 
 def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:

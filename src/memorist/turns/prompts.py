@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memorist.context.tokens import count_tokens
 from memorist.models.values import LlmMessage, LlmTool
+from memorist.platform.tokens import count_tokens
 
 FULL = 0.8
 """The share of a model's window above which the conversation is shortened."""

@@ -9,6 +9,12 @@ from typing import Any
 from memorist.models.values import Usage
 from memorist.platform.values import Owner
 
+STARTED = "turn.started"
+COMPLETED = "turn.completed"
+FAILED = "turn.failed"
+LAST = (COMPLETED, FAILED)
+"""The events of which one ends every turn."""
+
 
 class TurnStatus(StrEnum):
     """Where a turn stands."""
@@ -50,11 +56,3 @@ class TurnEvent:
     event: str
     data: Mapping[str, Any]
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPage:
-    """A page of turns; `next_cursor` is None on the last one."""
-
-    items: tuple[Turn, ...]
-    next_cursor: str | None

@@ -4,22 +4,29 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
+from dataclasses import dataclass
 from typing import Any
 
-from memorist.context.tokens import count_tokens
+from memorist.context.companion import Companion
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
-from memorist.ingestion.service import Message
+from memorist.ingestion.service import Ingestion, Message
+from memorist.learning.service import Extraction
 from memorist.memories.values import Memory, Remembered
 from memorist.models.port import Llm
 from memorist.models.values import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Stop, ToolCall, Usage
 from memorist.platform import validation
+from memorist.platform.loop import unexpected_is_logged
+from memorist.platform.redaction import Redaction
+from memorist.platform.spending import Spending
+from memorist.platform.tokens import count_tokens
 from memorist.secrets.logs import redacting_logger
-from memorist.turns.limits import Toolbox
+from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.prompts import Prompt, prompt_for
-from memorist.turns.service import Run, spent
+from memorist.turns.run import Run, spent
+from memorist.turns.running import Runner
 
 _log = redacting_logger(__name__)
 
@@ -37,16 +44,28 @@ _LAST_WORD = re.compile(r"\S*\Z")
 _LONGEST_WAIT_S = 5.0
 
 
-def answer(run: Run, llm: Llm) -> None:
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a turn is worked on with."""
+
+    companion: Companion
+    ingestion: Ingestion
+    extraction: Extraction
+    toolbox: Callable[[], Toolbox | None]
+    limits: TurnLimits
+    redaction: Redaction
+    spending: Spending
+    runner: Runner
+
+
+def answer(run: Run, llm: Llm, means: Means) -> None:
     """Work on a turn until it is completed or failed. Never raises."""
-    work = _Work(run, llm)
+    work = _Work(run, llm, means)
     try:
-        work.answer()
+        with unexpected_is_logged("a turn"):
+            work.answer()
     except MemoristError as error:
         _fail(run, error, work)
-    except Exception:
-        _log.exception("a turn failed")
-        _fail(run, MemoristError(), work)
 
 
 def _fail(run: Run, error: MemoristError, work: "_Work") -> None:
@@ -59,10 +78,10 @@ def _fail(run: Run, error: MemoristError, work: "_Work") -> None:
 
 
 class _Work:
-    def __init__(self, run: Run, llm: Llm) -> None:
+    def __init__(self, run: Run, llm: Llm, means: Means) -> None:
         self._run = run
         self._llm = llm
-        self._turns = run.turns
+        self._means = means
         request = json.loads(run.turn.request)
         self._messages = [Message(one["role"], one["content"]) for one in request["messages"]]
         self._include_memory: bool = request["include_memory"]
@@ -73,14 +92,14 @@ class _Work:
         # First of all what was said is stored, so that nothing is lost whatever happens to the model. Its meaning is
         # computed while the model thinks: whoever waits for the first word does not wait for that as well.
         self._keep([], index=False)
-        box = self._turns.toolbox()
+        box = self._means.toolbox()
         tools = box.offered() if box is not None else ()
         prompt = self._prompt(tools)
         run, kept = self._run, list(self._kept)
-        indexing = self._turns.meanwhile(lambda: self._turns.extraction.index_kept(run.principal, kept))
+        indexing = self._means.runner.meanwhile(lambda: self._means.extraction.index_kept(run.principal, kept))
         text = self._converse(prompt, box, tools)
         self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
-        at = self._turns.clock.now()
+        at = self._run.clock.now()
         self._keep([Message("assistant", text)] if text.strip() else [])
         self._run.emit("agent.completed", self.learn())
         if indexing is not None:
@@ -96,7 +115,7 @@ class _Work:
             # Without a session nobody knows what of a conversation is stored already, but its end is new.
             said = said[-1:]
         run = self._run
-        keep = self._turns.extraction.keep_messages
+        keep = self._means.extraction.keep_messages
         self._kept += keep(run.principal, run.turn.session, [*said, *more], index=index)
 
     def _keep_dropped(self, count: int) -> None:
@@ -104,7 +123,7 @@ class _Work:
         run = self._run
         if run.turn.session == run.turn.id:
             said = [one for one in self._messages if one.role != "system"]
-            missing = self._turns.extraction.keep_missing(run.principal, run.turn.session, said[:count])
+            missing = self._means.extraction.keep_missing(run.principal, run.turn.session, said[:count])
             self._kept = [*missing, *self._kept]
 
     def learn(self) -> dict[str, Any]:
@@ -112,7 +131,7 @@ class _Work:
         started = time.monotonic()
         usage = Usage()
         try:
-            found = self._turns.extraction.read_kept(
+            found = self._means.extraction.read_kept(
                 self._run.principal, self._run.turn.session, self._kept, source_ref=self._run.turn.id
             )
         except MemoristError as error:
@@ -129,14 +148,14 @@ class _Work:
     def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
         memory = ""
         if self._include_memory:
-            summary = self._turns.companion.summary(self._run.principal)
+            summary = self._means.companion.summary(self._run.principal)
             memory = summary.fenced
             # Which memories, not what they say: an erased one is then nowhere in a turn's events.
             self._run.emit(
                 "memory.injected",
                 {"entries": summary.entries, "tokens": count_tokens(memory), "ids": list(summary.ids)},
             )
-        window = self._turns.limits.context_tokens or self._llm.context_tokens
+        window = self._means.limits.context_tokens or self._llm.context_tokens
         said = [LlmMessage(one.role, one.content) for one in self._messages]
         prompt = prompt_for(said, memory, tools, window=window, reserve=min(MAX_ANSWER_TOKENS, window // 4))
         if prompt.dropped:
@@ -154,7 +173,7 @@ class _Work:
             )
             started = time.monotonic()
             said = self._ask(request, parts)
-            self._turns.spending.add(self._run.principal.tenant, [said.usage])
+            self._means.spending.add(self._run.principal.tenant, [said.usage])
             self.usage = self.usage.plus(said.usage)
             called = [call.name for call in said.tool_calls]
             summary = f"called {', '.join(called)}" if called else f"answered in {len(said.text)} characters"
@@ -185,7 +204,7 @@ class _Work:
         is_first = True
         told_at = 0.0
         final = LlmAnswer("", Stop.DONE, Usage())
-        redact = self._turns.redaction.text
+        redact = self._means.redaction.text
 
         def tell(*, all_of_it: bool) -> None:
             nonlocal told_at
@@ -211,7 +230,7 @@ class _Work:
                 is_first = False
                 pieces.append(piece)
                 # The first piece goes out at once; later ones are gathered a little, since each event is written.
-                if time.monotonic() - told_at >= max(_FLUSH_S, self._turns.running / _MOST_DELTAS_A_SECOND):
+                if time.monotonic() - told_at >= max(_FLUSH_S, self._means.runner.running / _MOST_DELTAS_A_SECOND):
                     tell(all_of_it=False)
             tell(all_of_it=True)
         finally:
@@ -221,7 +240,7 @@ class _Work:
         return final
 
     def _call(self, box: Toolbox, call: ToolCall) -> LlmMessage:
-        arguments = self._turns.redaction.json(dict(call.arguments))
+        arguments = self._means.redaction.json(dict(call.arguments))
         self._run.emit("tool.called", {"id": call.id, "name": call.name, "arguments": arguments})
         started = time.monotonic()
         is_error = False
@@ -243,7 +262,7 @@ class _Work:
         """Store what a tool returned, word for word, and return its key; None where what it found is erased by now."""
         run = self._run
         try:
-            stored = self._turns.ingestion.add_tool_output(
+            stored = self._means.ingestion.add_tool_output(
                 run.principal,
                 run.turn.session,
                 # A model may write anything there.

@@ -16,7 +16,7 @@ from typing import Any
 from memorist.memories.accesses import AccessLog
 from memorist.memories.values import Kind, Memory, Status, Trust
 from memorist.platform import access, folding, validation
-from memorist.platform.paging import decode_browse_cursor, encode_browse_cursor
+from memorist.platform.paging import Cursors, id_part, number_part
 from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock, from_micros
@@ -28,6 +28,13 @@ LASTING = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED, Status.HARD_DELE
 
 MAX_TEXT = 200
 
+_CURSORS: Cursors[BrowsePlace] = Cursors(
+    "browse",
+    lambda place: place,
+    lambda importance, micros, memory_id: BrowsePlace(
+        number_part(importance), number_part(micros), id_part("mem", memory_id)
+    ),
+)
 _BUDGET_S = 0.025
 _SPAN = 500
 _LONGEST_SPAN = 8000
@@ -58,10 +65,11 @@ class Browsing:
         now = self._clock.now()
         words = _words(browse.text)
         walks = list(_walks(principal, browse, words))
-        after = None if cursor is None else decode_browse_cursor(principal, browse, cursor)
+        filters = (principal.tenant, principal.user, principal.agent, browse)
+        after = _CURSORS.decode(cursor, filters)
 
         def work(tx: Reader) -> tuple[list[Memory], BrowsePlace | None]:
-            look = _Look(tx, words, now, limit + 1, self._budget_s)
+            look = _PageSearch(tx, words, now, limit + 1, self._budget_s)
             places, end = look.collect(walks, browse.order, after, limit)
             found = {memory.id: memory for memory in tx.memories.get_many([place.id for place in places])}
             return [found[place.id] for place in places], end
@@ -70,7 +78,7 @@ class Browsing:
         items = tuple(self._accesses.overlay(memory) for memory in memories)
         if end is None:
             return BrowsedPage(items, None)
-        return BrowsedPage(items, encode_browse_cursor(principal, browse, end), from_micros(end.created_at))
+        return BrowsedPage(items, _CURSORS.encode(end, filters), from_micros(end.created_at))
 
     def facets(self, principal: Principal, browse: Browse | None = None) -> Facets:
         """What the memories that the caller sees can be narrowed down to: `state`, `profile`, `category`, `kind` and
@@ -94,7 +102,7 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _PageSearch:
     """One search of a page."""
 
     tx: Reader
@@ -157,7 +165,7 @@ def _walks(principal: Principal, browse: Browse, words: Sequence[str]) -> Iterat
     """Each slice in each state: one walk of one index; the merge of a few beats any OR in SQL."""
     pattern = _pattern(words)
     for status in dict.fromkeys(browse.statuses):
-        slices = access.slices_of(principal, status)
+        slices = access.slices_of(principal, in_use=status.in_use)
         for part in _narrowed(slices, browse.agent):
             yield Walk(
                 part,

@@ -47,7 +47,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LifeStep:
     """A state of a memory's life: when it was reached, or will be as the policy is now; None where that is open."""
 
     status: Status
@@ -62,7 +62,7 @@ class Dossier:
 
     memory: Memory
     origin: Origin
-    steps: tuple[Step, ...]
+    steps: tuple[LifeStep, ...]
     acts: frozenset[Act]
     events: tuple[Event, ...]
     has_more_events: bool
@@ -133,7 +133,7 @@ class Dossiers:
 
 def _require_inspectable(principal: Principal, memory: Memory | None, memory_id: str, now: datetime) -> Memory:
     memory = access.require_visible(principal, memory, memory_id)
-    is_readable = memory.status in (Status.ACTIVE, Status.ARCHIVED) and not memory.is_expired(now)
+    is_readable = memory.status.in_use and not memory.is_expired(now)
     if not is_readable and not _looks_after(principal, memory):
         access.require_visible(principal, None, memory_id)
     return memory
@@ -189,7 +189,7 @@ def _conversation(tx: Reader, memory: Memory, session: str | None, now: datetime
 
 
 def _is_shown(memory: Memory, now: datetime) -> bool:
-    return memory.status in (Status.ACTIVE, Status.ARCHIVED) and not memory.is_expired(now)
+    return memory.status.in_use and not memory.is_expired(now)
 
 
 def _text(meta: Mapping[str, object], name: str) -> str | None:
@@ -235,17 +235,17 @@ _REACHED_BY = {
 }
 
 
-def _steps(memory: Memory, policy: Policy, events: list[Event]) -> tuple[Step, ...]:
+def _steps(memory: Memory, policy: Policy, events: list[Event]) -> tuple[LifeStep, ...]:
     here = list(Status).index(memory.status)
     ahead = _foreseen(memory, policy)
     steps = []
     for place, status in enumerate(Status):
         if place > here:
-            steps.append(Step(status, ahead.get(status)))
+            steps.append(LifeStep(status, ahead.get(status)))
         else:
             at = _reached(memory, status, events)
             if place == here or at is not None:
-                steps.append(Step(status, at, is_past=place < here, is_now=place == here))
+                steps.append(LifeStep(status, at, is_past=place < here, is_now=place == here))
     return tuple(steps)
 
 
@@ -268,7 +268,7 @@ def _foreseen(memory: Memory, policy: Policy) -> dict[Status, datetime]:
     found: dict[Status, datetime] = {}
     while True:
         due = lifecycle.due_at(memory)
-        is_alive = memory.status in (Status.ACTIVE, Status.ARCHIVED)
+        is_alive = memory.status.in_use
         if is_alive and memory.expires_at is not None and (due is None or memory.expires_at <= due):
             due = memory.expires_at
         move = None if due is None else lifecycle.due_move(memory, due)

@@ -32,7 +32,7 @@ _Users = tuple[tuple[str | None, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedFacets:
     """All combinations among some users' memories, as far as there was time, and their first projects."""
 
     rows: tuple[FacetRow, ...]
@@ -52,7 +52,7 @@ class FacetCounts:
         self._clock = clock
         self._budget_s = budget_s
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, _Users], _Counted] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, _Users], _CountedFacets] = OrderedDict()
         self._writes: Counter[str] = Counter()
         store.on_write(self._written)
 
@@ -60,7 +60,7 @@ class FacetCounts:
         """What a caller's memories can be narrowed down to."""
         users = tuple(dict.fromkeys((part.user, part.any_user) for part in access.visible_slices(principal)))
         counted = self._counted(principal.tenant, users)
-        slices = {status.value: access.slices_of(principal, status) for status in Status}
+        slices = {status.value: access.slices_of(principal, in_use=status.in_use) for status in Status}
 
         @cache
         def shows(user: str, agent: str, status: str) -> bool:
@@ -70,7 +70,7 @@ class FacetCounts:
         seen = [row for row in counted.rows if shows(row.user, row.agent, row.status)]
         return Facets(_tally(seen, browse), counted.projects, counted.is_complete)
 
-    def _counted(self, tenant: str, users: _Users) -> _Counted:
+    def _counted(self, tenant: str, users: _Users) -> _CountedFacets:
         with self._lock:
             kept = self._kept.get((tenant, users))
             writes = self._writes[tenant]
@@ -95,12 +95,12 @@ class FacetCounts:
                 del self._kept[key]
 
 
-def _count(tx: Reader, users: _Users, before: _Counted | None, now: datetime, budget_s: float) -> _Counted:
+def _count(tx: Reader, users: _Users, before: _CountedFacets | None, now: datetime, budget_s: float) -> _CountedFacets:
     """Count on from what was counted before, as far as the time allows."""
     until = time.perf_counter() + budget_s
     if before is None:
         projects = tuple(_projects(tx, users, until - budget_s / 2))
-        before = _Counted((), projects, time.monotonic() + _KEPT_S, users)
+        before = _CountedFacets((), projects, time.monotonic() + _KEPT_S, users)
     rows = list(before.rows)
     left = before.left
     after = rows[-1] if rows and _is_of(rows[-1], left[0]) else None

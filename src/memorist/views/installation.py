@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memorist import __version__
 from memorist.errors import MemoristError
 from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.ports import Store
+from memorist.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

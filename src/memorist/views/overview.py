@@ -1,8 +1,8 @@
 """An overview: how many memories there are and of what kind, how they grew, what waits, and who there is.
 
 Counting reads an index from one end to the other, so that what was counted is kept for a moment: until somebody writes
-here, and for at most some seconds, since others may write elsewhere. Where counting takes long, it is not repeated for
-every write either.
+here, and for at most some seconds, since others may write elsewhere. However long counting takes, one's own writes are
+seen at once.
 """
 
 import time
@@ -29,9 +29,6 @@ MOST = 1000
 _OWNERS = 20
 _SESSIONS = 20
 _KEPT_S = 10.0
-_SLOW_S = 0.01
-_SHARE = 20
-"""So many times as long as it took, counts that took long are kept although somebody wrote."""
 _MOST_KEPT = 1000
 
 _NOBODY = Owner()
@@ -91,10 +88,9 @@ class OwnerPage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CountedTotals:
     totals: Totals
     at: float
-    cost: float
     writes: int
 
 
@@ -114,7 +110,7 @@ class Overview:
         self._policies = policies
         self._embeds = embeds
         self._monotonic = monotonic
-        self._kept: dict[_Key, _Counted] = {}
+        self._kept: dict[_Key, _CountedTotals] = {}
         self._writes: dict[str, int] = {}
         store.on_write(self._note_write)
 
@@ -124,12 +120,11 @@ class Overview:
         kept = self._kept.get(key)
         if kept is not None and not fresh and self._holds(kept, principal.tenant):
             return kept.totals
-        started, writes = self._monotonic(), self._writes.get(principal.tenant, 0)
+        writes = self._writes.get(principal.tenant, 0)
         totals = self._store.read(principal.tenant, partial(self._count, key[1]))
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
-        now = self._monotonic()
-        self._kept[key] = _Counted(totals, now, now - started, writes)
+        self._kept[key] = _CountedTotals(totals, self._monotonic(), writes)
         return totals
 
     def waiting(self, principal: Principal) -> Waiting:
@@ -151,11 +146,8 @@ class Overview:
     def _note_write(self, tenant: str) -> None:
         self._writes[tenant] = self._writes.get(tenant, 0) + 1
 
-    def _holds(self, kept: _Counted, tenant: str) -> bool:
-        age = self._monotonic() - kept.at
-        if kept.writes == self._writes.get(tenant, 0):
-            return age < _KEPT_S
-        return kept.cost > _SLOW_S and age < min(_KEPT_S, _SHARE * kept.cost)
+    def _holds(self, kept: _CountedTotals, tenant: str) -> bool:
+        return kept.writes == self._writes.get(tenant, 0) and self._monotonic() - kept.at < _KEPT_S
 
     def _count(self, slices: tuple[OwnerFilter, ...], tx: Reader) -> Totals:
         now = self._clock.now()

@@ -12,7 +12,7 @@ class Scene(NamedTuple):
     turns: tuple[tuple[str, str], ...]
 
 
-class Asked(NamedTuple):
+class StoryQuestion(NamedTuple):
     """A question, what its answer shows, and a piece of the text that comes first; '' where nothing should.
 
     `why_not` is a text that does not come back: the answer says why.
@@ -140,39 +140,39 @@ LEARNED = (
 )
 
 QUESTIONS = (
-    Asked(
+    StoryQuestion(
         "When is the opening?",
         "Two dates were named. Each comes with who said it, and when.",
         "12th of June",
     ),
-    Asked(
+    StoryQuestion(
         "When is the opening?",
         "The same, asked of what was known on 1 April, before the plans changed.",
         "22nd of May",
         known_at=datetime(2026, 4, 1, tzinfo=UTC),
         why_not="Yes. We open on Friday, the 12th of June instead.",
     ),
-    Asked(
+    StoryQuestion(
         "How much is the loan?",
         "Question and answer have no word in common: it is found by its meaning.",
         "nine thousand",
     ),
-    Asked(
+    StoryQuestion(
         "What colour will the door be?",
         "The answer does not name the door: it is found through the turn before it.",
         "Petrol blue",
     ),
-    Asked(
+    StoryQuestion(
         "How many inner tubes do we have?",
         "What a tool returned is remembered too,",
         "inner tube",
     ),
-    Asked(
+    StoryQuestion(
         "What happens to a bike that is not collected?",
         "and so are documents, in chunks that know their headings.",
         "ninety days",
     ),
-    Asked(
+    StoryQuestion(
         "What is the capital of Peru?",
         "Nobody talked about that, and recall says so instead of guessing.",
         "",

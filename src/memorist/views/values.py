@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from memorist.memories.values import Kind, Memory, Status, Trust
+from memorist.platform.paging import Page
 from memorist.platform.values import Owner, OwnerFilter
 
 
@@ -91,13 +92,11 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class BrowsedPage:
+class BrowsedPage(Page[Memory]):
     """A page of what was browsed. With a `next_cursor` it goes on, even where the page is not full, or empty:
     `reached` is then the time up to which was looked.
     """
 
-    items: tuple[Memory, ...]
-    next_cursor: str | None
     reached: datetime | None = None
 
 

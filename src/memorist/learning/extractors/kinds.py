@@ -6,7 +6,7 @@ from enum import StrEnum
 from memorist.memories.values import Trust
 
 
-class Found(StrEnum):
+class StatementKind(StrEnum):
     """What a statement is."""
 
     GOAL = "goal"
@@ -27,33 +27,33 @@ class Vocabulary(StrEnum):
     CODING = "coding"
 
 
-_CATEGORIES: dict[Vocabulary, dict[Found, str]] = {
+_CATEGORIES: dict[Vocabulary, dict[StatementKind, str]] = {
     Vocabulary.COMPANION: {
-        Found.GOAL: "goal",
-        Found.COMMITMENT: "goal",
-        Found.PREFERENCE: "preference",
-        Found.CONVENTION: "preference",
-        Found.INSIGHT: "insight",
-        Found.FACT: "history",
-        Found.DECISION: "history",
-        Found.SOLUTION: "history",
-        Found.SUMMARY: "history",
+        StatementKind.GOAL: "goal",
+        StatementKind.COMMITMENT: "goal",
+        StatementKind.PREFERENCE: "preference",
+        StatementKind.CONVENTION: "preference",
+        StatementKind.INSIGHT: "insight",
+        StatementKind.FACT: "history",
+        StatementKind.DECISION: "history",
+        StatementKind.SOLUTION: "history",
+        StatementKind.SUMMARY: "history",
     },
     Vocabulary.CODING: {
-        Found.GOAL: "fact",
-        Found.COMMITMENT: "fact",
-        Found.PREFERENCE: "preference",
-        Found.CONVENTION: "pattern",
-        Found.INSIGHT: "fact",
-        Found.FACT: "fact",
-        Found.DECISION: "decision",
-        Found.SOLUTION: "solution",
-        Found.SUMMARY: "summary",
+        StatementKind.GOAL: "fact",
+        StatementKind.COMMITMENT: "fact",
+        StatementKind.PREFERENCE: "preference",
+        StatementKind.CONVENTION: "pattern",
+        StatementKind.INSIGHT: "fact",
+        StatementKind.FACT: "fact",
+        StatementKind.DECISION: "decision",
+        StatementKind.SOLUTION: "solution",
+        StatementKind.SUMMARY: "summary",
     },
 }
 
 
-def category_of(found: Found, vocabulary: Vocabulary) -> str:
+def category_of(found: StatementKind, vocabulary: Vocabulary) -> str:
     return _CATEGORIES[vocabulary][found]
 
 
@@ -61,7 +61,7 @@ def category_of(found: Found, vocabulary: Vocabulary) -> str:
 class Candidate:
     """A memory that was found. `excerpt` stands, word for word, in message number `source` of what was read."""
 
-    found: Found
+    found: StatementKind
     content: str
     excerpt: str
     confidence: float

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memorist.learning.extractors.kinds import Candidate, Found, Vocabulary
+from memorist.learning.extractors.kinds import Candidate, StatementKind, Vocabulary
 from memorist.learning.extractors.rules import Rule, rule_for
 from memorist.learning.extractors.statements import (
     Statement,
@@ -47,7 +47,7 @@ _AND_THIS = re.compile(
 )
 _WORDS = re.compile(r"\w+")
 # "My deadline is tomorrow" is wrong from the day after on; that somebody decided something this week stays true.
-_OF_A_DAY = frozenset({Found.FACT, Found.GOAL, Found.COMMITMENT})
+_OF_A_DAY = frozenset({StatementKind.FACT, StatementKind.GOAL, StatementKind.COMMITMENT})
 
 
 def extract_locally(messages: Sequence[Utterance], vocabulary: Vocabulary) -> list[Candidate]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memorist.errors import LlmMalformed
-from memorist.learning.extractors.kinds import Candidate, Found
+from memorist.learning.extractors.kinds import Candidate, StatementKind
 from memorist.learning.extractors.statements import GAP, own_words
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Trust
@@ -24,7 +24,9 @@ _MOST = 50
 _OMITTED = "[left out: quoted or pasted material]"
 
 # What an assistant says is about the work; about the user only the user tells.
-_OF_AGENTS = frozenset({Found.DECISION, Found.SOLUTION, Found.CONVENTION, Found.SUMMARY})
+_OF_AGENTS = frozenset(
+    {StatementKind.DECISION, StatementKind.SOLUTION, StatementKind.CONVENTION, StatementKind.SUMMARY}
+)
 
 SYSTEM = """You read a conversation between a user and an assistant and list what is worth remembering for good.
 
@@ -121,10 +123,10 @@ def _first(text: str, place: int) -> int | None:
     return found.start() if found else None
 
 
-def _checked(item: dict[str, Any]) -> tuple[Found, str, str, float]:
+def _checked(item: dict[str, Any]) -> tuple[StatementKind, str, str, float]:
     """The fields of one memory. Raises LlmMalformed, saying which is wrong."""
     try:
-        found = Found(item["kind"])
+        found = StatementKind(item["kind"])
     except (KeyError, ValueError, TypeError) as error:
         raise LlmMalformed("kind is none of the kinds") from error
     content, excerpt, confidence = item.get("content"), item.get("excerpt"), item.get("confidence", 0.7)

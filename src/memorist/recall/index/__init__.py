@@ -1,1 +1,1 @@
-"""The index of what is searched, in memory and in the database."""
+"""The index: what is searched of each user, in the database and in memory."""

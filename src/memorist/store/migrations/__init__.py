@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from memorist.errors import StoreOutdated
 from memorist.store.drivers import Connection, Driver
-from memorist.store.statements import Statement
+from memorist.store.statements import SqlStatement
 from memorist.times import from_micros, to_micros
 
 
@@ -31,8 +32,9 @@ class Applied:
     applied_at: datetime
 
 
+@cache
 def load_migrations(dialect: str) -> list[Migration]:
-    """The migrations that this release knows, in order."""
+    """The migrations that this release knows, in order. Read once; nobody may change them."""
     paths = sorted((Path(__file__).parent / dialect).glob("*.sql"))
     return [Migration(int(path.name[:4]), path.stem[5:], path.read_text("utf-8")) for path in paths]
 
@@ -40,7 +42,7 @@ def load_migrations(dialect: str) -> list[Migration]:
 class Migrator:
     """Brings a database up to this release."""
 
-    def __init__(self, driver: Driver, statements: dict[str, Statement], known: Sequence[Migration]) -> None:
+    def __init__(self, driver: Driver, statements: dict[str, SqlStatement], known: Sequence[Migration]) -> None:
         self._driver = driver
         self._statements = statements
         self._known = list(known)

@@ -1,21 +1,13 @@
 """What most commands answer: one JSON document, or data on stdout with a remark on stderr."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from memorist.platform.paging import Page
 from memorist.surfaces.cli.flags import Flags
 from memorist.surfaces.cli.terminal import note, print_json, print_json_page, print_line, print_table
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-
-
-class _Page(Protocol[T_co]):
-    @property
-    def items(self) -> Sequence[T_co]: ...
-
-    @property
-    def next_cursor(self) -> str | None: ...
 
 
 def answer(flags: Flags, record: Any, *lines: str, remark: str = "") -> None:
@@ -31,7 +23,7 @@ def answer(flags: Flags, record: Any, *lines: str, remark: str = "") -> None:
 
 def answer_page(
     flags: Flags,
-    page: _Page[T],
+    page: Page[T],
     record: Callable[[T], dict[str, Any]],
     columns: Sequence[str],
     row: Callable[[T], Sequence[str]],

@@ -1,7 +1,8 @@
 """The table of commands: name, where it lives, and what it does in one line.
 
 Plain data, without a single import, so that `memorist --help` answers at once. The runner loads only the module of the
-command that was asked for; `runner.full_app` builds the whole command line from the same table.
+command that was asked for, a sibling of this one unless its name has a dot; `runner.full_app` builds the whole command
+line from the same table.
 """
 
 PROGRAM = "memorist"
@@ -50,7 +51,7 @@ COMMANDS = (
     ("tenants", "tenants:app", "Create, list and delete tenants."),
     ("db", "db:app", "Migrate, inspect and check the database."),
     ("config", "config:app", "Show the settings and where they come from."),
-    ("bench", "bench:app", "Measure how well and how fast recall works here."),
+    ("bench", "memorist_bench.commands:app", "Measure how well and how fast recall works here."),
     ("completion", "completion:completion", "Print the completion script of a shell."),
 )
 

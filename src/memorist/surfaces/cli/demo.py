@@ -119,7 +119,7 @@ class _Told:
             )
         return len(messages)
 
-    def ask(self, asked: story.Asked) -> None:
+    def ask(self, asked: story.StoryQuestion) -> None:
         question = Question(
             asked.question,
             top_k=_SHOWN,
@@ -144,7 +144,7 @@ class _Told:
         print_line(f"a tool's output, a document in {chunks} and a fact, in {self.stored['seconds']:.1f} s.\n")
         _pause()
 
-    def _print_answer(self, asked: story.Asked, recalled: Recalled, milliseconds: float) -> None:
+    def _print_answer(self, asked: story.StoryQuestion, recalled: Recalled, milliseconds: float) -> None:
         when = f"  (as of {spoken_date(asked.known_at)})" if asked.known_at else ""
         _print_styled((f"? {asked.question}", "bold green"), (f"{when}  {milliseconds:.0f} ms", "dim"))
         _print_styled((f"  {asked.shows}", "italic"))

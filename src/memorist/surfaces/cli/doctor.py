@@ -14,13 +14,13 @@ from typing import Any
 
 import typer
 
-from memorist import __version__
 from memorist.bootstrap import open_embedder, open_reranker, open_store
 from memorist.errors import MemoristError
-from memorist.settings import Loaded, Settings, load_settings
+from memorist.settings import LoadedSettings, Settings, load_settings
 from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
+from memorist.version import __version__
 
 _OLDEST_PYTHON = (3, 11)
 _LITTLE_SPACE = 1024**3
@@ -35,7 +35,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     check: str
     state: State
     message: str
@@ -56,12 +56,12 @@ def doctor(flags: Flags) -> None:
         raise typer.Exit(FAILED_CHECK)
 
 
-def _examine(flags: Flags) -> Iterator[Finding]:
+def _examine(flags: Flags) -> Iterator[DoctorFinding]:
     yield from _check_versions()
     try:
         loaded = load_settings(flags.as_settings())
     except MemoristError as error:
-        yield Finding("settings", State.PROBLEM, error.message)
+        yield DoctorFinding("settings", State.PROBLEM, error.message)
         return
     yield from _check_settings(loaded)
     yield from _check_models(loaded.settings)
@@ -72,99 +72,103 @@ def _examine(flags: Flags) -> Iterator[Finding]:
         else:
             yield from _check_sqlite(loaded.settings, path)
     except MemoristError as error:
-        yield Finding("database", State.PROBLEM, error.message)
+        yield DoctorFinding("database", State.PROBLEM, error.message)
 
 
-def _check_versions() -> Iterator[Finding]:
+def _check_versions() -> Iterator[DoctorFinding]:
     supported = sys.version_info[:2] >= _OLDEST_PYTHON
     oldest = ".".join(map(str, _OLDEST_PYTHON))
     advice = "" if supported else f"; install {oldest} or newer"
-    yield Finding("python", State.OK if supported else State.PROBLEM, f"{platform.python_version()}{advice}")
-    yield Finding("memorist", State.OK, __version__)
+    yield DoctorFinding("python", State.OK if supported else State.PROBLEM, f"{platform.python_version()}{advice}")
+    yield DoctorFinding("memorist", State.OK, __version__)
 
 
-def _check_settings(loaded: Loaded) -> Iterator[Finding]:
+def _check_settings(loaded: LoadedSettings) -> Iterator[DoctorFinding]:
     if not loaded.warnings:
-        yield Finding("settings", State.OK, "every value is valid, and no MEMORIST_ variable is unknown")
+        yield DoctorFinding("settings", State.OK, "every value is valid, and no MEMORIST_ variable is unknown")
     for warning in loaded.warnings:
-        yield Finding("settings", State.WARNING, f"{warning} Correct or unset it.")
+        yield DoctorFinding("settings", State.WARNING, f"{warning} Correct or unset it.")
 
 
-def _check_models(settings: Settings) -> Iterator[Finding]:
+def _check_models(settings: Settings) -> Iterator[DoctorFinding]:
     for name, opened in (("embedder", open_embedder), ("reranker", open_reranker)):
         try:
             model = opened(settings)
             if model is None:
-                yield Finding(name, State.OK, "off: recall goes on without it")
+                yield DoctorFinding(name, State.OK, "off: recall goes on without it")
                 continue
             model.load()
-            yield Finding(name, State.OK, model.model_id)
+            yield DoctorFinding(name, State.OK, model.model_id)
         except MemoristError as error:
-            yield Finding(name, State.PROBLEM, error.message)
+            yield DoctorFinding(name, State.PROBLEM, error.message)
 
 
-def _check_postgres(settings: Settings) -> Iterator[Finding]:
+def _check_postgres(settings: Settings) -> Iterator[DoctorFinding]:
     with closing(open_store(settings)) as store:
         facts = store.driver.describe()
-        yield Finding("postgresql", State.OK, f"{facts['engine']} {facts['version']}, database {facts['place']}")
+        yield DoctorFinding("postgresql", State.OK, f"{facts['engine']} {facts['version']}, database {facts['place']}")
         yield from _check_content(store)
 
 
-def _check_sqlite(settings: Settings, path: Path) -> Iterator[Finding]:
+def _check_sqlite(settings: Settings, path: Path) -> Iterator[DoctorFinding]:
     # A scratch database tells the version of the library even where there is no file yet.
     with (
         TemporaryDirectory() as folder,
         closing(open_store(replace(settings, database=str(Path(folder) / "scratch.db")))) as scratch,
     ):
         facts = scratch.driver.describe()
-        yield Finding("sqlite", State.OK, f"{facts['version']}, at least {facts['minimum_version']} is needed")
+        yield DoctorFinding("sqlite", State.OK, f"{facts['version']}, at least {facts['minimum_version']} is needed")
     yield from _check_folder(path.parent)
     if not path.exists():
-        yield Finding("database", State.OK, f"none yet: the first command that needs it makes {path}")
+        yield DoctorFinding("database", State.OK, f"none yet: the first command that needs it makes {path}")
         return
     if not _may(path, os.R_OK | os.W_OK):
-        yield Finding("database", State.PROBLEM, f"{path} cannot be read and written: give yourself both permissions")
+        yield DoctorFinding(
+            "database", State.PROBLEM, f"{path} cannot be read and written: give yourself both permissions"
+        )
         return
     with closing(open_store(settings)) as store:
         yield from _check_content(store)
 
 
-def _check_folder(folder: Path) -> Iterator[Finding]:
+def _check_folder(folder: Path) -> Iterator[DoctorFinding]:
     if not folder.is_dir():
         state, advice = (State.PROBLEM, "is no folder") if folder.exists() else (State.OK, "does not exist yet")
-        yield Finding("data folder", state, f"{folder} {advice}")
+        yield DoctorFinding("data folder", state, f"{folder} {advice}")
         return
     if not _may(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield Finding(
+        yield DoctorFinding(
             "data folder", State.PROBLEM, f"{folder} cannot be written: chown it to yourself, or name another"
         )
     elif folder.stat().st_mode & _OTHERS:
-        yield Finding("data folder", State.WARNING, f"others can look into {folder}: run `chmod 700` on it")
+        yield DoctorFinding("data folder", State.WARNING, f"others can look into {folder}: run `chmod 700` on it")
     else:
-        yield Finding("data folder", State.OK, f"{folder} is writable, and private")
+        yield DoctorFinding("data folder", State.OK, f"{folder} is writable, and private")
     free = shutil.disk_usage(folder).free
     state = State.PROBLEM if free < _NO_SPACE else State.WARNING if free < _LITTLE_SPACE else State.OK
     advice = "" if state is State.OK else "; make room before it is full"
-    yield Finding("disk", state, f"{free / _LITTLE_SPACE:.1f} GiB free{advice}")
+    yield DoctorFinding("disk", state, f"{free / _LITTLE_SPACE:.1f} GiB free{advice}")
 
 
 def _may(path: Path, access: int) -> bool:
     return os.access(path, access, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _check_content(store: Any) -> Iterator[Finding]:
+def _check_content(store: Any) -> Iterator[DoctorFinding]:
     """What holds for both databases, once one is open."""
     pending = store.migrator.pending()
     if pending:
-        yield Finding("schema", State.WARNING, f"{len(pending)} migrations are pending: run `memorist db migrate`")
+        yield DoctorFinding(
+            "schema", State.WARNING, f"{len(pending)} migrations are pending: run `memorist db migrate`"
+        )
         return
-    yield Finding("schema", State.OK, "up to date")
+    yield DoctorFinding("schema", State.OK, "up to date")
     for name, finding in store.check(thorough=False).items():
         if finding == "ok":
-            yield Finding(name, State.OK, "ok")
+            yield DoctorFinding(name, State.OK, "ok")
         else:
-            yield Finding(name, State.PROBLEM, f"{finding}; export what you can, then restore from an export")
+            yield DoctorFinding(name, State.PROBLEM, f"{finding}; export what you can, then restore from an export")
     if store.has_keys():
-        yield Finding("keys", State.OK, "API keys exist")
+        yield DoctorFinding("keys", State.OK, "API keys exist")
     else:
-        yield Finding("keys", State.OK, "none yet: `memorist serve` makes the first, or `memorist keys create`")
+        yield DoctorFinding("keys", State.OK, "none yet: `memorist serve` makes the first, or `memorist keys create`")

@@ -40,7 +40,7 @@ def purge(
         principal = door.caller()
         counts = door.core.erasure.preview(principal)
         if not yes:
-            found = ", ".join(f"{count} {place}" for place, count in counts.items() if count) or "nothing"
+            found = ", ".join(f"{count} {table}" for table, count in counts.items() if count) or "nothing"
             note(f"Of the user {principal.user!r} there is: {found}.")
             confirm(
                 f"everything of the user {principal.user!r} in the tenant {principal.tenant!r}", str(principal.user)
@@ -57,7 +57,7 @@ def verify(
         typer.Option("--name", metavar="NAME", help="Also look for the user's name, which no receipt holds."),
     ] = None,
 ) -> None:
-    """Look again for what was erased: in every place of the database, and in the bytes of the SQLite files.
+    """Look again for what was erased: in every table of the database, and in the bytes of the SQLite files.
 
     The write-ahead log is emptied first. Exits with 1 where anything is found.
     """
@@ -155,13 +155,18 @@ def report_receipt(door: Door, receipt: Receipt, file: str | None) -> None:
         print_json(record)
     else:
         print_line(receipt.id)
-        gone = ", ".join(f"{count} {place}" for place, count in receipt.counts.items() if count) or "nothing"
+        gone = ", ".join(f"{count} {table}" for table, count in receipt.counts.items() if count) or "nothing"
         verification = receipt.verification
         if verification is None:
             note(f"To be erased at {to_iso(receipt.due_at)}.")
         else:
             found = "Nothing of it was found afterwards." if verification.ok else "SOME OF IT IS LEFT."
             note(f"Erased: {gone}. {found}")
+    require_verified(receipt)
+
+
+def require_verified(receipt: Receipt) -> None:
+    """Exits with 1 where something was found after an erasure."""
     if receipt.verification is not None and not receipt.verification.ok:
         raise typer.Exit(FAILED_CHECK)
 
@@ -195,7 +200,7 @@ def _find(door: Door, text: str) -> tuple[Receipt, list[str]]:
 
 
 def _findings(found: Verification) -> list[list[str]]:
-    where = {place: f"{count} in {place}" for place, count in found.rows.items()}
+    where = {table: f"{count} in {table}" for table, count in found.rows.items()}
     return [
         ["rows of it", ", ".join(where.values()) or "none"],
         [f"{counted(found.ids, 'id')} in the files", _count(found.ids_in_files)],

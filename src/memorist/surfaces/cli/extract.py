@@ -9,7 +9,7 @@ import typer
 
 from memorist.errors import Invalid, PayloadTooLarge
 from memorist.learning.extractors.kinds import Vocabulary, category_of
-from memorist.learning.service import Extracted, Preview
+from memorist.learning.service import ExtractedMemories, Preview
 from memorist.learning.transcript_files import MAX_BYTES
 from memorist.models.values import Usage
 from memorist.surfaces.cli.door import opened
@@ -98,7 +98,7 @@ def _show_found(flags: Flags, found: Preview, vocabulary: Vocabulary) -> None:
     _note_skipped(found.skipped)
 
 
-def _show_extracted(flags: Flags, extracted: Extracted) -> None:
+def _show_extracted(flags: Flags, extracted: ExtractedMemories) -> None:
     items = [
         {
             "id": one.memory.id,

@@ -32,7 +32,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file, and how it is called: its name, or its path below the folder that was named."""
 
     path: Path
@@ -48,7 +48,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedFile:
     path: str
     reason: str
 
@@ -61,7 +61,7 @@ class Conversation:
     messages: Iterator[Message]
 
 
-def find_files(paths: Sequence[str]) -> Iterator[Found | Skipped]:
+def find_files(paths: Sequence[str]) -> Iterator[FoundFile | SkippedFile]:
     """The files among the paths and below the folders among them, in the order of their names.
 
     What is named itself is taken in any case; below a folder, what is hidden, a link or no text is skipped.
@@ -76,12 +76,12 @@ def find_files(paths: Sequence[str]) -> Iterator[Found | Skipped]:
         if stat.S_ISDIR(status.st_mode):
             yield from _below(path)
         elif stat.S_ISREG(status.st_mode):
-            yield Found(path, path.name, status.st_size)
+            yield FoundFile(path, path.name, status.st_size)
         else:
-            yield Skipped(text, "no file")
+            yield SkippedFile(text, "no file")
 
 
-def _below(root: Path) -> Iterator[Found | Skipped]:
+def _below(root: Path) -> Iterator[FoundFile | SkippedFile]:
     # Links are not followed, so that no loop of them, and nothing outside of the folder, is walked into.
     for folder, subfolders, names in os.walk(root, onerror=_refuse):
         here = Path(folder)
@@ -89,7 +89,7 @@ def _below(root: Path) -> Iterator[Found | Skipped]:
             reason = "hidden" if name.startswith(".") else "a link" if (here / name).is_symlink() else None
             if reason:
                 subfolders.remove(name)
-                yield Skipped(str(here / name), reason)
+                yield SkippedFile(str(here / name), reason)
         subfolders.sort()
         for name in sorted(names):
             yield _taken(root, here / name)
@@ -99,17 +99,17 @@ def _refuse(error: OSError) -> None:
     raise Invalid(f"{error.filename} cannot be read: {error.strerror}.", field="path") from error
 
 
-def _taken(root: Path, path: Path) -> Found | Skipped:
+def _taken(root: Path, path: Path) -> FoundFile | SkippedFile:
     if path.name.startswith("."):
-        return Skipped(str(path), "hidden")
+        return SkippedFile(str(path), "hidden")
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode):
-        return Skipped(str(path), "a link" if stat.S_ISLNK(status.st_mode) else "no file")
+        return SkippedFile(str(path), "a link" if stat.S_ISLNK(status.st_mode) else "no file")
     if not status.st_size:
-        return Skipped(str(path), "empty")
+        return SkippedFile(str(path), "empty")
     if media_type_of(path.name) != "application/pdf" and _is_binary(path):
-        return Skipped(str(path), "no text")
-    return Found(path, path.relative_to(root).as_posix(), status.st_size)
+        return SkippedFile(str(path), "no text")
+    return FoundFile(path, path.relative_to(root).as_posix(), status.st_size)
 
 
 def _is_binary(path: Path) -> bool:
@@ -128,7 +128,7 @@ def _is_binary(path: Path) -> bool:
     return b"\x00" in beginning
 
 
-def format_of(found: Found) -> Format:
+def format_of(found: FoundFile) -> Format:
     """Whether a file is a conversation or a document, by its ending and its beginning. Raises Invalid or OSError."""
     ending = found.path.suffix.lower()
     if ending in _JSON_LINES:
@@ -142,7 +142,7 @@ def format_of(found: Found) -> Format:
     return Format.DOCUMENT
 
 
-def read_conversations(found: Found, source: BinaryIO) -> Iterator[Conversation]:
+def read_conversations(found: FoundFile, source: BinaryIO) -> Iterator[Conversation]:
     """The conversations of an open file: of JSON lines one after the other, of other JSON all at once.
 
     A line (or an item of a list) is a message, or a conversation of its own in `messages`. Raises Invalid.
@@ -184,7 +184,7 @@ def _chained(first: tuple[int, Any], rest: Iterator[tuple[int, Any]]) -> Iterato
     yield from rest
 
 
-def _whole_json(found: Found) -> Any:
+def _whole_json(found: FoundFile) -> Any:
     if found.size > _LARGEST_JSON:
         raise Invalid(
             f"It is larger than {_LARGEST_JSON >> 20} MB, which is too much to read at once: "

@@ -23,8 +23,8 @@ def hook(
     `memorist install claude-code` sets them up. The exit code is always 0, so that the assistant is never in trouble
     because of its memory; what goes wrong is written to claude-code/hook.log in the data folder.
     """
-    from memorist.bootstrap import run_hook
+    from memorist.surfaces.claude_code import main
 
     given = {name: getattr(flags, name) for name in ("data", "database", "tenant", "user", "agent")}
     named = [part for name, value in given.items() if value is not None for part in (f"--{name}", value)]
-    run_hook([host, event, *named])
+    main([host, event, *named])

@@ -12,7 +12,7 @@ from memorist.surfaces.cli.progress import progress_bar
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
 if TYPE_CHECKING:  # Completing a command line loads this file, and must not pay for numpy.
-    from memorist.recall.index.indexing import Progress
+    from memorist.recall.index.indexer import Progress
 
 AllTenants = Annotated[bool, typer.Option("--all", help="Every tenant of the database (operator only).")]
 

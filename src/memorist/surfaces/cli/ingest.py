@@ -18,7 +18,15 @@ from memorist.platform import validation
 from memorist.platform.values import Principal
 from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.failures import exit_code_of
-from memorist.surfaces.cli.files import Format, Found, Skipped, find_files, format_of, in_batches, read_conversations
+from memorist.surfaces.cli.files import (
+    Format,
+    FoundFile,
+    SkippedFile,
+    find_files,
+    format_of,
+    in_batches,
+    read_conversations,
+)
 from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.terminal import note, print_json
@@ -100,9 +108,9 @@ def ingest(
         raise typer.Exit(exit_code_of(Invalid()))
 
 
-def _found(paths: list[str], summary: _Summary) -> Iterator[Found]:
+def _found(paths: list[str], summary: _Summary) -> Iterator[FoundFile]:
     for one in find_files(paths):
-        if isinstance(one, Skipped):
+        if isinstance(one, SkippedFile):
             summary.skipped.append(asdict(one))
         else:
             yield one
@@ -119,7 +127,7 @@ class _Ingesting:
     title: str | None
     shared: bool | None
 
-    def take(self, found: Found, format_: Format, moved: Callable[[int], None]) -> None:
+    def take(self, found: FoundFile, format_: Format, moved: Callable[[int], None]) -> None:
         """Store a file, telling how many bytes of it are done. What cannot be understood is written down as failed."""
         try:
             if format_ is Format.AUTO:
@@ -134,10 +142,10 @@ class _Ingesting:
         except OSError as error:
             self._fail(found, f"It cannot be read: {error.strerror}.")
 
-    def _fail(self, found: Found, message: str) -> None:
+    def _fail(self, found: FoundFile, message: str) -> None:
         self.summary.failed.append({"path": str(found.path), "message": message})
 
-    def _take_document(self, found: Found) -> None:
+    def _take_document(self, found: FoundFile) -> None:
         if found.size > _LARGEST_DOCUMENT:
             raise Invalid(f"It is larger than {_LARGEST_DOCUMENT >> 20} MB. Split it.", field="path")
         stored = self.core.ingestion.add_document(
@@ -151,7 +159,7 @@ class _Ingesting:
         self.summary.unchanged += not stored.changed
         self.summary.chunks += stored.document.chunks if stored.changed else 0
 
-    def _take_messages(self, found: Found, moved: Callable[[int], None]) -> None:
+    def _take_messages(self, found: FoundFile, moved: Callable[[int], None]) -> None:
         with found.path.open("rb") as source:
             for conversation in read_conversations(found, source):
                 session = self.session or found.session
@@ -182,7 +190,7 @@ def _batch_key(session: str, first: int, batch: list[Message]) -> str:
 
 
 @contextmanager
-def _bytes_of(found: list[Found]) -> Iterator[Callable[[int, int], None]]:
+def _bytes_of(found: list[FoundFile]) -> Iterator[Callable[[int, int], None]]:
     """A bar over the bytes of all files, moved by the number of a file and how much of it is done."""
     starts = [0]
     for one in found:

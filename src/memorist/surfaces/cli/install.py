@@ -11,7 +11,7 @@ import typer
 from memorist.addresses import without_password
 from memorist.errors import Invalid
 from memorist.installing.hosts import Host, Launcher
-from memorist.installing.plan import Change, Installer
+from memorist.installing.plan import FileChange, Installer
 from memorist.settings import Settings
 from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json
@@ -89,7 +89,7 @@ def _absolute(project: Path | None) -> Path | None:
     return None if project is None else Path(os.path.abspath(project.expanduser()))
 
 
-def _report(changes: list[Change], flags: Flags, *, dry_run: bool, done: str) -> None:
+def _report(changes: list[FileChange], flags: Flags, *, dry_run: bool, done: str) -> None:
     if flags.as_json:
         print_json(
             {

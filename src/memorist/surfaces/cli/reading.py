@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from memorist.memories.records import event_to_record
-from memorist.memories.values import Kind, Memory, Order, Page, Status
+from memorist.memories.values import Kind, Memory, Order, Status
+from memorist.platform.paging import Page
 from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.door import reading
 from memorist.surfaces.cli.flags import IDENTITY, STORE, AllUsers, Cursor, Flags, Limit, with_flags
@@ -56,7 +57,7 @@ def list_(
             note(f"There are more: --all lists them, --cursor {next_cursor} goes on.")
 
 
-def _pages(first: Page, read_page: Any) -> Iterator[Page]:
+def _pages(first: Page[Memory], read_page: Any) -> Iterator[Page[Memory]]:
     page = first
     yield page
     while page.next_cursor is not None:
@@ -64,7 +65,7 @@ def _pages(first: Page, read_page: Any) -> Iterator[Page]:
         yield page
 
 
-def _print_page(page: Page, *, with_user: bool) -> None:
+def _print_page(page: Page[Memory], *, with_user: bool) -> None:
     if not page.items:
         note("Nothing is remembered here.")
         return

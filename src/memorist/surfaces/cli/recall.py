@@ -72,8 +72,8 @@ def _moment(field: str, text: str | None) -> datetime | None:
     try:
         return from_iso(text)
     except (ValueError, OverflowError) as error:
-        raise InvalidField(
-            f"{field} must be a date or time such as 2026-05-02 or 2026-05-02T14:30, not {text[:60]!r}.", field=field
+        raise InvalidField.of(
+            field, f"must be a date or time such as 2026-05-02 or 2026-05-02T14:30, not {text[:60]!r}."
         ) from error
 
 

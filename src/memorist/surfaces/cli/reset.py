@@ -8,7 +8,7 @@ from memorist.errors import Invalid
 from memorist.platform.values import Principal
 from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.door import opened
-from memorist.surfaces.cli.erasure import confirm
+from memorist.surfaces.cli.erasure import confirm, require_verified
 from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import counted
 
@@ -19,11 +19,11 @@ def reset(
     whole: Annotated[bool, typer.Option("--all", help="Everything in the tenant, whoever owns it.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Erase memories for good, with their history: those of the user (and agent, if one is set), or with --all of
-    the whole tenant. API keys stay.
+    """Erase everything of the user (and agent, if one is set), or with --all of the whole tenant, to begin anew:
+    memories with their history, documents, turns and all else that holds their texts. API keys stay.
 
-    Nothing brings them back except an export made before; `memorist purge` erases so that not even that does, and
-    proves it. Without --yes it asks on the terminal.
+    Nothing brings them back except an export made before; `memorist purge` erases so that not even that does.
+    Without --yes it asks on the terminal. Exits with 1 where something was found afterwards.
     """
     with opened(flags) as door:
         principal = door.everybody() if whole else door.caller()
@@ -33,12 +33,15 @@ def reset(
             )
         if not yes:
             confirm(*_described(principal))
-        erased = door.core.memories.reset(principal)
+        receipt = door.core.erasure.reset(principal)
+    whose = {"tenant": principal.tenant, "user": principal.user, "agent": principal.agent}
     answer(
         flags,
-        {"erased": erased, "tenant": principal.tenant, "user": principal.user, "agent": principal.agent},
-        f"{counted(erased, 'memory', 'memories')} erased.",
+        {"erased": receipt.memories, **whose, "receipt": receipt.id},
+        f"{counted(receipt.memories, 'memory', 'memories')} erased.",
+        remark=f"The receipt is {receipt.id}.",
     )
+    require_verified(receipt)
 
 
 def _described(principal: Principal) -> tuple[str, str]:

@@ -105,7 +105,8 @@ def _place_of(name: str) -> str:
 
 def _load(place: str) -> typer.Typer | Callable[..., None]:
     module, _, attribute = place.partition(":")
-    found: typer.Typer | Callable[..., None] = getattr(import_module(f"{_PACKAGE}.{module}"), attribute)
+    name = module if "." in module else f"{_PACKAGE}.{module}"
+    found: typer.Typer | Callable[..., None] = getattr(import_module(name), attribute)
     return found
 
 

@@ -38,7 +38,7 @@ class Scratch:
 def scratch(flags: Flags, *, clock: Clock | None = None) -> Iterator[Scratch]:
     """Without --data and --database everything is in a temporary folder, whatever database the settings name.
 
-    In a given database the rows are erased afterwards; what remains is the name of the tenant.
+    In a given database the rows are erased afterwards; what remains is the name of the tenant, and receipts.
     """
     with _ended_in_order(), TemporaryDirectory(prefix="memorist-", ignore_cleanup_errors=True) as folder:
         elsewhere = flags.data is None and flags.database is None
@@ -61,9 +61,9 @@ def _temporary_settings(folder: str) -> Settings:
 
 
 def _erase(core: Core, prefix: str) -> None:
-    for user in core.store.read(TENANT, lambda tx: tx.index.users()):
-        if user is not None and user.startswith(prefix):
-            core.memories.reset(Principal(TENANT, Role.ADMIN, user))
+    for user in core.erasure.users(Principal(TENANT, Role.ADMIN)):
+        if user.startswith(prefix):
+            core.erasure.reset(Principal(TENANT, Role.ADMIN, user))
 
 
 @contextmanager

@@ -124,7 +124,7 @@ def forget(
     """Delete memories: gone from every list at once.
 
     They are deleted one by one, and the first that cannot be ends the command; those before it are printed. With --hard
-    they are erased instead, from every place and from the bytes of the files, whatever their state.
+    they are erased instead, from every table and from the bytes of the files, whatever their state.
     """
     if hard:
         with opened(flags) as door:
@@ -156,9 +156,7 @@ def _content(text: str) -> str:
         content = raw.decode()
     except UnicodeDecodeError as error:
         if len(raw) > _MAX_CONTENT_BYTES:
-            raise InvalidField(
-                f"content has more than {validation.MAX_CONTENT} characters.", field="content"
-            ) from error
+            raise InvalidField.of("content", f"has more than {validation.MAX_CONTENT} characters.") from error
         raise InvalidField("The text from stdin is not valid UTF-8.", field="content") from error
     return content.removesuffix("\n").removesuffix("\r")
 

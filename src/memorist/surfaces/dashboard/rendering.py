@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import Response
 
-from memorist import __version__
+from memorist.version import __version__
 
 _FOLDER = Path(__file__).parent
 STATIC = _FOLDER / "static"

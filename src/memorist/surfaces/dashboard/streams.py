@@ -11,7 +11,7 @@ from memorist.errors import InvalidField, MemoristError
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.visits import Visit
-from memorist.turns.service import Listener
+from memorist.turns.listening import Listener
 from memorist.turns.values import TurnEvent
 
 _log = redacting_logger("memorist.dashboard")

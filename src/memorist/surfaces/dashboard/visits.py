@@ -118,9 +118,9 @@ class Visit:
         try:
             value = int(given)
         except ValueError:
-            raise InvalidField(f"{name} must be a whole number.", field=name) from None
+            raise InvalidField.of(name, "must be a whole number.") from None
         if not least <= value <= most:
-            raise InvalidField(f"{name} must be between {least} and {most}.", field=name)
+            raise InvalidField.of(name, f"must be between {least} and {most}.")
         return value
 
     # Answers

@@ -16,53 +16,53 @@ _MOST_WORDS = 800
 # Side by side
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     text: str
     differs: bool
 
 
-def side_by_side(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
+def side_by_side(before: str, after: str) -> tuple[list[DiffPiece], list[DiffPiece]]:
     """Both texts in pieces that the other one has as well, or not. Very long texts are each one piece.
 
     Joined, the pieces are the text again.
     """
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     if len(old) > _MOST_TOKENS or len(new) > _MOST_TOKENS:
-        return [Piece(before, differs=False)], [Piece(after, differs=False)]
+        return [DiffPiece(before, differs=False)], [DiffPiece(after, differs=False)]
     matcher = SequenceMatcher(None, [one.casefold() for one in old], [one.casefold() for one in new], autojunk=False)
-    left: list[Piece] = []
-    right: list[Piece] = []
+    left: list[DiffPiece] = []
+    right: list[DiffPiece] = []
     for tag, start, end, other_start, other_end in matcher.get_opcodes():
-        left.append(Piece("".join(old[start:end]), tag != "equal"))
-        right.append(Piece("".join(new[other_start:other_end]), tag != "equal"))
+        left.append(DiffPiece("".join(old[start:end]), tag != "equal"))
+        right.append(DiffPiece("".join(new[other_start:other_end]), tag != "equal"))
     return _joined(left), _joined(right)
 
 
-def _joined(pieces: Iterable[Piece]) -> list[Piece]:
+def _joined(pieces: Iterable[DiffPiece]) -> list[DiffPiece]:
     """Differing pieces with only blanks between them are one, and blanks at its ends are left out of it."""
-    runs: list[Piece] = []
+    runs: list[DiffPiece] = []
     for piece in pieces:
         if piece.differs and len(runs) > 1 and runs[-2].differs and not runs[-1].text.strip():
             gap = runs.pop()
-            runs[-1] = Piece(runs[-1].text + gap.text + piece.text, differs=True)
+            runs[-1] = DiffPiece(runs[-1].text + gap.text + piece.text, differs=True)
         elif piece.text:
             runs.append(piece)
-    found: list[Piece] = []
+    found: list[DiffPiece] = []
     for run in runs:
         for piece in _without_blank_ends(run):
             if found and found[-1].differs == piece.differs:
-                found[-1] = Piece(found[-1].text + piece.text, piece.differs)
+                found[-1] = DiffPiece(found[-1].text + piece.text, piece.differs)
             elif piece.text:
                 found.append(piece)
     return found
 
 
-def _without_blank_ends(piece: Piece) -> Iterable[Piece]:
+def _without_blank_ends(piece: DiffPiece) -> Iterable[DiffPiece]:
     if not piece.differs:
         return (piece,)
     words = piece.text.strip()
     before, _, after = piece.text.partition(words) if words else (piece.text, "", "")
-    return Piece(before, differs=False), Piece(words, differs=True), Piece(after, differs=False)
+    return DiffPiece(before, differs=False), DiffPiece(words, differs=True), DiffPiece(after, differs=False)
 
 
 # Over each other

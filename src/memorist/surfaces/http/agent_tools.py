@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request
@@ -19,16 +19,19 @@ from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.problems import speaking
-from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.lists import Cursor, Limit, listed
+from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
+from memorist.surfaces.http.routes import DialectRoute
 from memorist.times import to_iso
 from memorist.tools import Moment
 
-router = APIRouter(prefix="/v1", tags=["agent tools"])
 
-# What the core calls it, and what this API does.
-_WORDS = {"session": "session_id"}
+class _Route(DialectRoute):
+    words: ClassVar = {"session": "session_id"}
+
+
+router = APIRouter(prefix="/v1", tags=["agent tools"], route_class=_Route)
 
 # Ids of sessions and documents are the caller's own words, and may hold slashes: their paths say `:path`.
 
@@ -149,7 +152,7 @@ class DocumentRow(BaseModel):
     updated_at: str
 
 
-class StoredDocument(DocumentRow):
+class StoredDocumentRow(DocumentRow):
     was_new: bool
     changed: bool
 
@@ -201,29 +204,27 @@ def add_messages(
 ) -> Response:
     """1 to 1,000 messages of a conversation, in their order, all or none. Each is a memory of its own."""
     messages = [Message(**dict(message)) for message in new.messages]
-    with speaking(_WORDS):
-        stored = core_of(request).ingestion.add_messages(
-            _caller(request, session_id), session_id, messages, idempotency_key=idempotency_key
-        )
+    stored = core_of(request).ingestion.add_messages(
+        _caller(request, session_id), session_id, messages, idempotency_key=idempotency_key
+    )
     ids = [one.memory.id for one in stored]
     answer = {"ids": ids, "session_id": session_id, "count": len(ids)}
-    return Json(answer, 201, replay_headers(stored[0].replayed))
+    headers = replay_headers(stored[0].replayed)
+    return whole(request, stored, 201, headers) or Json(answer, 201, headers)
 
 
 @router.get("/sessions/{session_id:path}/messages", response_model=MessageList, summary="List messages of a session")
 def list_messages(
     request: Request,
     session_id: str,
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """What was said in a conversation of yours, newest first."""
-    with speaking(_WORDS):
-        page = core_of(request).memories.list(
-            _caller(request), kind=Kind.CHAT_MESSAGE, session=session_id, limit=limit, cursor=cursor
-        )
-    rows = [_message_row(memory) for memory in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    page = core_of(request).memories.list(
+        _caller(request), kind=Kind.CHAT_MESSAGE, session=session_id, limit=limit, cursor=cursor
+    )
+    return whole(request, page) or listed(page, _message_row)
 
 
 @router.post(
@@ -238,20 +239,20 @@ def add_tool_output(
     """Kept whole; recall searches and shows the preview. Show that to the model where `truncated` is true, with the
     key: `read_tool_output` brings back the rest.
     """
-    with speaking(_WORDS):
-        stored = core_of(request).ingestion.add_tool_output(
-            _caller(request, session_id), session_id, **dict(new), idempotency_key=idempotency_key
-        )
+    stored = core_of(request).ingestion.add_tool_output(
+        _caller(request, session_id), session_id, **dict(new), idempotency_key=idempotency_key
+    )
     answer = {
         "id": stored.memory.id,
         "tool_output_key": stored.key,
         "preview": stored.preview,
         "truncated": stored.truncated,
     }
-    return Json(answer, 201, replay_headers(stored.replayed))
+    headers = replay_headers(stored.replayed)
+    return whole(request, stored, 201, headers) or Json(answer, 201, headers)
 
 
-@router.post("/documents", status_code=201, response_model=StoredDocument, summary="Store a document")
+@router.post("/documents", status_code=201, response_model=StoredDocumentRow, summary="Store a document")
 def add_document(request: Request, new: NewDocument) -> Response:
     """In place of the one with its `document_id` or, without an id, its title. Cut into chunks, which recall finds.
 
@@ -259,43 +260,44 @@ def add_document(request: Request, new: NewDocument) -> Response:
     document, is at most `body_limit` bytes.
     """
     content = _content(new)
-    with speaking({} if new.content_base64 is None else {"content": "content_base64"}):
-        stored = core_of(request).ingestion.add_document(
-            _caller(request),
-            title=new.title,
-            content=content,
-            media_type=new.media_type,
-            document_id=new.document_id,
-            shared=new.shared,
-        )
+    if new.content_base64 is not None:
+        request.state.words = {"content": "content_base64"}
+    stored = core_of(request).ingestion.add_document(
+        _caller(request),
+        title=new.title,
+        content=content,
+        media_type=new.media_type,
+        document_id=new.document_id,
+        shared=new.shared,
+    )
     answer = {**_row(stored.document), "was_new": stored.was_new, "changed": stored.changed}
-    return Json(answer, 201, {"Location": f"{router.prefix}/documents/{quote(stored.document.id)}"})
+    headers = {"Location": f"{router.prefix}/documents/{quote(stored.document.id)}"}
+    return whole(request, stored, 201, headers) or Json(answer, 201, headers)
 
 
 @router.get("/documents", response_model=DocumentList, summary="List documents")
 def list_documents(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=validation.MAX_DOCUMENT_PAGE, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    cursor: Cursor = None,
 ) -> Response:
     """Yours and those that are shared, by their ids, without their text."""
     page = core_of(request).ingestion.list_documents(_caller(request), limit=limit, cursor=cursor)
-    rows = [_row(document) for document in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return whole(request, page) or listed(page, _row)
 
 
 @router.get("/documents/{document_id:path}", response_model=WholeDocument, summary="Read a document")
 def read_document(request: Request, document_id: str) -> Response:
     """With the text that its chunks were cut from."""
     document = core_of(request).ingestion.get_document(_caller(request), document_id)
-    return Json({**_row(document), "content": document.content})
+    return whole(request, document) or Json({**_row(document), "content": document.content})
 
 
 @router.delete("/documents/{document_id:path}", status_code=204, summary="Delete a document")
 def delete_document(request: Request, document_id: str) -> Response:
     """Gone with all of its chunks, from every recall, at once."""
-    core_of(request).ingestion.forget_document(_caller(request), document_id)
-    return Response(status_code=204)
+    document = core_of(request).ingestion.forget_document(_caller(request), document_id)
+    return whole(request, document) or Response(status_code=204)
 
 
 def _content(new: NewDocument) -> str | bytes:
@@ -307,7 +309,7 @@ def _content(new: NewDocument) -> str | bytes:
     try:
         return base64.b64decode("".join(new.content_base64.split()), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise InvalidField("content_base64 is not Base64.", field="content_base64") from error
+        raise InvalidField.of("content_base64", "is not Base64.") from error
 
 
 def _message_row(memory: Memory) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from memorist import __version__
 from memorist.core import Core
 from memorist.errors import MemoristError
 from memorist.settings import Settings
@@ -24,16 +23,18 @@ from memorist.surfaces.http import (
     facts,
     health,
     lifecycle,
+    native,
+    native_bulk,
     pages,
     policies,
     problems,
     profiles,
-    records,
     turns,
 )
 from memorist.surfaces.http.boundary import Boundary
 from memorist.surfaces.http.mcp import McpEndpoint, host_names
 from memorist.surfaces.http.openapi import openapi
+from memorist.version import __version__
 
 
 def create_app(core: Core, settings: Settings, origins: Mapping[str, str] | None = None) -> ASGIApp:
@@ -74,7 +75,8 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
         lifecycle.router,
     )
     doors = (*published, events.router)
-    for router in (*doors, facts.router, records.router, policies.router, erasure.router, health.router, pages.router):
+    own = (facts.router, native_bulk.whoami, native_bulk.router, native.router, native.direct, policies.router)
+    for router in (*doors, *own, erasure.router, health.router, pages.router):
         api.router.routes.extend(router.routes)
     api.router.routes.append(Route("/mcp", mcp, methods=["POST"], include_in_schema=False))
     api.add_exception_handler(MemoristError, problems.on_memorist_error)

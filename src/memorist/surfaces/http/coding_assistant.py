@@ -1,6 +1,6 @@
 """The coding-assistant API: memory chunks of a project, searched by substring, and loaded when a session starts."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
@@ -15,24 +15,25 @@ from memorist.memories.values import Memory
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
 from memorist.times import to_iso_millis
 
-router = APIRouter(prefix="/api/memory", tags=["coding assistant"], route_class=BadRequestRoute)
 
-# What the core calls it, and what this API does.
-_WORDS = {
-    "category": "chunkType",
-    "excerpt": "sourceExcerpt",
-    "min_relevance": "minRelevance",
-    "project": "projectPath",
-    "relevance": "relevanceScore",
-    "session": "sessionId",
-    "transcript_path": "transcriptPath",
-}
+class _Route(BadRequestRoute):
+    words: ClassVar = {
+        "category": "chunkType",
+        "excerpt": "sourceExcerpt",
+        "min_relevance": "minRelevance",
+        "project": "projectPath",
+        "relevance": "relevanceScore",
+        "session": "sessionId",
+        "transcript_path": "transcriptPath",
+    }
+
+
+router = APIRouter(prefix="/api/memory", tags=["coding assistant"], route_class=_Route)
 
 ChunkType = Literal["decision", "fact", "solution", "pattern", "preference", "summary"]
 
@@ -46,7 +47,7 @@ class NewChunk(JsonBody):
     relevanceScore: float = Field(1.0, ge=0, le=1)
 
 
-class Transcript(JsonBody):
+class TranscriptBody(JsonBody):
     transcript: str | None = Field(
         None, description="The conversation itself. Exactly one of this and `transcriptPath`."
     )
@@ -57,7 +58,7 @@ class Transcript(JsonBody):
     projectPath: str | None = Field(None, description="The project that it is about.")
 
 
-class Chunk(BaseModel):
+class ChunkRow(BaseModel):
     id: str
     sessionId: str | None
     projectPath: str | None
@@ -70,27 +71,27 @@ class Chunk(BaseModel):
     createdAt: str
 
 
-class Found(BaseModel):
-    data: list[Chunk]
+class FoundChunks(BaseModel):
+    data: list[ChunkRow]
 
 
-class Loaded(BaseModel):
-    memories: list[Chunk]
+class LoadedChunks(BaseModel):
+    memories: list[ChunkRow]
     formatted: str
     fenced: str
 
 
 class LoadedContext(BaseModel):
-    data: Loaded
+    data: LoadedChunks
 
 
 class Stored(BaseModel):
-    data: Chunk
+    data: ChunkRow
     wasNew: bool
 
 
-class Extracted(BaseModel):
-    data: list[Chunk]
+class ExtractedChunks(BaseModel):
+    data: list[ChunkRow]
     message: str
     waiting: int
 
@@ -103,7 +104,7 @@ class Deleted(BaseModel):
     data: Success
 
 
-@router.get("/search", response_model=Found, summary="Search memories by text")
+@router.get("/search", response_model=FoundChunks, summary="Search memories by text")
 def search(
     request: Request,
     query: Annotated[str, Query(description="Text to find in `content` or `sourceExcerpt`, in any case.")] = "",
@@ -113,15 +114,14 @@ def search(
     limit: Annotated[int, Query(ge=1, le=MAX_FOUND, description="Most memories.")] = 20,
 ) -> Response:
     """Newest first. `%` and `_` stand for themselves. Every memory that is found counts as accessed."""
-    with speaking(_WORDS):
-        found = core_of(request).chunks.search(
-            _caller(request),
-            query,
-            project=projectPath,
-            category=chunkType,
-            min_relevance=minRelevance,
-            limit=limit,
-        )
+    found = core_of(request).chunks.search(
+        _caller(request),
+        query,
+        project=projectPath,
+        category=chunkType,
+        min_relevance=minRelevance,
+        limit=limit,
+    )
     return Json({"data": [encode(memory) for memory in found]})
 
 
@@ -132,6 +132,7 @@ def context(
     limit: Annotated[int, Query(ge=1, le=MAX_RECENT, description="Most memories.")] = 5,
 ) -> Response:
     """Of the newest memories the most relevant: as rows, as text grouped by type, and as that text in a fence."""
+    request.state.words = {}  # Here the project has its own name.
     found = core_of(request).chunks.recent(_caller(request), project=project, limit=limit)
     rows = [encode(memory) for memory in found]
     return Json({"data": {"memories": rows, "formatted": format_chunks(found), "fenced": fenced_chunks(found)}})
@@ -142,32 +143,30 @@ def store(request: Request, new: NewChunk, idempotency_key: IdempotencyKey = Non
     """What is already there, of the same type and project, is not stored again: its row comes back as it is, without
     what else was sent, and `wasNew` is false.
     """
-    with speaking(_WORDS):
-        stored = core_of(request).chunks.remember(
-            _caller(request),
-            new.content,
-            new.chunkType,
-            session=new.sessionId,
-            project=new.projectPath,
-            excerpt=new.sourceExcerpt,
-            relevance=new.relevanceScore,
-            idempotency_key=idempotency_key,
-        )
+    stored = core_of(request).chunks.remember(
+        _caller(request),
+        new.content,
+        new.chunkType,
+        session=new.sessionId,
+        project=new.projectPath,
+        excerpt=new.sourceExcerpt,
+        relevance=new.relevanceScore,
+        idempotency_key=idempotency_key,
+    )
     answer = {"data": encode(stored.memory), "wasNew": stored.was_new}
     return Json(answer, 201, replay_headers(stored.replayed))
 
 
-@router.post("/extract", response_model=Extracted, summary="Extract memories from a conversation")
-def extract(request: Request, new: Transcript) -> Response:
+@router.post("/extract", response_model=ExtractedChunks, summary="Extract memories from a conversation")
+def extract(request: Request, new: TranscriptBody) -> Response:
     """The conversation is stored first, then what is worth remembering of it; what is known already is not repeated.
 
     `waiting` counts parts that could not be read now: they are tried again later, and nothing is lost.
     """
     core, principal = core_of(request), _caller(request)
-    with speaking(_WORDS):
-        found = core.extraction.read_transcript(
-            principal, _transcript(core, principal, new), session=new.sessionId, project=new.projectPath
-        )
+    found = core.extraction.read_transcript(
+        principal, _transcript(core, principal, new), session=new.sessionId, project=new.projectPath
+    )
     rows = [encode(one.memory) for one in found.memories]
     return Json({"data": rows, "message": _message(len(rows), found.waiting), "waiting": found.waiting})
 
@@ -204,7 +203,7 @@ def encode(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _transcript(core: Core, principal: Principal, new: Transcript) -> str:
+def _transcript(core: Core, principal: Principal, new: TranscriptBody) -> str:
     """What is to be read. An empty text is none: whoever sends it beside a path means the path."""
     sent, path = (new.transcript or "").strip(), new.transcriptPath or ""
     if sent and path:

@@ -11,6 +11,7 @@ from memorist.memories.values import Memory
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
@@ -82,8 +83,8 @@ def list_entries(
     after: Annotated[Moment | None, Query(description="Only what was written after this time.")] = None,
     before: Annotated[Moment | None, Query(description="Only what was written before this time.")] = None,
     include: Annotated[Literal["tested_hypothesis"] | None, Query(description="Tested hypotheses too.")] = None,
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """Newest first. Only the user's own, whatever the role of the key."""
     page = core_of(request).companion.list(
@@ -95,8 +96,7 @@ def list_entries(
         limit=limit,
         cursor=cursor,
     )
-    rows = [encode(memory) for memory in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return listed(page, encode)
 
 
 @router.post("/memory", status_code=201, response_model=Entry, summary="Remember something of the user")

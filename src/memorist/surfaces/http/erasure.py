@@ -6,10 +6,13 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from memorist.codec import to_record
 from memorist.erasure.ledger import receipt_to_record
+from memorist.erasure.values import Receipt, Verification
 from memorist.platform.values import Principal
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.responses import Json, whole
+from memorist.surfaces.http.schemas import record_of
 
 router = APIRouter(prefix="/v1", tags=["erasure"])
 
@@ -42,19 +45,26 @@ def list_receipts(
 ) -> Response:
     """Newest first: your own or, for admin keys, all of the tenant."""
     receipts = core_of(request).erasure.receipts(_caller(request), limit=limit, before=before)
-    return Json({"data": [receipt_to_record(receipt) for receipt in receipts]})
+    return whole(request, receipts) or Json({"data": [receipt_to_record(receipt) for receipt in receipts]})
 
 
 @router.get("/receipts/{receipt_id}", response_model=ReceiptRow, summary="One receipt")
 def read_receipt(request: Request, receipt_id: str) -> Response:
     """What was asked and by whom, what was removed from where, what was found afterwards, and what is out of reach."""
-    return Json(receipt_to_record(core_of(request).erasure.get(_caller(request), receipt_id)))
+    return told(request, core_of(request).erasure.get(_caller(request), receipt_id))
+
+
+@router.post("/receipts/{receipt_id}/verify", response_model=record_of(Verification), summary="Verify an erasure")
+def verify_receipt(request: Request, receipt_id: str) -> Response:
+    """Look again for what was erased, in the database and in its files' bytes."""
+    erasure = core_of(request).erasure
+    return Json(to_record(erasure.verifier.verify(erasure.get(_caller(request), receipt_id))))
 
 
 @router.delete("/admin/users/{user}", response_model=ReceiptRow, summary="Erase a user")
 def delete_user(request: Request, user: str) -> Response:
     """Everything of the user, API keys too, at once and for good; for admin keys. Answers with the receipt."""
-    return Json(receipt_to_record(core_of(request).erasure.purge_user(_caller(request), user, keys=True)))
+    return told(request, core_of(request).erasure.purge_user(_caller(request), user, keys=True))
 
 
 @router.delete("/admin/tenant", response_model=ReceiptRow, summary="Erase the tenant")
@@ -63,7 +73,12 @@ def delete_tenant(
     at_once: Annotated[bool, Query(description="Now, instead of in 30 days.")] = False,
 ) -> Response:
     """Everything of the tenant, for admin keys. All keys end now, the calling one too; the operator has the receipt."""
-    return Json(receipt_to_record(core_of(request).erasure.delete_tenant(_caller(request), at_once=at_once)))
+    return told(request, core_of(request).erasure.delete_tenant(_caller(request), at_once=at_once))
+
+
+def told(request: Request, receipt: Receipt) -> Response:
+    """A receipt as JSON."""
+    return whole(request, receipt) or Json(receipt_to_record(receipt))
 
 
 def _caller(request: Request) -> Principal:

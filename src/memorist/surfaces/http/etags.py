@@ -1,14 +1,17 @@
 """Versions of a memory as ETags: strong, and quoted."""
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Header
 from starlette.requests import Request
 from starlette.responses import Response
 
 from memorist.errors import InvalidField, StaleVersion
 from memorist.memories.values import Memory
 from memorist.surfaces.http.responses import Json
+
+IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
 
 
 def versioned(body: Any, memory: Memory, status: int = 200, headers: dict[str, str] | None = None) -> Response:

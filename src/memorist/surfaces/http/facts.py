@@ -3,25 +3,34 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from memorist.codec import to_record
 from memorist.facts.records import doubt_record, fact_record, job_record, version_record
+from memorist.facts.service import FactScope
 from memorist.facts.values import DoubtStatus
+from memorist.memories.values import Remembered
 from memorist.platform.values import JobStatus
+from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.lists import Cursor, Limit, listed
+from memorist.surfaces.http.responses import Json, whole
+from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
+from memorist.surfaces.http.schemas import record_of
 
 router = APIRouter(prefix="/v1", tags=["facts"])
 
 _SOURCE = "facts"
 
-Limit = Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")]
-Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
-
 
 Decision = Literal["open", "confirmed", "refuted", "dismissed"]
 JobState = Literal["waiting", "done", "dead"]
+
+
+class NewFact(JsonBody):
+    content: str = Field(description="The fact, in a sentence.")
+    scope: Literal["user", "agent"] = Field("user", description="Whom it is about.")
 
 
 class FactRow(BaseModel):
@@ -80,6 +89,15 @@ class JobList(BaseModel):
     has_more: bool
 
 
+@router.post("/facts", status_code=201, response_model=record_of(Remembered), summary="Remember a fact")
+def remember_fact(request: Request, new: NewFact, idempotency_key: IdempotencyKey = None) -> Response:
+    """What it contradicts is retired; the same fact is stored once (`was_new` is false then)."""
+    result = core_of(request).facts.remember(
+        caller(request, source=_SOURCE), new.content, FactScope(new.scope), idempotency_key=idempotency_key
+    )
+    return Json(to_record(result), 201, replay_headers(result.replayed))
+
+
 @router.get("/facts/in-doubt", response_model=DoubtList, summary="List facts in doubt")
 def list_doubts(
     request: Request,
@@ -93,26 +111,28 @@ def list_doubts(
     page = core_of(request).facts.in_doubt(
         caller(request, source=_SOURCE), status=DoubtStatus(status), limit=limit, cursor=cursor
     )
-    rows = [doubt_record(pair) for pair in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return whole(request, page) or listed(page, doubt_record)
 
 
 @router.post("/facts/in-doubt/{doubt_id}/confirm", response_model=DoubtRow, summary="Confirm a contradiction")
 def confirm_doubt(request: Request, doubt_id: str) -> Response:
     """The newer fact holds: the older one is retired."""
-    return Json(doubt_record(core_of(request).facts.confirm(caller(request, source=_SOURCE), doubt_id)))
+    pair = core_of(request).facts.confirm(caller(request, source=_SOURCE), doubt_id)
+    return whole(request, pair) or Json(doubt_record(pair))
 
 
 @router.post("/facts/in-doubt/{doubt_id}/refute", response_model=DoubtRow, summary="Refute the newer fact")
 def refute_doubt(request: Request, doubt_id: str) -> Response:
     """The older fact holds: the newer one is retired, as if it never held."""
-    return Json(doubt_record(core_of(request).facts.refute(caller(request, source=_SOURCE), doubt_id)))
+    pair = core_of(request).facts.refute(caller(request, source=_SOURCE), doubt_id)
+    return whole(request, pair) or Json(doubt_record(pair))
 
 
 @router.post("/facts/in-doubt/{doubt_id}/dismiss", response_model=DoubtRow, summary="Dismiss a doubt")
 def dismiss_doubt(request: Request, doubt_id: str) -> Response:
     """Both facts hold. The two are not judged again."""
-    return Json(doubt_record(core_of(request).facts.dismiss(caller(request, source=_SOURCE), doubt_id)))
+    pair = core_of(request).facts.dismiss(caller(request, source=_SOURCE), doubt_id)
+    return whole(request, pair) or Json(doubt_record(pair))
 
 
 @router.get("/facts/{fact_id}/history", response_model=History, summary="What replaced what")
@@ -121,13 +141,14 @@ def read_history(request: Request, fact_id: str) -> Response:
     replaced.
     """
     chain = core_of(request).facts.history(caller(request, source=_SOURCE), fact_id)
-    return Json({"data": [version_record(version) for version in chain]})
+    return whole(request, chain) or Json({"data": [version_record(version) for version in chain]})
 
 
 @router.post("/facts/{fact_id}/restore", response_model=FactRow, summary="Restore a retired fact")
 def restore_fact(request: Request, fact_id: str) -> Response:
     """Active again, beside what took its place. The two are not judged again."""
-    return Json(fact_record(core_of(request).facts.restore(caller(request, source=_SOURCE), fact_id)))
+    memory = core_of(request).facts.restore(caller(request, source=_SOURCE), fact_id)
+    return whole(request, memory) or Json(fact_record(memory))
 
 
 @router.get("/jobs", response_model=JobList, summary="List jobs")
@@ -146,24 +167,25 @@ def list_jobs(
         limit=limit,
         cursor=cursor,
     )
-    rows = [job_record(job) for job in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return whole(request, page) or listed(page, job_record)
 
 
 @router.get("/jobs/{job_id}", response_model=JobRow, summary="Read a job")
 def read_job(request: Request, job_id: str) -> Response:
     """With what it was asked, and what came of it."""
-    return Json(job_record(core_of(request).jobs.get(caller(request, source=_SOURCE), job_id)))
+    job = core_of(request).jobs.get(caller(request, source=_SOURCE), job_id)
+    return whole(request, job) or Json(job_record(job))
 
 
 @router.post("/jobs/{job_id}/retry", response_model=JobRow, summary="Retry a job")
 def retry_job(request: Request, job_id: str) -> Response:
     """Due now; a dead one gets all its attempts again."""
-    return Json(job_record(core_of(request).jobs.retry(caller(request, source=_SOURCE), job_id)))
+    job = core_of(request).jobs.retry(caller(request, source=_SOURCE), job_id)
+    return whole(request, job) or Json(job_record(job))
 
 
 @router.delete("/jobs/{job_id}", status_code=204, summary="Drop a job")
 def drop_job(request: Request, job_id: str) -> Response:
     """What it was to do is not done."""
-    core_of(request).jobs.drop(caller(request, source=_SOURCE), job_id)
-    return Response(status_code=204)
+    job = core_of(request).jobs.drop(caller(request, source=_SOURCE), job_id)
+    return whole(request, job) or Response(status_code=204)

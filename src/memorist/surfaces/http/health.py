@@ -3,9 +3,9 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from memorist import __version__
 from memorist.surfaces.http.callers import core_of
 from memorist.surfaces.http.responses import Json
+from memorist.version import __version__
 
 router = APIRouter(tags=["health"])
 

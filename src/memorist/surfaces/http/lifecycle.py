@@ -1,7 +1,7 @@
 """The lifecycle API: memories that age, expire, are archived, deleted and restored, with the events of each step."""
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
@@ -15,22 +15,25 @@ from memorist.platform.values import Event, Principal
 from memorist.recall.values import Question
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.problems import speaking
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
+from memorist.surfaces.http.routes import DialectRoute
 from memorist.times import to_iso
 
-router = APIRouter(prefix="/memory", tags=["lifecycle"])
 
-# What the core calls it, and what this API does.
-_WORDS = {"meta": "metadata", "ttl": "ttl_minutes"}
+class _Route(DialectRoute):
+    words: ClassVar = {"meta": "metadata", "ttl": "ttl_minutes"}
+
+
+router = APIRouter(prefix="/memory", tags=["lifecycle"], route_class=_Route)
+
 _TIMES = (
     "created_at", "updated_at", "archive_at", "retention_expires_at", "hard_delete_at", "expires_at", "deleted_at",
 )  # fmt: skip
 _MOST_MINUTES = validation.MAX_TTL / timedelta(minutes=1)
 
 
-class NewMemory(JsonBody):
+class NewLifecycleMemory(JsonBody):
     content: str = Field(description="The text to remember.")
     ttl_minutes: Annotated[float, Field(gt=0, le=_MOST_MINUTES, allow_inf_nan=False)] | None = Field(
         None, description="How long it lives, in minutes; fractions are allowed. Absent: as long as the policy says."
@@ -46,7 +49,7 @@ class MemoryQuery(JsonBody):
     )
 
 
-class MemoryRow(BaseModel):
+class LifecycleRow(BaseModel):
     id: str
     content: str
     metadata: dict[str, Any] | None
@@ -60,11 +63,11 @@ class MemoryRow(BaseModel):
     deleted_at: str | None
 
 
-class AddedMemory(MemoryRow):
+class AddedMemory(LifecycleRow):
     was_new: bool
 
 
-class FoundMemory(MemoryRow):
+class FoundMemory(LifecycleRow):
     score: float
 
 
@@ -73,7 +76,7 @@ class FoundMemories(BaseModel):
     total: int
 
 
-class EventRow(BaseModel):
+class LifecycleEventRow(BaseModel):
     event_type: str
     source: str
     actor: str | None
@@ -81,19 +84,18 @@ class EventRow(BaseModel):
     created_at: str
 
 
-class EventList(BaseModel):
-    events: list[EventRow]
+class LifecycleEventList(BaseModel):
+    events: list[LifecycleEventRow]
 
 
 @router.post("/add", status_code=201, response_model=AddedMemory, summary="Remember a text for a time")
-def add_memory(request: Request, new: NewMemory, idempotency_key: IdempotencyKey = None) -> Response:
+def add_memory(request: Request, new: NewLifecycleMemory, idempotency_key: IdempotencyKey = None) -> Response:
     """It ages as the tenant's policy says and, with `ttl_minutes`, ends to the second. A text that is there already is
     not stored again (`was_new` is false): it then lives as long as the longer of the two asks, and keeps its metadata.
     """
     ttl = None if new.ttl_minutes is None else timedelta(minutes=new.ttl_minutes)
     draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl)
-    with speaking(_WORDS):
-        [result] = core_of(request).memories.remember(_caller(request), [draft], idempotency_key=idempotency_key)
+    [result] = core_of(request).memories.remember(_caller(request), [draft], idempotency_key=idempotency_key)
     headers = {"Location": f"{router.prefix}/{result.memory.id}", **replay_headers(result.replayed)}
     return Json({**encode(result.memory), "was_new": result.was_new}, 201, headers)
 
@@ -107,19 +109,19 @@ def query_memories(request: Request, asked: MemoryQuery) -> Response:
     return Json({"items": items, "total": len(items)})
 
 
-@router.get("/{memory_id}", response_model=MemoryRow, summary="Read a memory by its id")
+@router.get("/{memory_id}", response_model=LifecycleRow, summary="Read a memory by its id")
 def read_memory(request: Request, memory_id: str) -> Response:
     """An archived one too; one that is deleted or expired is not found."""
     return Json(encode(core_of(request).memories.get(_caller(request), memory_id)))
 
 
-@router.post("/{memory_id}/archive", response_model=MemoryRow, summary="Archive a memory")
+@router.post("/{memory_id}/archive", response_model=LifecycleRow, summary="Archive a memory")
 def archive_memory(request: Request, memory_id: str) -> Response:
     """Out of every search from now on, and still readable by its id. 409 where it is not active."""
     return Json(encode(core_of(request).retention.archive(_caller(request), memory_id)))
 
 
-@router.post("/{memory_id}/restore", response_model=MemoryRow, summary="Restore a memory")
+@router.post("/{memory_id}/restore", response_model=LifecycleRow, summary="Restore a memory")
 def restore_memory(request: Request, memory_id: str) -> Response:
     """For its owner or an admin: one that is archived, or deleted and not past its `hard_delete_at`; 409 otherwise, and
     where an active memory has the same text by now. Its time starts anew.
@@ -127,7 +129,7 @@ def restore_memory(request: Request, memory_id: str) -> Response:
     return Json(encode(core_of(request).retention.restore(_caller(request), memory_id)))
 
 
-@router.get("/{memory_id}/events", response_model=EventList, summary="What happened to a memory")
+@router.get("/{memory_id}/events", response_model=LifecycleEventList, summary="What happened to a memory")
 def list_events(request: Request, memory_id: str) -> Response:
     """Oldest first, deleted or not, until it is purged."""
     events = core_of(request).memories.events(_caller(request), memory_id)
@@ -142,7 +144,7 @@ def purge_user(request: Request) -> Response:
     return Json(receipt_to_record(core_of(request).erasure.purge_user(_caller(request))))
 
 
-@router.delete("/{memory_id}", response_model=MemoryRow, summary="Delete a memory, recoverably")
+@router.delete("/{memory_id}", response_model=LifecycleRow, summary="Delete a memory, recoverably")
 def delete_memory(request: Request, memory_id: str, idempotency_key: IdempotencyKey = None) -> Response:
     """Gone from every search and list at once; `hard_delete_at` says until when it can be restored."""
     return Json(encode(core_of(request).retention.delete(_caller(request), memory_id, idempotency_key=idempotency_key)))

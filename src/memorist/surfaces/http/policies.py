@@ -8,9 +8,12 @@ from starlette.responses import Response
 
 from memorist.errors import InvalidField
 from memorist.memories.policies import change_to_record, revision_to_record
+from memorist.memories.sweeper import Sweep
+from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.responses import Json, whole
+from memorist.surfaces.http.schemas import record_of
 
 router = APIRouter(prefix="/v1/admin", tags=["retention"])
 
@@ -47,7 +50,7 @@ def read_policy(request: Request) -> Response:
     core, principal = core_of(request), _caller(request)
     revision = core.policies.get(principal)
     history = [revision_to_record(one) for one in core.policies.history(principal)]
-    return Json({**revision_to_record(revision), "history": history})
+    return whole(request, revision) or Json({**revision_to_record(revision), "history": history})
 
 
 @router.put("/policy", response_model=PolicyChanged, summary="Change the retention policy")
@@ -61,10 +64,10 @@ def change_policy(
     """
     only_told = changes.pop("dry_run", False)
     if not isinstance(only_told, bool):
-        raise InvalidField("dry_run must be true or false.", field="dry_run")
+        raise InvalidField.of("dry_run", "must be true or false.")
     dry_run = only_told or dry_run
     change = core_of(request).policies.change(_caller(request), changes, dry_run=dry_run)
-    return Json(change_to_record(change))
+    return whole(request, change) or Json(change_to_record(change))
 
 
 @router.get("/retention/report", summary="What the sweeper does, or would do")
@@ -73,6 +76,18 @@ def retention_report(request: Request) -> Response:
     kind, with the ids of a few.
     """
     return Json(core_of(request).sweeper.report(_caller(request)))
+
+
+@router.post("/retention/sweep", response_model=record_of(Sweep), summary="Sweep now")
+def sweep_now(
+    request: Request,
+    dry_run: Annotated[bool, Query(description="Only say what is due.")] = False,
+) -> Response:
+    """Do what time asks for in the tenant, once."""
+    core, principal = core_of(request), _caller(request)
+    access.require(principal, access.Action.ADMINISTER)
+    sweep = core.sweeper.dry_run if dry_run else core.sweeper.sweep
+    return Json(sweep(principal.tenant).to_record())
 
 
 def _caller(request: Request) -> Principal:

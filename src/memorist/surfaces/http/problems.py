@@ -1,7 +1,6 @@
 """Errors on the wire: RFC 9457 problem details with a stable `code`, the request's id and a link to what to do."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -97,24 +96,14 @@ def problem(
     return Json(body, status, all_headers, media_type="application/problem+json")
 
 
-@contextmanager
-def speaking(words: Mapping[str, str]) -> Iterator[None]:
-    """Name a refused field as the API at hand does: `words` maps the core's names to its own."""
-    try:
-        yield
-    except errors.InvalidField as error:
-        name = error.field
-        if name is None or name not in words:
-            raise
-        raise errors.InvalidField(error.message.replace(name, words[name], 1), field=words[name]) from error
-
-
 async def on_memorist_error(request: Request, error: Exception) -> Json:
     assert isinstance(error, errors.MemoristError)
     if status_of(error) >= 500:
         fields = {"request_id": request.state.request_id, "code": error.code, "detail": error.message}
         _log.error("the request failed", extra={"fields": fields})
     is_refusal = isinstance(error, errors.InvalidField | errors.InvalidId)
+    if isinstance(error, errors.InvalidField):
+        error = error.in_words(getattr(request.state, "words", {}))
     return problem(error, request.state.request_id, status=_refusal_status(request) if is_refusal else None)
 
 
@@ -147,7 +136,7 @@ async def on_validation_error(request: Request, error: Exception) -> Json:
 
 
 def _refusal_status(request: Request) -> int | None:
-    """What the route answers to an input that it refuses (routes.BadRequestRoute); None for the usual."""
+    """What the route answers to an input that it refuses (routes.DialectRoute); None for the usual."""
     return getattr(request.state, "refusal_status", None)
 
 

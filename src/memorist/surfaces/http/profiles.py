@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import PlainTextResponse, Response
 from typing_extensions import TypedDict
@@ -13,29 +13,33 @@ from memorist.platform import access
 from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of, promptly
-from memorist.surfaces.http.etags import expected_version, unchanged, versioned
-from memorist.surfaces.http.problems import speaking
+from memorist.surfaces.http.etags import IfMatch, expected_version, unchanged, versioned
+from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
-from memorist.surfaces.http.routes import DirectRoute
+from memorist.surfaces.http.routes import DialectRoute, DirectRoute
 from memorist.times import to_iso
-
-router = APIRouter(prefix="/v1/memories", tags=["profile memory"])
-# Matched before the other routes, in this order: the first because its path looks like an id, the second because it is
-# asked most.
-section = APIRouter(prefix=router.prefix, tags=["profile memory"])
-direct = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=DirectRoute)
-routers = (section, direct, router)
 
 # What the core calls it, and what this API does.
 _WORDS = {"category": "type", "content": "body", "agent": "profile_id"}
 
+
+class _Route(DialectRoute):
+    words = _WORDS
+
+
+router = APIRouter(prefix="/v1/memories", tags=["profile memory"], route_class=_Route)
+# Matched before the other routes, in this order: the first because its path looks like an id, the second because it is
+# asked most.
+section = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=_Route)
+direct = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=DirectRoute)
+routers = (section, direct, router)
+
 MemoryType = Literal["user", "feedback", "project", "reference"]
 Profile = Annotated[str | None, Query(description="See what this profile sees, instead of all of yours.")]
-IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
 
 
-class NewMemory(JsonBody):
+class NewProfileMemory(JsonBody):
     type: MemoryType
     name: str = Field(description="A slug, unique in its profile.", examples=["feedback_no_db_mocking"])
     description: str = Field("", description="One line, shown in the memory section.")
@@ -58,7 +62,7 @@ class MemoryChanges(TypedDict, total=False):
     importance: int
 
 
-class MemoryRow(BaseModel):
+class ProfileMemoryRow(BaseModel):
     id: str
     user_id: str | None
     profile_id: str | None
@@ -73,7 +77,7 @@ class MemoryRow(BaseModel):
 
 
 class MemoryList(BaseModel):
-    data: list[MemoryRow]
+    data: list[ProfileMemoryRow]
     next_cursor: str | None
     has_more: bool
 
@@ -90,26 +94,24 @@ def list_memories(
     profile_id: Profile = None,
     type: Annotated[MemoryType | None, Query(description="Only memories of this type.")] = None,
     sort: Annotated[Literal["importance", "created"], Query(description="What comes first.")] = "importance",
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """Your rows across all profiles or, with `profile_id`, what that profile sees. The most important come first."""
-    with speaking(_WORDS):
-        page = core_of(request).memories.list(
-            _caller(request),
-            agent=profile_id,
-            named=True,
-            category=type,
-            order=Order.IMPORTANCE if sort == "importance" else Order.NEWEST,
-            limit=limit,
-            cursor=cursor,
-        )
-    rows = [encode(memory) for memory in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    page = core_of(request).memories.list(
+        _caller(request),
+        agent=profile_id,
+        named=True,
+        category=type,
+        order=Order.IMPORTANCE if sort == "importance" else Order.NEWEST,
+        limit=limit,
+        cursor=cursor,
+    )
+    return listed(page, encode)
 
 
-@router.post("", status_code=201, response_model=MemoryRow, summary="Create a memory")
-def create_memory(request: Request, new: NewMemory, idempotency_key: IdempotencyKey = None) -> Response:
+@router.post("", status_code=201, response_model=ProfileMemoryRow, summary="Create a memory")
+def create_memory(request: Request, new: NewProfileMemory, idempotency_key: IdempotencyKey = None) -> Response:
     """A name that exists in the profile is a conflict (409); change that row with PATCH."""
     principal = _caller(request)
     draft = Draft(
@@ -120,8 +122,7 @@ def create_memory(request: Request, new: NewMemory, idempotency_key: Idempotency
         importance=new.importance,
         owner=_owner(principal, new),
     )
-    with speaking(_WORDS):
-        result = core_of(request).memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
+    result = core_of(request).memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
     headers = {"Location": f"{router.prefix}/{result.memory.id}", **replay_headers(result.replayed)}
     return versioned(encode(result.memory), result.memory, 201, headers)
 
@@ -134,8 +135,7 @@ def create_memory(request: Request, new: NewMemory, idempotency_key: Idempotency
 )
 def memory_section(request: Request, profile_id: Profile = None) -> Response:
     """All descriptions of a profile as one fenced block for a system prompt; as plain text where that is accepted."""
-    with speaking(_WORDS):
-        found = core_of(request).context.section(_caller(request), profile_id)
+    found = core_of(request).context.section(_caller(request), profile_id)
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(found.text)
     return Json({"profile_id": profile_id, "section": found.text, "count": found.count})
@@ -143,7 +143,7 @@ def memory_section(request: Request, profile_id: Profile = None) -> Response:
 
 @direct.get(
     "/{memory_id}",
-    response_model=MemoryRow,
+    response_model=ProfileMemoryRow,
     responses={
         200: {"headers": {"ETag": {"schema": {"type": "string"}, "description": "The version of the memory."}}},
         304: {"description": "The version that If-None-Match names is still the current one."},
@@ -156,7 +156,7 @@ async def read_memory(request: Request, memory_id: str) -> Response:
     return unchanged(request, memory) or versioned(encode(memory), memory)
 
 
-@router.patch("/{memory_id}", response_model=MemoryRow, summary="Change a memory")
+@router.patch("/{memory_id}", response_model=ProfileMemoryRow, summary="Change a memory")
 def change_memory(
     request: Request,
     memory_id: str,
@@ -168,14 +168,13 @@ def change_memory(
     principal = _caller(request)
     if "body" in changes:
         core_of(request).memories.require_fact(principal, memory_id)
-    with speaking(_WORDS):
-        memory = core_of(request).memories.edit(
-            principal,
-            memory_id,
-            _renamed(changes),
-            expected_version=expected_version(if_match),
-            idempotency_key=idempotency_key,
-        )
+    memory = core_of(request).memories.edit(
+        principal,
+        memory_id,
+        _renamed(changes),
+        expected_version=expected_version(if_match),
+        idempotency_key=idempotency_key,
+    )
     return versioned(encode(memory), memory)
 
 
@@ -212,7 +211,7 @@ def _renamed(changes: Mapping[str, Any]) -> dict[str, Any]:
     return {core_names.get(name, name): value for name, value in changes.items()}
 
 
-def _owner(principal: Principal, new: NewMemory) -> Owner:
+def _owner(principal: Principal, new: NewProfileMemory) -> Owner:
     access.default_owner(principal)  # Refuses a key that acts for nobody, and says what to do.
     if "profile_id" not in new.model_fields_set:
         return Owner(principal.user, principal.agent or access.DEFAULT_PROFILE)

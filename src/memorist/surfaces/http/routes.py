@@ -1,24 +1,39 @@
 """How routes call their handlers."""
 
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, ClassVar
 
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
 
-class BadRequestRoute(APIRoute):
-    """For an API whose document answers 400 wherever an input is refused."""
+class DialectRoute(APIRoute):
+    """For an API that names fields, or refuses inputs, in its own way.
+
+    A handler whose fields have other names sets `request.state.words` itself.
+    """
+
+    words: ClassVar[Mapping[str, str]] = {}
+    """What the model calls a field, and what this API does."""
+    refusal_status: ClassVar[int | None] = None
+    """The status where an input is refused; None for the usual."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def call(request: Request) -> Response:
-            request.state.refusal_status = 400
+            request.state.words = self.words
+            request.state.refusal_status = self.refusal_status
             return await handle(request)
 
         return call
+
+
+class BadRequestRoute(DialectRoute):
+    """For an API whose document answers 400 wherever an input is refused."""
+
+    refusal_status = 400
 
 
 class DirectRoute(APIRoute):

@@ -4,7 +4,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, Field
@@ -15,15 +15,20 @@ from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.problems import speaking
-from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.lists import Cursor, Limit, listed
+from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
 from memorist.times import to_iso
-from memorist.turns.service import Listener
+from memorist.turns.listening import Listener
 from memorist.turns.values import Turn, TurnEvent
 
-router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=BadRequestRoute)
+
+class _Route(BadRequestRoute):
+    words: ClassVar = {"session": "context.session_id"}
+
+
+router = APIRouter(prefix="/v1/turns", tags=["companion"], route_class=_Route)
 
 _EVENTS = "text/event-stream"
 _POLL_SECONDS = 0.25
@@ -78,15 +83,15 @@ class TurnList(BaseModel):
     has_more: bool
 
 
-class EventRow(BaseModel):
+class TurnEventRow(BaseModel):
     id: int
     event: str
     data: dict[str, Any]
     created_at: str
 
 
-class EventList(BaseModel):
-    data: list[EventRow]
+class TurnEventList(BaseModel):
+    data: list[TurnEventRow]
     has_more: bool
 
 
@@ -105,15 +110,14 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
     """
     principal = await asyncio.to_thread(caller, request, source="companion")
     turns = core_of(request).turns
-    with speaking({"session": "context.session_id"}):
-        turn = await asyncio.to_thread(
-            turns.start,
-            principal,
-            [Message(one.role, one.content) for one in new.messages],
-            include_memory=new.context is None or new.context.include_memory,
-            session=None if new.context is None else new.context.session_id,
-            idempotency_key=idempotency_key,
-        )
+    turn = await asyncio.to_thread(
+        turns.start,
+        principal,
+        [Message(one.role, one.content) for one in new.messages],
+        include_memory=new.context is None or new.context.include_memory,
+        session=None if new.context is None else new.context.session_id,
+        idempotency_key=idempotency_key,
+    )
     headers = replay_headers(turn.replayed)
     woken, wake = _alarm()
     listener = await asyncio.to_thread(turns.listen, principal, turn.id, 0, wake=wake)
@@ -125,22 +129,22 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
 @router.get("", response_model=TurnList, summary="List turns")
 def list_turns(
     request: Request,
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """Newest first."""
     page = core_of(request).turns.list(caller(request, source="companion"), limit=limit, cursor=cursor)
-    rows = [encode(turn) for turn in page.items]
-    return Json({"data": rows, "next_cursor": page.next_cursor, "has_more": page.next_cursor is not None})
+    return whole(request, page) or listed(page, encode)
 
 
 @router.get("/{turn_id}", response_model=TurnRow, summary="Read a turn")
 def read_turn(request: Request, turn_id: str) -> Response:
     """How it stands, and what came of it."""
-    return Json(encode(core_of(request).turns.get(caller(request, source="companion"), turn_id)))
+    turn = core_of(request).turns.get(caller(request, source="companion"), turn_id)
+    return whole(request, turn) or Json(encode(turn))
 
 
-@router.get("/{turn_id}/events", response_model=EventList, responses=_STREAMED, summary="The events of a turn")
+@router.get("/{turn_id}/events", response_model=TurnEventList, responses=_STREAMED, summary="The events of a turn")
 async def read_events(
     request: Request,
     turn_id: str,
@@ -154,14 +158,11 @@ async def read_events(
     position = _position(last_event_id or after)
     principal = await asyncio.to_thread(caller, request, source="companion")
     core = core_of(request)
-    woken, wake = _alarm()
-    listener = await asyncio.to_thread(core.turns.listen, principal, turn_id, position, wake=wake)
     if _wants_events(request):
+        woken, wake = _alarm()
+        listener = await asyncio.to_thread(core.turns.listen, principal, turn_id, position, wake=wake)
         return TurnStream(listener, woken, 200)
-    listener.close()
-    found = await asyncio.to_thread(
-        lambda: core.store.read(principal.tenant, lambda tx: tx.turns.events(listener.turn.id, position, limit + 1))
-    )
+    found = await asyncio.to_thread(core.turns.events, principal, turn_id, position, limit=limit + 1)
     return Json({"data": [encode_event(event) for event in found[:limit]], "has_more": len(found) > limit})
 
 
@@ -277,7 +278,7 @@ def _position(given: str | None) -> int:
     if given is None or given == "":
         return 0
     if not given.isascii() or not given.isdigit() or len(given) > 12:
-        raise InvalidField("Last-Event-ID must be the id of an event of this turn.", field="Last-Event-ID")
+        raise InvalidField.of("Last-Event-ID", "must be the id of an event of this turn.")
     return int(given)
 
 

@@ -5,7 +5,7 @@ A rule is tried on a clause whose subject is the speaker (or something of the sp
 
 import re
 
-from memorist.learning.extractors.kinds import Found
+from memorist.learning.extractors.kinds import StatementKind
 from memorist.learning.extractors.patterns import compiled
 from memorist.learning.extractors.rules.life import LIFE
 from memorist.learning.extractors.rules.rule import Rule
@@ -20,7 +20,7 @@ def rule_for(clause: str, *, by_agent: bool = False) -> tuple[Rule, re.Match[str
     if _EMPTY.search(clause) or not 2 <= len(clause.split()) <= 45:
         return None
     for rule in (*TASTES, *WORK, *LIFE):
-        if rule.found is Found.FACT and _MOMENT.search(clause):
+        if rule.found is StatementKind.FACT and _MOMENT.search(clause):
             continue
         if (rule.by_agent or not by_agent) and (match := rule.pattern.match(clause)):
             return rule, match

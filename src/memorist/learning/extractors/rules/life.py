@@ -1,6 +1,6 @@
 """What somebody found out, is after, has promised and is; and what their project is made of."""
 
-from memorist.learning.extractors.kinds import Found
+from memorist.learning.extractors.kinds import StatementKind
 from memorist.learning.extractors.patterns import compiled
 from memorist.learning.extractors.rules.nouns import (
     BY_WHEN,
@@ -23,7 +23,7 @@ from memorist.learning.extractors.rules.rule import Rule
 LIFE = (
     # Insights.
     Rule(
-        Found.INSIGHT,
+        StatementKind.INSIGHT,
         compiled(rf"""
             (?:{I_DO}|{I_HAVE})(?:noticed|realised|realized|found out|found|learned|learnt|discovered|
             figured out) (?:that )?(?!it\b|this\b|a (?:bug|typo|problem|way)|the (?:bug|problem|issue|file|line)|out\b|
@@ -33,7 +33,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.INSIGHT,
+        StatementKind.INSIGHT,
         compiled(rf"""
             {I_DO}(?:sleep|feel|focus|work|run|perform|concentrate|recover|think|write|study|digest) (?:much |far |
             a lot |way |so much )?(?:better|worse|best|worst|terribly|badly|poorly|great) (?:when|after|if|with|on|
@@ -42,7 +42,7 @@ LIFE = (
         0.85,
     ),
     Rule(
-        Found.INSIGHT,
+        StatementKind.INSIGHT,
         compiled(rf"""
             {I_DO}(?:get|wake up|end up|break out|have trouble)\b .*\b(?:when(?:ever)?|after|if|every time|from|
             because of)\b.+
@@ -50,7 +50,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.INSIGHT,
+        StatementKind.INSIGHT,
         compiled(r"""
             (?!it\b|that\b|this\b|you\b|your\b|which\b|nothing\b|he\b|she\b|they\b|I\b|we\b|
             please\b)[\w' -]{3,50} (?:gives? me|makes? me|keeps? me|helps? me|wakes? me|triggers? my|upsets? my|
@@ -61,7 +61,7 @@ LIFE = (
     ),
     # Goals and commitments.
     Rule(
-        Found.GOAL,
+        StatementKind.GOAL,
         compiled(r"""
             (?:my|our) (?:main |big |long-term |short-term |ultimate |new |current |next |first |overall )?(?:goal|aim|
             target|objective|ambition|dream|plan|resolution)(?: [\w ]+?)?(?: is| are|:) .+
@@ -69,7 +69,7 @@ LIFE = (
         0.9,
     ),
     Rule(
-        Found.GOAL,
+        StatementKind.GOAL,
         compiled(rf"""
             {I_AM}(?:aiming|training|saving(?: up)?|hoping|planning|preparing|studying|shooting|on track|
             working towards) (?:(?:to|for|towards?|on) )?(?!{TASK}|it\b|this\b|that\b|the (?:same|following)|
@@ -78,15 +78,15 @@ LIFE = (
         0.85,
     ),
     Rule(
-        Found.GOAL,
+        StatementKind.GOAL,
         compiled(rf"""
             {I_AM}(?:trying|looking|working) to {LIFE_GOAL}(?!.*\b(?:it|this|that)$).*
         """),
         0.8,
     ),
-    Rule(Found.GOAL, compiled(rf"{I_AM}trying to (?!{TASK}|get\b|make\b)\w+(?={BY_WHEN}).*"), 0.75),
+    Rule(StatementKind.GOAL, compiled(rf"{I_AM}trying to (?!{TASK}|get\b|make\b)\w+(?={BY_WHEN}).*"), 0.75),
     Rule(
-        Found.GOAL,
+        StatementKind.GOAL,
         compiled(rf"""
             {WE_ARE}(?:aiming|working towards?|saving(?: up)?|hoping|planning|preparing) (?:to|for|on)? ?(?!{TASK}|
             it\b|this\b|that\b).+
@@ -94,7 +94,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.GOAL,
+        StatementKind.GOAL,
         compiled(rf"""
             (?:{I_DO}|{WE_DO})(?:plan|intend|aim|hope|aspire|want|would like|need) to {LIFE_GOAL}(?!.*\b(?:it|this|
             that)$|{THIS_TASK}).*
@@ -102,21 +102,21 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.GOAL,
+        StatementKind.GOAL,
         compiled(rf"""
             (?:I'd|we'd) (?:like|love) to {LIFE_GOAL}(?!.*\b(?:it|this|that)$)(?={BY_WHEN}).*
         """),
         0.75,
     ),
     Rule(
-        Found.GOAL,
+        StatementKind.GOAL,
         compiled(rf"""
             (?:{I_DO}|{WE_DO})(?:want|need|plan|intend|have) to (?!{TASK})\w+(?={BY_WHEN}).*
         """),
         0.75,
     ),
     Rule(
-        Found.COMMITMENT,
+        StatementKind.COMMITMENT,
         compiled(rf"""
             (?:{I_DO}|{I_HAVE})(?:promised|committed|pledged|signed up|agreed) (?:(?:my|the|our) [\w-]+ )?(?:to|that|
             for)\b.+
@@ -124,7 +124,7 @@ LIFE = (
         0.85,
     ),
     Rule(
-        Found.COMMITMENT,
+        StatementKind.COMMITMENT,
         compiled(rf"""
             (?:I|we)(?:'ll| will) (?!{TASK}|be (?:back|right|there|here)|let you|get back|see|take a look|need|have to|
             do (?:it|that|this)|wait|think)\w+(?={BY_WHEN}).*
@@ -132,7 +132,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.COMMITMENT,
+        StatementKind.COMMITMENT,
         compiled(rf"""
             (?:{I_DO}|{I_AM}|{WE_DO}|{WE_ARE})(?:have an? (?:appointment|exam|interview|meeting with|surgery|deadline)|
             (?:flying|travell?ing|going|leaving|moving|meeting|getting married|due|seeing|presenting|returning|
@@ -141,10 +141,10 @@ LIFE = (
         0.8,
     ),
     # Facts about the user.
-    Rule(Found.FACT, compiled(r"my (?:first |last |full )?name is (.+)"), 0.95),
-    Rule(Found.FACT, compiled(rf"{I_AM}\d{{1,3}}(?: years old)?(?:,.*)?$"), 0.9),
+    Rule(StatementKind.FACT, compiled(r"my (?:first |last |full )?name is (.+)"), 0.95),
+    Rule(StatementKind.FACT, compiled(rf"{I_AM}\d{{1,3}}(?: years old)?(?:,.*)?$"), 0.9),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             {I_AM}(?:from|based in|living in|originally from|born in|married|divorced|widowed|(?:\d+ (?:weeks|
             months) )?pregnant|retired|engaged|single|self-employed|unemployed|left-handed|colou?r-?blind|diabetic|
@@ -153,7 +153,7 @@ LIFE = (
         0.85,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             {I_AM}(?:an?|the) (?!bit|little|lot|fan|few|huge|big|couple|mess|idiot|sucker|beginner at this|newbie|bot|
             robot|human|person|customer|user|guy|moment|kid|member of the|same|one|only|first|
@@ -170,7 +170,7 @@ LIFE = (
         0.85,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             {I_DO}(?:live|work|study|teach|commute|volunteer|freelance|serve|grew up|was born|was raised|graduated|
             majored|studied|worked|lived|was diagnosed|had surgery|was treated|broke my|tore my|
@@ -183,7 +183,7 @@ LIFE = (
         0.85,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             (?:{I_DO}have|I've got|I've had|we have|we've got) (?:an? |the |two |three |four |five |\d+ |some |no |
             both |type \d |my )?(?:[\w'-]+ ){{0,4}}?{HAVES}\b(?! (?:question|problem|issue)).*
@@ -191,7 +191,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             {I_HAVE}been (?!(?:having|looking|trying|wondering|thinking|getting|feeling|struggling|experiencing|
             noticing|finding|going|considering|hearing|waiting|dealing|debugging|loving|enjoying|meaning|staring|
@@ -202,7 +202,7 @@ LIFE = (
         0.85,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             {I_DO}(?:started|began|joined|founded|left|got|became|adopted|bought|sold|inherited|retired|married|
             had)\b (?!it\b|this\b|that\b|the (?:server|app|process|script|error|same|message|e-?mail|build|tests?)|
@@ -214,7 +214,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             (?:my|our) {OWNED} (?:is|are|was|will be|number is|ends|starts|begins|leaves|arrives|expires|renews|comes|
             runs|has)\b (?!{STATE}|that\b|not working|to\b|it\b|this\b).+
@@ -222,7 +222,7 @@ LIFE = (
         0.85,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             (?:my|our) (?:(?:older|younger|oldest|youngest|late|ex|eldest|little|big|new|step|two|three|
             \d+[- ]year[- ]old|(?-i:[A-Z])\w*)[ -]){{0,3}}{KIN}(?:'s name)?(?: (?:at|from|
@@ -235,7 +235,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(r"""
             (?:we|I) (?:use|run|host|deploy|are on|are running|target|support|depend on|rely on|ship|build) (?!it\b|
             this\b|that\b|the (?:same|test|script|following)\b|them\b|your\b|out of\b|into\b|the code)(?=.*(?:[A-Z0-9]|
@@ -244,7 +244,7 @@ LIFE = (
         0.75,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(r"""
             (?:we're|we are|I'm(?! on)|I am(?! on)) (?:on|running|using|hosted|hosting|deployed|stuck on|
             pinned to) (?!it\b|this\b|that\b|the\b|track|the same|fire|vacation|holiday|a call|a break|a train|our way|
@@ -253,7 +253,7 @@ LIFE = (
         0.75,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(r"""
             (?:I'm|I am) on (?:the |an? |my )?[\w. -]*\b(?:plan|medication|diet|insulin|statins?|leave|sabbatical|tier|
             antidepressants|mg|warfarin|team|rota)\b.*
@@ -261,7 +261,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             {I_DO}(?:run|walk|swim|cycle|meditate|work out|exercise|lift|go to the gym|go running|practi[cs]e|journal|
             fast|commute|fly|travel|volunteer|babysit|cook|do (?:yoga|pilates|crossfit|karate|judo|boxing|sports?|
@@ -271,7 +271,7 @@ LIFE = (
         0.8,
     ),
     Rule(
-        Found.FACT,
+        StatementKind.FACT,
         compiled(rf"""
             (?:the|our|my) (?:[\w-]+ ){{0,2}}{PROJECT_NOUN}s? (?:(?:is|are) (?=an? (?!bit|mess|good|bad|nice|great|
             problem|joke|disaster)|the |our |called|named|hosted|based|written|built|stored|deployed|located|

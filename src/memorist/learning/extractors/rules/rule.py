@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from memorist.learning.extractors.kinds import Found
+from memorist.learning.extractors.kinds import StatementKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Rule:
     `by_agent`: it also holds where an assistant says it, about the work and not about the user.
     """
 
-    found: Found
+    found: StatementKind
     pattern: re.Pattern[str]
     confidence: float
     content: str | None = None

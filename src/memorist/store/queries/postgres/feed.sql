@@ -11,10 +11,6 @@ VALUES (:tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at
 SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint),
     CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)
 
--- name: owners_of
--- Whose some memories are.
-SELECT id, user_id, agent_id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
-
 -- fragment: chunk_filters
     AND status = 'active' AND category IN ('decision', 'fact', 'solution', 'pattern', 'preference', 'summary')
     AND (created_at, id) < (:after_time, :after_id)

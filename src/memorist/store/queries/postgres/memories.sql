@@ -21,14 +21,6 @@ SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = ANY (CA
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
 WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[])) ORDER BY seq
 
--- name: erase_events
--- Remove the audit trail of some memories.
-DELETE FROM memory_events WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
-
--- name: erase_memories
--- Remove some memories.
-DELETE FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
-
 -- fragment: next_change
 CAST(CAST(pg_current_xact_id() AS text) AS bigint)
 
@@ -78,17 +70,6 @@ WITH picked AS MATERIALIZED (
 UPDATE memory_index AS i SET claimed_until = :until FROM picked
 WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id
 RETURNING i.memory_id
-
--- name: erase_index
--- Remove some memories from the index; before the memories themselves, which say whose they are.
-DELETE FROM memory_index
-WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
-    SELECT user_id, id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
-)
-
--- name: erase_tool_outputs
--- Remove whole payloads of some memories.
-DELETE FROM tool_outputs WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[]))
 
 -- fragment: watermark
 SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint) AS watermark

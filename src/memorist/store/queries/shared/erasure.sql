@@ -1,4 +1,4 @@
--- Receipts, the ledger, and what erasure removes, counts and looks for; store/places.py says which statement is whose.
+-- Receipts, the ledger, and what erasure removes, counts and looks for; store/tables.py says which statement is whose.
 
 -- fragment: receipt_columns
 id, kind, status, request, asked_by, salt, subject, counts, verification, remains, started_at, due_at, finished_at
@@ -42,6 +42,10 @@ INSERT INTO erasures (tenant_id, kind, id, salt, receipt_id, erased_at)
 VALUES (:tenant, :kind, :id, :salt, :receipt_id, :erased_at)
 ON CONFLICT DO NOTHING
 
+-- name: drop_erased
+-- Remove the lines of the ledger that one erasure wrote.
+DELETE FROM erasures WHERE tenant_id = :tenant AND receipt_id = :receipt_id
+
 -- name: list_erased
 -- Lines of the ledger that one erasure wrote, in the order of their ids.
 SELECT kind, id, salt, receipt_id, erased_at FROM erasures
@@ -50,6 +54,106 @@ WHERE tenant_id = :tenant AND receipt_id = :receipt_id AND kind = :kind AND id >
 -- name: list_erased_of_kind
 -- All lines of the ledger of one kind, for what is kept by a salted hash.
 SELECT kind, id, salt, receipt_id, erased_at FROM erasures WHERE tenant_id = :tenant AND kind = :kind ORDER BY id
+
+-- fragment: may_quote
+user_id IN (SELECT '' UNION SELECT m.user_id FROM memories AS m WHERE m.tenant_id = :tenant AND m.id {among_ids})
+    OR EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id {among_ids} AND m.user_id = '')
+
+-- name: find_erased
+-- Which of some ids the ledger has.
+SELECT id FROM erasures WHERE tenant_id = :tenant AND kind = :kind AND id {among_ids}
+
+-- name: erase_memories
+-- Remove some memories.
+DELETE FROM memories WHERE tenant_id = :tenant AND id {among_ids}
+
+-- name: erase_events
+-- Remove the audit trail of some memories.
+DELETE FROM memory_events WHERE tenant_id = :tenant AND memory_id {among_ids}
+
+-- name: erase_index
+-- Remove some memories from the index; before the memories themselves, which say whose they are.
+DELETE FROM memory_index
+WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
+    SELECT user_id, id FROM memories WHERE tenant_id = :tenant AND id {among_ids}
+)
+
+-- name: erase_tool_outputs
+-- Remove whole payloads of some memories.
+DELETE FROM tool_outputs WHERE tenant_id = :tenant AND memory_id {among_ids}
+
+-- name: erase_recalls
+-- Remove the recalls of some memories.
+DELETE FROM recalls WHERE tenant_id = :tenant AND memory_id {among_ids}
+
+-- name: purge_doubts_of_memories
+-- Remove doubts about some facts.
+DELETE FROM doubts WHERE tenant_id = :tenant AND (fact_id {among_ids} OR other_id {among_ids})
+
+-- name: purge_jobs_of_memories
+-- Remove jobs that name some memories: what they carry may quote them. Only their owners' can, and nobody's.
+DELETE FROM jobs WHERE tenant_id = :tenant AND ({may_quote}) AND EXISTS (
+    SELECT 1 FROM {each_id}
+    WHERE {position}(jobs.key || ' ' || payload || ' ' || coalesce(error, '') || ' ' || coalesce(result, ''), {one_id}) > 0
+)
+
+-- name: purge_turn_events_of_memories
+-- Remove the events of turns in whose session some memories were said, or which they come from: these may quote them.
+-- What tools returned is in no event.
+DELETE FROM turn_events WHERE tenant_id = :tenant AND turn_id IN (
+    SELECT t.id FROM turns AS t JOIN memories AS m
+        ON m.tenant_id = t.tenant_id AND m.user_id = t.user_id AND m.session_id = t.session_id
+    WHERE t.tenant_id = :tenant AND m.session_id <> '' AND m.kind <> 'tool_output' AND m.id {among_ids}
+    UNION
+    SELECT source_ref FROM memories WHERE tenant_id = :tenant AND source_ref LIKE 'turn!_%' ESCAPE '!' AND id {among_ids}
+)
+
+-- name: purge_turns_of_memories
+-- Remove those turns, unless they are still running.
+DELETE FROM turns WHERE tenant_id = :tenant AND status <> 'running' AND id IN (
+    SELECT t.id FROM turns AS t JOIN memories AS m
+        ON m.tenant_id = t.tenant_id AND m.user_id = t.user_id AND m.session_id = t.session_id
+    WHERE t.tenant_id = :tenant AND m.session_id <> '' AND m.kind <> 'tool_output' AND m.id {among_ids}
+    UNION
+    SELECT source_ref FROM memories WHERE tenant_id = :tenant AND source_ref LIKE 'turn!_%' ESCAPE '!' AND id {among_ids}
+)
+
+-- name: purge_idempotency_of_memories
+-- Forget remembered answers that quote some memories. Only their owners' can, and nobody's.
+DELETE FROM idempotency_keys WHERE tenant_id = :tenant AND ({may_quote}) AND EXISTS (
+    SELECT 1 FROM {each_id} WHERE {position}(route || ' ' || response, {one_id}) > 0
+)
+
+-- name: purge_sweeps_of_memories
+-- Drop a sweeper's report that names some memories; where it stood at one, it goes on from just before.
+UPDATE sweeps SET
+    report = CASE WHEN EXISTS (SELECT 1 FROM {each_id} WHERE {position}(report, {one_id}) > 0) THEN NULL ELSE report END,
+    recomputed_after = CASE WHEN recomputed_after {among_ids}
+        THEN substr(recomputed_after, 1, length(recomputed_after) - 1) ELSE recomputed_after END
+WHERE tenant_id = :tenant AND (
+    recomputed_after {among_ids}
+    OR EXISTS (SELECT 1 FROM {each_id} WHERE {position}(report, {one_id}) > 0)
+)
+
+-- name: count_named
+-- How many rows of each table name one of some memories.
+SELECT 'memories', count(*) FROM memories
+WHERE tenant_id = :tenant AND (id {among_ids} OR source_ref {among_ids} OR superseded_by {among_ids})
+UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND memory_id {among_ids}
+UNION ALL SELECT 'memory_events', count(*) FROM memory_events WHERE tenant_id = :tenant AND memory_id {among_ids}
+UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs WHERE tenant_id = :tenant AND memory_id {among_ids}
+UNION ALL SELECT 'recalls', count(*) FROM recalls WHERE tenant_id = :tenant AND memory_id {among_ids}
+UNION ALL SELECT 'doubts', count(*) FROM doubts WHERE tenant_id = :tenant AND (fact_id {among_ids} OR other_id {among_ids})
+UNION ALL SELECT 'jobs', count(*) FROM jobs WHERE tenant_id = :tenant AND EXISTS (
+    SELECT 1 FROM {each_id}
+    WHERE {position}(jobs.key || ' ' || payload || ' ' || coalesce(error, '') || ' ' || coalesce(result, ''), {one_id}) > 0
+)
+UNION ALL SELECT 'idempotency_keys', count(*) FROM idempotency_keys WHERE tenant_id = :tenant AND EXISTS (
+    SELECT 1 FROM {each_id} WHERE {position}(route || ' ' || response, {one_id}) > 0
+)
+UNION ALL SELECT 'sweeps', count(*) FROM sweeps WHERE tenant_id = :tenant AND EXISTS (
+    SELECT 1 FROM {each_id} WHERE {position}(coalesce(report, '') || ' ' || coalesce(recomputed_after, ''), {one_id}) > 0
+)
 
 -- name: purge_doubts_of_owner
 -- Remove doubts about the facts of a slice of owners.
@@ -118,7 +222,7 @@ UNION ALL SELECT 'api_keys', count(*) FROM api_keys
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 
 -- name: count_of_user
--- How many rows of each place are a user's, of those written until a moment.
+-- How many rows of each table are a user's, of those written until a moment.
 SELECT 'memories', count(*) FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index
@@ -135,7 +239,7 @@ WHERE tenant_id = :tenant AND EXISTS (
 {few_of_user}
 
 -- name: count_all_of_user
--- The same, whenever they were written: of what there is most, no row is read but its place in an index.
+-- The same, whenever they were written: of what there is most, no row is read but its entry of an index.
 SELECT 'memories', count(*) FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
 UNION ALL SELECT 'memory_events', count(*) FROM memory_events
@@ -161,6 +265,20 @@ UNION SELECT user_id FROM doubts WHERE tenant_id = :tenant
 UNION SELECT user_id FROM turns WHERE tenant_id = :tenant
 UNION SELECT actor FROM policies WHERE tenant_id = :tenant AND actor IS NOT NULL
 UNION SELECT user_id FROM api_keys WHERE tenant_id = :tenant
+
+-- name: texts_of_owner
+-- Some of the texts that a slice of owners has beside memories and documents.
+SELECT request FROM turns WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT answer FROM turns WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT error FROM turns WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT data FROM turn_events
+WHERE tenant_id = :tenant AND turn_id IN (SELECT id FROM turns WHERE tenant_id = :tenant AND {of_slice})
+UNION ALL SELECT payload FROM jobs WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT error FROM jobs WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT result FROM jobs WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT reason FROM doubts WHERE tenant_id = :tenant AND {of_slice}
+UNION ALL SELECT query FROM recalls WHERE tenant_id = :tenant AND {of_slice}
+LIMIT :limit
 
 -- name: scan_naming
 -- Memories that name another one, in id order: what they name.
@@ -190,7 +308,7 @@ UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id = :tur
 UPDATE memory_events SET payload = :payload WHERE tenant_id = :tenant AND seq = :seq
 
 -- name: find_text
--- The places where a living row holds a piece of text, also as a word of our own.
+-- The tables where a living row holds a piece of text, also as a word of our own.
 SELECT 'memories' WHERE EXISTS (
     SELECT 1 FROM memories WHERE tenant_id = :tenant AND (
         {memory_holds_piece} OR kind LIKE :piece ESCAPE '!' OR status LIKE :piece ESCAPE '!'

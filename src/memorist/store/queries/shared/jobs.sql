@@ -38,9 +38,7 @@ WHERE tenant_id = :tenant AND id = :id AND status <> 'done'
 -- name: list_jobs
 -- A page of the jobs of a slice of owners, newest first.
 SELECT {job_columns} FROM jobs
-WHERE tenant_id = :tenant AND id < :before_id
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+WHERE tenant_id = :tenant AND id < :before_id AND {of_slice}
     AND (CAST(:status AS text) IS NULL OR status = :status)
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
 ORDER BY id DESC LIMIT :limit
@@ -48,9 +46,7 @@ ORDER BY id DESC LIMIT :limit
 -- name: list_jobs_not_done
 -- The same of those that wait or are dead, which are few among those that are done.
 SELECT {job_columns} FROM jobs
-WHERE tenant_id = :tenant AND id < :before_id AND status <> 'done' AND status = :status
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+WHERE tenant_id = :tenant AND id < :before_id AND status <> 'done' AND status = :status AND {of_slice}
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
 ORDER BY id DESC LIMIT :limit
 
@@ -64,7 +60,4 @@ DELETE FROM jobs WHERE tenant_id = :tenant AND status = 'done' AND updated_at < 
 
 -- name: erase_jobs
 -- Remove the jobs of a slice of owners: what they carry may quote memories.
-DELETE FROM jobs
-WHERE tenant_id = :tenant
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+DELETE FROM jobs WHERE tenant_id = :tenant AND {of_slice}

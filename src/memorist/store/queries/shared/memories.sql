@@ -123,9 +123,7 @@ ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
 -- name: scan_memories
 -- All memories of a slice in id order, whatever their status.
 SELECT {memory_columns} FROM memories
-WHERE tenant_id = :tenant AND id > :after_id
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+WHERE tenant_id = :tenant AND id > :after_id AND {of_slice}
 ORDER BY id LIMIT :limit
 
 -- name: add_access
@@ -315,18 +313,14 @@ ORDER BY created_at, id LIMIT 1
 -- name: find_document_of
 -- A document of a slice of owners.
 SELECT {document_columns} FROM documents
-WHERE tenant_id = :tenant AND id = :id
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+WHERE tenant_id = :tenant AND id = :id AND {of_slice}
 ORDER BY user_id, agent_id LIMIT 1
 
 -- name: list_documents
 -- A page of the documents of a slice, in id order, with so much of their texts.
 SELECT user_id, agent_id, id, title, media_type, substr(content, 1, :characters), chunks, created_at, updated_at
 FROM documents
-WHERE tenant_id = :tenant AND (id, user_id, agent_id) > (:after_id, :after_user, :after_agent)
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+WHERE tenant_id = :tenant AND (id, user_id, agent_id) > (:after_id, :after_user, :after_agent) AND {of_slice}
 ORDER BY id, user_id, agent_id LIMIT :limit
 
 -- name: put_document
@@ -343,10 +337,7 @@ DELETE FROM documents WHERE tenant_id = :tenant AND user_id = :user_id AND agent
 
 -- name: erase_documents
 -- Remove the documents of a slice.
-DELETE FROM documents
-WHERE tenant_id = :tenant
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+DELETE FROM documents WHERE tenant_id = :tenant AND {of_slice}
 
 -- name: chunks_of
 -- The active chunks of a document, in their order.

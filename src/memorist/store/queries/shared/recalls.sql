@@ -21,13 +21,10 @@ SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM re
 WHERE tenant_id = :tenant AND memory_id = :memory_id ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: list_purges
--- Whose erasure was asked for since a moment, as salted hashes.
+-- Whose erasure or reset was asked for since a moment, as salted hashes.
 SELECT salt, subject, started_at FROM receipts
-WHERE tenant_id = :tenant AND kind = 'user' AND started_at >= :since
+WHERE tenant_id = :tenant AND kind IN ('user', 'reset') AND started_at >= :since
 
 -- name: purge_recalls_of_owner
 -- Remove what a slice of users and agents asked.
-DELETE FROM recalls
-WHERE tenant_id = :tenant
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+DELETE FROM recalls WHERE tenant_id = :tenant AND {of_slice}

@@ -21,9 +21,7 @@ SELECT {turn_columns} FROM turns WHERE tenant_id = :tenant AND id = :id
 -- name: list_turns
 -- Turns of a slice of owners, newest first.
 SELECT {turn_columns} FROM turns
-WHERE tenant_id = :tenant AND id < :before_id
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+WHERE tenant_id = :tenant AND id < :before_id AND {of_slice}
 ORDER BY id DESC LIMIT :limit
 
 -- name: append_turn_event
@@ -84,14 +82,9 @@ DELETE FROM spending WHERE tenant_id = :tenant
 -- Remove the events of the turns of a slice of owners.
 DELETE FROM turn_events WHERE tenant_id = :tenant AND turn_id IN (
     SELECT id FROM turns
-    WHERE tenant_id = :tenant
-        AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-        AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+    WHERE tenant_id = :tenant AND {of_slice}
 )
 
 -- name: purge_turns_of_owner
 -- Remove the turns of a slice of owners.
-DELETE FROM turns
-WHERE tenant_id = :tenant
-    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+DELETE FROM turns WHERE tenant_id = :tenant AND {of_slice}

@@ -1,64 +1,20 @@
 -- What erasure says about lists of ids in the words of SQLite. postgres/ defines the same names.
 
--- fragment: may_quote
-user_id IN (SELECT '' UNION SELECT m.user_id FROM memories AS m WHERE m.tenant_id = :tenant AND m.id IN (SELECT value FROM json_each(:ids)))
-    OR EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id IN (SELECT value FROM json_each(:ids)) AND m.user_id = '')
+-- fragment: among_ids
+IN (SELECT value FROM json_each(:ids))
+
+-- fragment: each_id
+json_each(:ids) AS one
+
+-- fragment: one_id
+one.value
+
+-- fragment: position
+instr
 
 -- name: lock_receipt
 -- One receipt, which nobody else changes until this transaction ends.
 SELECT {receipt_columns} FROM receipts WHERE tenant_id = :tenant AND id = :id
-
--- name: find_erased
--- Which of some ids the ledger has.
-SELECT id FROM erasures WHERE tenant_id = :tenant AND kind = :kind AND id IN (SELECT value FROM json_each(:ids))
-
--- name: purge_doubts_of_memories
--- Remove doubts about some facts.
-DELETE FROM doubts WHERE tenant_id = :tenant AND (fact_id IN (SELECT value FROM json_each(:ids)) OR other_id IN (SELECT value FROM json_each(:ids)))
-
--- name: purge_jobs_of_memories
--- Remove jobs that name some memories: what they carry may quote them. Only their owners' can, and nobody's.
-DELETE FROM jobs WHERE tenant_id = :tenant AND ({may_quote}) AND EXISTS (
-    SELECT 1 FROM json_each(:ids) AS one
-    WHERE instr(jobs.key || ' ' || payload || ' ' || coalesce(error, '') || ' ' || coalesce(result, ''), one.value) > 0
-)
-
--- name: purge_idempotency_of_memories
--- Forget remembered answers that quote some memories. Only their owners' can, and nobody's.
-DELETE FROM idempotency_keys WHERE tenant_id = :tenant AND ({may_quote}) AND EXISTS (
-    SELECT 1 FROM json_each(:ids) AS one WHERE instr(route || ' ' || response, one.value) > 0
-)
-
--- name: purge_sweeps_of_memories
--- Drop a sweeper's report that names some memories; where it stood at one, it goes on from just before.
-UPDATE sweeps SET
-    report = CASE WHEN EXISTS (SELECT 1 FROM json_each(:ids) AS one WHERE instr(report, one.value) > 0) THEN NULL ELSE report END,
-    recomputed_after = CASE WHEN recomputed_after IN (SELECT value FROM json_each(:ids))
-        THEN substr(recomputed_after, 1, length(recomputed_after) - 1) ELSE recomputed_after END
-WHERE tenant_id = :tenant AND (
-    recomputed_after IN (SELECT value FROM json_each(:ids))
-    OR EXISTS (SELECT 1 FROM json_each(:ids) AS one WHERE instr(report, one.value) > 0)
-)
-
--- name: count_named
--- How many rows of each place name one of some memories.
-SELECT 'memories', count(*) FROM memories
-WHERE tenant_id = :tenant AND (id IN (SELECT value FROM json_each(:ids)) OR source_ref IN (SELECT value FROM json_each(:ids)) OR superseded_by IN (SELECT value FROM json_each(:ids)))
-UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
-UNION ALL SELECT 'memory_events', count(*) FROM memory_events WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
-UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
-UNION ALL SELECT 'recalls', count(*) FROM recalls WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
-UNION ALL SELECT 'doubts', count(*) FROM doubts WHERE tenant_id = :tenant AND (fact_id IN (SELECT value FROM json_each(:ids)) OR other_id IN (SELECT value FROM json_each(:ids)))
-UNION ALL SELECT 'jobs', count(*) FROM jobs WHERE tenant_id = :tenant AND EXISTS (
-    SELECT 1 FROM json_each(:ids) AS one
-    WHERE instr(jobs.key || ' ' || payload || ' ' || coalesce(error, '') || ' ' || coalesce(result, ''), one.value) > 0
-)
-UNION ALL SELECT 'idempotency_keys', count(*) FROM idempotency_keys WHERE tenant_id = :tenant AND EXISTS (
-    SELECT 1 FROM json_each(:ids) AS one WHERE instr(route || ' ' || response, one.value) > 0
-)
-UNION ALL SELECT 'sweeps', count(*) FROM sweeps WHERE tenant_id = :tenant AND EXISTS (
-    SELECT 1 FROM json_each(:ids) AS one WHERE instr(coalesce(report, '') || ' ' || coalesce(recomputed_after, ''), one.value) > 0
-)
 
 -- name: hold_memories
 -- Those of some memories that exist; nobody erases them before this transaction ends.

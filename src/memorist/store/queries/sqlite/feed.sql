@@ -10,10 +10,6 @@ VALUES (:tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at
 -- Below the first number every event is committed and seen; from the second on there are none yet.
 SELECT 1, 1
 
--- name: owners_of
--- Whose some memories are.
-SELECT id, user_id, agent_id FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
-
 -- fragment: chunk_filters
     AND status = 'active' AND category IN ('decision', 'fact', 'solution', 'pattern', 'preference', 'summary')
     AND (created_at, id) < (:after_time, :after_id)

@@ -21,14 +21,6 @@ SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id IN (SELEC
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
 WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids)) ORDER BY seq
 
--- name: erase_events
--- Remove the audit trail of some memories.
-DELETE FROM memory_events WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
-
--- name: erase_memories
--- Remove some memories.
-DELETE FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
-
 -- fragment: next_change
 (
     -- Not below the time in microseconds, so that the numbers of erased rows do not come again.
@@ -82,17 +74,6 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
     ORDER BY claimed_until, user_id, memory_id LIMIT :limit
 )
 RETURNING memory_id
-
--- name: erase_index
--- Remove some memories from the index; before the memories themselves, which say whose they are.
-DELETE FROM memory_index
-WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
-    SELECT user_id, id FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
-)
-
--- name: erase_tool_outputs
--- Remove whole payloads of some memories.
-DELETE FROM tool_outputs WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids))
 
 -- fragment: watermark
 SELECT coalesce(max(change), 0) AS watermark FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id

@@ -13,7 +13,7 @@ from memorist.platform import access
 from memorist.platform.values import Owner
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
-from memorist.surfaces.dashboard.word_diff import Piece, side_by_side
+from memorist.surfaces.dashboard.word_diff import DiffPiece, side_by_side
 
 pages = Pages()
 
@@ -23,14 +23,14 @@ _TABS = {"open": "To decide", "retired": "Retired lately", "kept": "Both kept"}
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class DoubtPair:
     """Two facts side by side, the older one first. `newer` is None where what took the place is gone."""
 
     id: str
     older: Memory
     newer: Memory | None
-    older_pieces: list[Piece]
-    newer_pieces: list[Piece]
+    older_pieces: list[DiffPiece]
+    newer_pieces: list[DiffPiece]
     reason: str
     judge: str
     confidence: float | None
@@ -99,7 +99,7 @@ def _settled(visit: Visit, text: str, fact: Memory, *, undo: str | None = None) 
     return visit.redirect(_address(tab), toast=toast)
 
 
-def _listed(visit: Visit, tab: str, cursor: str | None) -> tuple[list[Pair], str | None]:
+def _listed(visit: Visit, tab: str, cursor: str | None) -> tuple[list[DoubtPair], str | None]:
     facts = visit.core.facts
     if tab == "retired":
         retired = facts.retired(visit.principal, limit=_PER_PAGE, cursor=cursor)
@@ -109,10 +109,10 @@ def _listed(visit: Visit, tab: str, cursor: str | None) -> tuple[list[Pair], str
     return [_doubted(visit, one) for one in doubts.items], doubts.next_cursor
 
 
-def _doubted(visit: Visit, pair: InDoubt) -> Pair:
+def _doubted(visit: Visit, pair: InDoubt) -> DoubtPair:
     older, newer = side_by_side(pair.other.content, pair.fact.content)
     doubt, verdict = pair.doubt, pair.verdict
-    return Pair(
+    return DoubtPair(
         doubt.id,
         pair.other,
         pair.fact,
@@ -127,10 +127,10 @@ def _doubted(visit: Visit, pair: InDoubt) -> Pair:
     )
 
 
-def _retired(visit: Visit, one: Supersession) -> Pair:
+def _retired(visit: Visit, one: Supersession) -> DoubtPair:
     older, newer = side_by_side(one.retired.content, one.by.content if one.by is not None else "")
     may_decide = _may_write(visit, one.retired.owner)
-    return Pair(
+    return DoubtPair(
         one.retired.id, one.retired, one.by, older, newer, one.reason, one.judge, one.confidence, one.at, may_decide
     )
 

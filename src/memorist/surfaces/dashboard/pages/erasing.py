@@ -17,7 +17,7 @@ from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 _RECEIPTS = 10
 _ACT_FOR_OTHERS = (Role.ADMIN, Role.SERVICE)
 
-NOTHING_ASKED: dict[str, Any] = {"asked_user": None, "places": None}
+NOTHING_ASKED: dict[str, Any] = {"asked_user": None, "tables": None}
 
 
 def add_to(pages: Pages) -> None:
@@ -38,7 +38,7 @@ def preview(visit: Visit) -> Response:
     user = _whom(visit, visit.query.get("user", "").strip())
     told: dict[str, Any] = {
         "asked_user": user,
-        "places": privacy_words.places_of(visit.core.erasure.preview(holder(visit), user)),
+        "tables": privacy_words.tables_of(visit.core.erasure.preview(holder(visit), user)),
         "is_self": user == visit.session.key.user,
     }
     if visit.is_partial:
@@ -64,7 +64,7 @@ def show(visit: Visit) -> Response:
         section="privacy",
         receipt=receipt,
         title=privacy_words.receipt_title(receipt),
-        places=privacy_words.places_of(receipt.counts),
+        tables=privacy_words.tables_of(receipt.counts),
         findings=None if receipt.verification is None else privacy_words.findings_of(receipt.verification),
         verification=receipt.verification,
         is_new=False,
@@ -97,8 +97,8 @@ def verify(visit: Visit) -> Response:
     if visit.is_partial:
         return visit.part("parts/verification.html", **told)
     title = privacy_words.receipt_title(receipt)
-    places = privacy_words.places_of(receipt.counts)
-    return visit.page("receipt.html", section="privacy", title=title, places=places, **told)
+    tables = privacy_words.tables_of(receipt.counts)
+    return visit.page("receipt.html", section="privacy", title=title, tables=tables, **told)
 
 
 def receipts(visit: Visit) -> dict[str, Any]:

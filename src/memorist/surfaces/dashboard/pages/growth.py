@@ -12,7 +12,7 @@ _LEAST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class GrowthBar:
     x: float
     y: float
     width: float
@@ -25,7 +25,7 @@ class Bar:
 class Plot:
     """Bars in a picture of WIDTH and HEIGHT, and the same in words."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[GrowthBar, ...]
     most: int
     first: str
     last: str
@@ -41,7 +41,7 @@ def draw(days: Sequence[tuple[date, int]]) -> Plot:
     for place, (day, count) in enumerate(days):
         height = max(_LEAST, HEIGHT * count / most) if count else 0.0
         x, y = place * step + _GAP / 2, HEIGHT - height
-        bars.append(Bar(round(x, 2), round(y, 2), round(step - _GAP, 2), round(height, 2), _spoken(day), count))
+        bars.append(GrowthBar(round(x, 2), round(y, 2), round(step - _GAP, 2), round(height, 2), _spoken(day), count))
     return Plot(tuple(bars), most, _spoken(days[0][0]), _spoken(days[-1][0]), _words(days, most))
 
 

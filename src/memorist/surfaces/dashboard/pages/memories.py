@@ -11,7 +11,15 @@ from memorist.errors import InvalidField
 from memorist.memories.bulk import BulkAction, BulkResult
 from memorist.memories.values import Status
 from memorist.surfaces.dashboard.pages.memory_forms import pages
-from memorist.surfaces.dashboard.pages.memory_views import ADDRESS, SORTS, STATES, View, groups_of, row_of, states_of
+from memorist.surfaces.dashboard.pages.memory_views import (
+    ADDRESS,
+    SORTS,
+    STATES,
+    ListView,
+    groups_of,
+    row_of,
+    states_of,
+)
 from memorist.surfaces.dashboard.visits import Toast, Visit
 from memorist.views.values import Facets
 
@@ -26,7 +34,7 @@ _DONE = {BulkAction.ARCHIVE: "archived", BulkAction.DELETE: "deleted", BulkActio
 
 @pages.get("/memories")
 def show(visit: Visit) -> Response:
-    view = View.of(visit.query)
+    view = ListView.of(visit.query)
     cursor = visit.query.get("cursor") or None
     listed = _listed(visit, view, cursor)
     if not visit.is_partial:
@@ -45,7 +53,7 @@ def show(visit: Visit) -> Response:
     )
 
 
-def _listed(visit: Visit, view: View, cursor: str | None) -> dict[str, Any]:
+def _listed(visit: Visit, view: ListView, cursor: str | None) -> dict[str, Any]:
     page = visit.core.browsing.page(visit.principal, view.browse, limit=_PAGE, cursor=cursor)
     return {
         "view": view,
@@ -56,7 +64,7 @@ def _listed(visit: Visit, view: View, cursor: str | None) -> dict[str, Any]:
     }
 
 
-def _narrowing(visit: Visit, view: View) -> dict[str, Any]:
+def _narrowing(visit: Visit, view: ListView) -> dict[str, Any]:
     facets = visit.core.browsing.facets(visit.principal, view.browse)
     return {
         "facets": facets,
@@ -65,15 +73,15 @@ def _narrowing(visit: Visit, view: View) -> dict[str, Any]:
     }
 
 
-def _offered_states(visit: Visit, view: View, facets: Facets) -> list[Any]:
+def _offered_states(visit: Visit, view: ListView, facets: Facets) -> list[Any]:
     # Deleted memories are shown to those who can restore them.
     return [choice for choice in states_of(view, facets) if visit.may_write or choice.value not in ("deleted", "all")]
 
 
-def _shown_now(visit: Visit) -> View | None:
+def _shown_now(visit: Visit) -> ListView | None:
     """The list that the page shows which asks, as far as its address tells."""
     address = urlsplit(visit.request.headers.get("hx-current-url", ""))
-    return View.of(dict(parse_qsl(address.query))) if address.path == ADDRESS else None
+    return ListView.of(dict(parse_qsl(address.query))) if address.path == ADDRESS else None
 
 
 # Many at a time
@@ -97,7 +105,7 @@ def change(visit: Visit) -> Response:
         return visit.redirect(
             back, toast=toast if len(ids) <= _MOST_UNDONE_LATER else replace(toast, undo=None, ids=())
         )
-    view = View.of(dict(parse_qsl(urlsplit(back).query)))
+    view = ListView.of(dict(parse_qsl(urlsplit(back).query)))
     stay = STATES[view.state]
     return visit.part(
         "parts/memories_changed.html",
@@ -127,7 +135,7 @@ def _wanted(said: str) -> tuple[str, Status]:
 def _back(visit: Visit) -> str:
     """The list that a form was on; never another page."""
     query: Mapping[str, str] = dict(parse_qsl(urlsplit(visit.text("back") or visit.query.get("back", "")).query))
-    return View.of(query).address()
+    return ListView.of(query).address()
 
 
 def _told(result: BulkResult, done: str) -> str:

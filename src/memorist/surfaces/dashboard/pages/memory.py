@@ -12,7 +12,7 @@ from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Principal
 from memorist.surfaces.dashboard import rendering
-from memorist.surfaces.dashboard.pages.memory_story import Line, line_of, versions_of
+from memorist.surfaces.dashboard.pages.memory_story import SourceLine, line_of, versions_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.views.dossiers import Dossier
@@ -145,7 +145,7 @@ def _chain(visit: Visit, memory: Memory) -> tuple[FactVersion, ...]:
     return visit.core.facts.history(visit.principal, memory.id) if memory.kind is Kind.FACT else ()
 
 
-def _lines(dossier: Dossier) -> list[Line]:
+def _lines(dossier: Dossier) -> list[SourceLine]:
     """What stands around the source, and the source itself where it is not the memory that the page shows anyway."""
     memory, origin = dossier.memory, dossier.origin
     source = [] if origin.source is None else [line_of(origin.source, memory.excerpt)]

@@ -72,7 +72,7 @@ def _changes(memory: Memory, typed: Mapping[str, str]) -> dict[str, Any]:
         try:
             changes["importance"] = int(changed["importance"] or 0)
         except ValueError:
-            raise InvalidField("importance must be a whole number.", field="importance") from None
+            raise InvalidField.of("importance", "must be a whole number.") from None
     return changes
 
 

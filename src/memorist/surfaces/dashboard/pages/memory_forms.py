@@ -100,7 +100,7 @@ def _whole(name: str, said: str) -> int:
     try:
         return int(said or "0")
     except ValueError:
-        raise InvalidField(f"{name} must be a whole number.", field=name) from None
+        raise InvalidField.of(name, "must be a whole number.") from None
 
 
 def _usual_profile(principal: Principal, kind: str) -> str:
@@ -118,8 +118,8 @@ def _told(kind: str, error: MemoristError) -> dict[str, str]:
     if name not in _FIELDS:
         return {"": error.message}
     # In the words of the form, not of the core.
-    message = error.message.replace(f"{said} ", f"{_LABELS.get(name, name.capitalize())} ", 1)
-    return {name: message}
+    told = error.named(_LABELS.get(name, name.capitalize())) if isinstance(error, InvalidField) else error
+    return {name: told.message}
 
 
 def _page(visit: Visit, form: Form, *, status: int = 200) -> Response:

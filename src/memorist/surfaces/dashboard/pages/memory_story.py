@@ -29,7 +29,7 @@ class Version:
     judge: str | None
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """A text around a source, cut where it is long; `quote` is the part of it that a fact was learned from."""
 
     memory: Memory
@@ -99,15 +99,15 @@ def _last(link: FactVersion, event_type: str) -> Event | None:
 # Lines
 
 
-def line_of(memory: Memory, quote: str | None = None) -> Line:
+def line_of(memory: Memory, quote: str | None = None) -> SourceLine:
     """What was said, with what was quoted of it where that stands in it word for word."""
     text = memory.content
     at = text.find(quote) if quote else -1
     if quote is None or at < 0:
-        return Line(memory, text[:_LONGEST_LINE], "", "", len(text) > _LONGEST_LINE)
+        return SourceLine(memory, text[:_LONGEST_LINE], "", "", len(text) > _LONGEST_LINE)
     before, quoted, after = text[:at], quote[:_LONGEST_LINE], text[at + len(quote) :]
     is_cut = len(text) > _LONGEST_LINE
     if is_cut:
         before = "…" + before[-_AROUND_A_QUOTE:] if len(before) > _AROUND_A_QUOTE else before
         after = after[:_AROUND_A_QUOTE]
-    return Line(memory, before, quoted, after, is_cut)
+    return SourceLine(memory, before, quoted, after, is_cut)

@@ -35,7 +35,7 @@ _SHOWN_CHARACTERS = 420
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ListView:
     """A list as its address asks for it."""
 
     text: str = ""
@@ -48,7 +48,7 @@ class View:
     sort: str = BrowseOrder.NEWEST
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> "View":
+    def of(cls, query: Mapping[str, str]) -> "ListView":
         state = query.get("state", "active")
         return cls(
             text=" ".join(query.get("q", "").split()),
@@ -77,7 +77,7 @@ class View:
 
     @property
     def is_narrowed(self) -> bool:
-        return replace(self, sort=BrowseOrder.NEWEST, state="active") != View()
+        return replace(self, sort=BrowseOrder.NEWEST, state="active") != ListView()
 
     @property
     def is_counted(self) -> bool:
@@ -120,7 +120,7 @@ class Group:
     is_chosen: bool
 
 
-def states_of(view: View, facets: Facets) -> tuple[Choice, ...]:
+def states_of(view: ListView, facets: Facets) -> tuple[Choice, ...]:
     counts = facets.counts["state"]
     return tuple(
         Choice(
@@ -134,7 +134,7 @@ def states_of(view: View, facets: Facets) -> tuple[Choice, ...]:
     )
 
 
-def groups_of(view: View, facets: Facets) -> tuple[Group, ...]:
+def groups_of(view: ListView, facets: Facets) -> tuple[Group, ...]:
     """What there is to choose from; a group with nothing to choose is left out."""
     profile_names = {"": NO_PROFILE}
     type_names = {"": NO_TYPE}
@@ -148,7 +148,7 @@ def groups_of(view: View, facets: Facets) -> tuple[Group, ...]:
 
 
 def _group(
-    view: View,
+    view: ListView,
     name: str,
     label: str,
     chosen: str,

@@ -131,7 +131,7 @@ def _number(visit: Visit, name: str) -> float | None:
     try:
         value = float(given)
     except ValueError:
-        raise InvalidField(f"{name} must be a number of days.", field=name) from None
+        raise InvalidField.of(name, "must be a number of days.") from None
     return int(value) if value.is_integer() else value
 
 

@@ -15,10 +15,10 @@ _MOVES = {
     Move.DELETED: "deleted, and recoverable for a while",
     Move.HARD_DELETE_PENDING: "no longer recoverable",
     Move.PURGED: "erased for good",
-    Move.ANONYMIZED: "anonymized, since another fact took their place",
+    Move.ANONYMIZED: "anonymized, since another fact took their table",
 }
 
-_PLACES = {
+_TABLES = {
     "memories": "memories",
     "memory_index": "entries of the search index",
     "memory_events": "lines of history",
@@ -48,7 +48,7 @@ _RULES = {
 }
 
 
-class Line(NamedTuple):
+class CountLine(NamedTuple):
     """A row of a table of counts."""
 
     what: str
@@ -57,7 +57,7 @@ class Line(NamedTuple):
     samples: Sequence[str] = ()
 
 
-class Finding(NamedTuple):
+class VerificationFinding(NamedTuple):
     """What a verification says of one thing; `ok` is None where it could not be looked at."""
 
     ok: bool | None
@@ -114,29 +114,29 @@ def _windows(windows: Mapping[str, Any] | None) -> str:
 
 def counts_of(
     counts: Mapping[str, Mapping[str, int]], samples: Mapping[str, Sequence[str]] | None = None
-) -> list[Line]:
+) -> list[CountLine]:
     """Moves in the order of a memory's life, each with how many of which kind."""
-    lines: list[Line] = []
+    lines: list[CountLine] = []
     for move, words in _MOVES.items():
         shown = list((samples or {}).get(move, ()))
         for kind, count in counts.get(move, {}).items():
-            lines.append(Line(words, KINDS[Kind(kind)].many, count, shown[:3]))
+            lines.append(CountLine(words, KINDS[Kind(kind)].many, count, shown[:3]))
             shown = []
     return lines
 
 
-def touched_of(touched: Mapping[str, int]) -> list[Line]:
-    return [Line("get other deadlines", KINDS[Kind(kind)].many, count) for kind, count in touched.items()]
+def touched_of(touched: Mapping[str, int]) -> list[CountLine]:
+    return [CountLine("get other deadlines", KINDS[Kind(kind)].many, count) for kind, count in touched.items()]
 
 
 def total(counts: Mapping[str, Mapping[str, int]]) -> int:
     return sum(sum(kinds.values()) for kinds in counts.values())
 
 
-def places_of(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """What is, or was, in each place, the most telling first; empty places are left out."""
-    known = [(words, counts[place]) for place, words in _PLACES.items() if counts.get(place)]
-    return known + [(place, count) for place, count in counts.items() if count and place not in _PLACES]
+def tables_of(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """What is, or was, in each table, the most telling first; empty ones are left out."""
+    known = [(words, counts[table]) for table, words in _TABLES.items() if counts.get(table)]
+    return known + [(table, count) for table, count in counts.items() if count and table not in _TABLES]
 
 
 def receipt_title(receipt: Receipt) -> str:
@@ -144,34 +144,39 @@ def receipt_title(receipt: Receipt) -> str:
         "memories": "Some memories",
         "user": "A person",
         "tenant": "The whole tenant",
+        "reset": "Everything, to begin anew",
         "retention": "What was past its time",
     }[receipt.kind]
 
 
-def findings_of(found: Verification) -> list[Finding]:
+def findings_of(found: Verification) -> list[VerificationFinding]:
     """What was looked for, and whether it is there, one sentence each."""
-    rows = ", ".join(f"{count} {_PLACES.get(place, place)}" for place, count in found.rows.items())
-    findings = [Finding(not rows, f"Still in the database: {rows}." if rows else "No row of it is in the database.")]
+    rows = ", ".join(f"{count} {_TABLES.get(table, table)}" for table, count in found.rows.items())
+    findings = [
+        VerificationFinding(not rows, f"Still in the database: {rows}." if rows else "No row of it is in the database.")
+    ]
     if found.ids_in_files is None:
-        findings.append(Finding(None, "The files belong to the database server, and cannot be read from here."))
+        findings.append(
+            VerificationFinding(None, "The files belong to the database server, and cannot be read from here.")
+        )
     elif found.ids:
         findings.append(_in_files(found.ids_in_files, found.ids, "id", "ids"))
     if found.samples and found.samples_in_files is not None:
         findings.append(_in_files(found.samples_in_files, found.samples, "piece of its texts", "pieces of its texts"))
     if found.samples_shared:
         pieces = "1 piece is" if found.samples_shared == 1 else f"{found.samples_shared} pieces are"
-        findings.append(Finding(None, f"{pieces} in other memories too, where nothing was erased."))
+        findings.append(VerificationFinding(None, f"{pieces} in other memories too, where nothing was erased."))
     if found.name_in_files is not None:
         is_gone = found.name_in_files == 0
-        findings.append(Finding(is_gone, f"The name is {'not ' if is_gone else 'still '}in the files."))
+        findings.append(VerificationFinding(is_gone, f"The name is {'not ' if is_gone else 'still '}in the files."))
     return findings
 
 
-def _in_files(found: int, asked: int, one: str, many: str) -> Finding:
+def _in_files(found: int, asked: int, one: str, many: str) -> VerificationFinding:
     what = f"The {one}" if asked == 1 else f"{found} of {asked:,} {many}" if found else f"None of {asked:,} {many}"
     if asked == 1:
-        return Finding(not found, f"{what} is {'still' if found else 'not'} in the bytes of the files.")
-    return Finding(not found, f"{what} {'are still' if found else 'is'} in the bytes of the files.")
+        return VerificationFinding(not found, f"{what} is {'still' if found else 'not'} in the bytes of the files.")
+    return VerificationFinding(not found, f"{what} {'are still' if found else 'is'} in the bytes of the files.")
 
 
 def mode_sentence(mode: Mode) -> str:

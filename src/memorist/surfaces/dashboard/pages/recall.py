@@ -8,16 +8,16 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist import tools
-from memorist.context.tokens import count_tokens
 from memorist.errors import InvalidField, InvalidId, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Memory
 from memorist.platform import access
+from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal
 from memorist.recall.values import Question, Recalled, Scope
 from memorist.surfaces.dashboard.pages import recall_answer
-from memorist.surfaces.dashboard.pages.recall_question import LONGEST_QUERY, PAGE, Asked
+from memorist.surfaces.dashboard.pages.recall_question import LONGEST_QUERY, PAGE, RecallForm
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import EVERYBODY, Visit
 
@@ -41,7 +41,7 @@ _MOST_RETIRED = 3
 
 @pages.get("/recall")
 def show(visit: Visit) -> Response:
-    asked = Asked.of(visit.request.query_params)
+    asked = RecallForm.of(visit.request.query_params)
     context: dict[str, Any] = {"asked": asked, "page": PAGE, "longest_query": LONGEST_QUERY}
     status = 200
     try:
@@ -61,7 +61,7 @@ def show(visit: Visit) -> Response:
 @pages.get("/recall/section")
 def show_section(visit: Visit) -> Response:
     """What an agent's session begins with, before it asks anything."""
-    principal = access.in_profile(Asked.of(visit.request.query_params).by(visit.principal))
+    principal = access.in_profile(RecallForm.of(visit.request.query_params).by(visit.principal))
     section = visit.core.context.section(principal, principal.agent)
     return visit.part(
         "parts/recall_section.html", text=section.text, count=section.count, tokens=count_tokens(section.text)
@@ -69,7 +69,7 @@ def show_section(visit: Visit) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ShownAnswer:
     """Everything that the page says about one question.
 
     `picks` and `retired` are memories to ask about that did not come back; `is_bare` where nothing is remembered at
@@ -77,7 +77,7 @@ class Answer:
     """
 
     recalled: Recalled
-    found: list[recall_answer.Shown]
+    found: list[recall_answer.ShownMemory]
     agent: recall_answer.AgentText
     milliseconds: int
     by_meaning: bool
@@ -104,10 +104,10 @@ class WhyNot:
     memory: Memory
     is_recalled: bool
     reason: str
-    bars: tuple[recall_answer.Bar, ...]
+    bars: tuple[recall_answer.ArmBar, ...]
 
 
-def _answer(visit: Visit, asked: Asked) -> Answer:
+def _answer(visit: Visit, asked: RecallForm) -> ShownAnswer:
     """Raises InvalidField or Forbidden."""
     principal = asked.by(visit.principal)
     question = replace(tools.question_of(asked.arguments), explain=True)
@@ -117,7 +117,7 @@ def _answer(visit: Visit, asked: Asked) -> Answer:
     by_meaning = _by_meaning(visit, recalled)
     known = {hit.memory.id for hit in recalled.hits}
     newest = visit.core.memories.list(principal, limit=_MOST_PICKS + len(known)).items
-    return Answer(
+    return ShownAnswer(
         recalled=recalled,
         found=recall_answer.shown(recalled, asked.query, by_meaning=by_meaning),
         agent=recall_answer.agent_text(recalled),
@@ -135,7 +135,7 @@ def _answer(visit: Visit, asked: Asked) -> Answer:
     )
 
 
-def _refusal(error: MemoristError, asked: Asked) -> str:
+def _refusal(error: MemoristError, asked: RecallForm) -> str:
     """What is wrong, and where on this page it is set right."""
     if isinstance(error, InvalidField) and error.field == "scope" and asked.fields["scope"] in _NEEDED:
         return _NEEDED[asked.fields["scope"]]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from memorist import tools, words
-from memorist.context.tokens import count_tokens
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Memory
+from memorist.platform.tokens import count_tokens
 from memorist.recall.values import Hit, Recalled
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -19,12 +19,12 @@ _LONG = 300
 _MANY_LINES = 7
 
 
-class Piece(NamedTuple):
+class AnswerPiece(NamedTuple):
     text: str
     is_asked: bool
 
 
-class Bar(NamedTuple):
+class ArmBar(NamedTuple):
     """What one arm says of a memory: how strongly, from 0 to 100, or nothing; and the same in words."""
 
     arm: str
@@ -34,14 +34,14 @@ class Bar(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownMemory:
     """A memory of the answer, as the page shows it."""
 
     rank: int
     hit: Hit
     origin: tuple[str, ...]
-    pieces: tuple[Piece, ...]
-    bars: tuple[Bar, ...]
+    pieces: tuple[AnswerPiece, ...]
+    bars: tuple[ArmBar, ...]
     steps: tuple[tuple[str, str], ...]
     tokens: int
 
@@ -60,9 +60,9 @@ class AgentText:
     tokens: int
 
 
-def shown(recalled: Recalled, query: str, *, by_meaning: bool) -> list[Shown]:
+def shown(recalled: Recalled, query: str, *, by_meaning: bool) -> list[ShownMemory]:
     return [
-        Shown(
+        ShownMemory(
             rank,
             hit,
             tuple(_origin(hit.memory)),
@@ -83,7 +83,7 @@ def agent_text(recalled: Recalled) -> AgentText:
     return AgentText(exact, json.dumps(result, ensure_ascii=False, indent=2), count_tokens(exact))
 
 
-def bars(explanation: Mapping[str, Any], *, by_meaning: bool, reranked: bool) -> tuple[Bar, ...]:
+def bars(explanation: Mapping[str, Any], *, by_meaning: bool, reranked: bool) -> tuple[ArmBar, ...]:
     """One bar for each arm, from the weakest to the strongest of all that was searched; none without an explanation."""
     if not explanation:
         return ()
@@ -94,27 +94,27 @@ def bars(explanation: Mapping[str, Any], *, by_meaning: bool, reranked: bool) ->
     )
 
 
-def _words_bar(by_text: Mapping[str, Any]) -> Bar:
+def _words_bar(by_text: Mapping[str, Any]) -> ArmBar:
     strength = by_text["with_neighbours"]
     if by_text["rank"] is None:
         says = "no word in common" if strength <= 0 else "only the turns around it have the words"
-        return Bar("words", "Words", _percent(strength) if strength > 0 else None, says)
-    return Bar("words", "Words", _percent(strength), f"#{by_text['rank']} · {strength:.2f}")
+        return ArmBar("words", "Words", _percent(strength) if strength > 0 else None, says)
+    return ArmBar("words", "Words", _percent(strength), f"#{by_text['rank']} · {strength:.2f}")
 
 
-def _meaning_bar(by_vector: Mapping[str, Any], *, by_meaning: bool) -> Bar:
+def _meaning_bar(by_vector: Mapping[str, Any], *, by_meaning: bool) -> ArmBar:
     if not by_meaning:
-        return Bar("meaning", "Meaning", None, "not searched")
+        return ArmBar("meaning", "Meaning", None, "not searched")
     if by_vector["rank"] is None:
-        return Bar("meaning", "Meaning", None, "waits for its vector")
+        return ArmBar("meaning", "Meaning", None, "waits for its vector")
     strength = by_vector["with_neighbours"]
-    return Bar("meaning", "Meaning", _percent(strength), f"#{by_vector['rank']} · {strength:.2f}")
+    return ArmBar("meaning", "Meaning", _percent(strength), f"#{by_vector['rank']} · {strength:.2f}")
 
 
-def _rerank_bar(said: Mapping[str, Any] | None, *, reranked: bool) -> Bar:
+def _rerank_bar(said: Mapping[str, Any] | None, *, reranked: bool) -> ArmBar:
     if said is None:
-        return Bar("rerank", "Rerank", None, "not among those it read" if reranked else "not used")
-    return Bar("rerank", "Rerank", _percent(said["normalised"]), f"#{said['rank']} · {said['normalised']:.2f}")
+        return ArmBar("rerank", "Rerank", None, "not among those it read" if reranked else "not used")
+    return ArmBar("rerank", "Rerank", _percent(said["normalised"]), f"#{said['rank']} · {said['normalised']:.2f}")
 
 
 def _percent(share: float) -> int:
@@ -138,19 +138,19 @@ def _steps(explanation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "At last", f"#{explanation['final_rank']}"
 
 
-def marked(text: str, query: str) -> tuple[Piece, ...]:
+def marked(text: str, query: str) -> tuple[AnswerPiece, ...]:
     """A text in pieces, those that are words of the question marked. Joined, they are the text again."""
     asked = set(words.question_terms(query))
-    pieces: list[Piece] = []
+    pieces: list[AnswerPiece] = []
     end = 0
     for match in _WORD.finditer(text, 0, _LONGEST_MARKED):
         if asked.intersection(words.terms(match[0])):
             if match.start() > end:
-                pieces.append(Piece(text[end : match.start()], is_asked=False))
-            pieces.append(Piece(match[0], is_asked=True))
+                pieces.append(AnswerPiece(text[end : match.start()], is_asked=False))
+            pieces.append(AnswerPiece(match[0], is_asked=True))
             end = match.end()
     if end < len(text):
-        pieces.append(Piece(text[end:], is_asked=False))
+        pieces.append(AnswerPiece(text[end:], is_asked=False))
     return tuple(pieces)
 
 

@@ -28,7 +28,7 @@ _TEXTS = ("category", "project")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecallForm:
     """What stands in the address. `arguments` is what the tool `recall` is given: what is not its default."""
 
     query: str
@@ -39,7 +39,7 @@ class Asked:
     session: str
 
     @classmethod
-    def of(cls, given: QueryParams) -> "Asked":
+    def of(cls, given: QueryParams) -> "RecallForm":
         """Nothing is refused here: the tool itself says what is wrong with its arguments."""
         names = ("scope", "rerank", *_NUMBERS, *_MOMENTS, *_TEXTS, "why_not")
         fields = {name: given.get(name, "").strip() for name in names}

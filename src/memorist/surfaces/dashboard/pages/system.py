@@ -24,7 +24,7 @@ _JOBS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSetting:
     """A setting as it may be shown, and where its value came from."""
 
     name: str
@@ -68,10 +68,10 @@ def _index(visit: Visit, waiting: Waiting, total: int) -> dict[str, Any]:
     }
 
 
-def _settings(site: Site) -> list[Shown]:
+def _settings(site: Site) -> list[ShownSetting]:
     shown = shown_settings(site.settings)
     return [
-        Shown(
+        ShownSetting(
             setting.name,
             ENVIRONMENT_PREFIX + setting.name.upper(),
             str(shown[setting.name]),

@@ -12,7 +12,7 @@ from memorist.views.turn_stories import TurnStory
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TurnStep:
     """`memories` are shown as links; `gone` counts those that are no longer there."""
 
     title: str
@@ -29,9 +29,9 @@ class Step:
     """The memory that keeps what a tool returned."""
 
 
-def steps_of(story: TurnStory) -> list[Step]:
+def steps_of(story: TurnStory) -> list[TurnStep]:
     """One for each thing that happened, in its order; the pieces of the answer are none."""
-    steps: list[Step] = []
+    steps: list[TurnStep] = []
     calls: dict[str, int] = {}
     for event in story.events:
         data = event.data
@@ -59,38 +59,40 @@ def model_of(story: TurnStory) -> str | None:
     return next((event.data.get("model") for event in story.events if event.event == "turn.started"), None)
 
 
-def _step(event: TurnEvent, story: TurnStory) -> Step | None:
+def _step(event: TurnEvent, story: TurnStory) -> TurnStep | None:
     data = event.data
     if event.event == "memory.injected":
         return _injected(event, story)
     if event.event == "context.compressed":
         text = f"{data.get('dropped', 0)} older messages were left out, so that the rest fits the model."
-        return Step("Shortened", event.created_at, text)
+        return TurnStep("Shortened", event.created_at, text)
     if event.event == "agent.completed":
         return _worked(event, story)
     if event.event == "tool.called":
-        return Step(f"Tool {data.get('name', '')}", event.created_at, "runs", arguments=data.get("arguments") or None)
+        return TurnStep(
+            f"Tool {data.get('name', '')}", event.created_at, "runs", arguments=data.get("arguments") or None
+        )
     if event.event == "turn.failed":
         error = data.get("error") or {}
-        return Step("Failed", event.created_at, str(error.get("message", "")), tone="bad")
+        return TurnStep("Failed", event.created_at, str(error.get("message", "")), tone="bad")
     if event.event == "turn.completed":
-        return Step("Done", event.created_at, tone="good", milliseconds=data.get("duration_ms"))
+        return TurnStep("Done", event.created_at, tone="good", milliseconds=data.get("duration_ms"))
     return None
 
 
-def _injected(event: TurnEvent, story: TurnStory) -> Step:
+def _injected(event: TurnEvent, story: TurnStory) -> TurnStep:
     data = event.data
     if "entries" not in data:
-        return Step("Remembered", event.created_at, "What was told to the model has been erased since.")
+        return TurnStep("Remembered", event.created_at, "What was told to the model has been erased since.")
     text = f"{data.get('tokens', 0):,} tokens go to the model" if data["entries"] else "Nothing is known yet."
     gone = max(0, len(data.get("ids", ())) - len(story.injected))
-    return Step("Remembered", event.created_at, text, memories=story.injected, gone=gone)
+    return TurnStep("Remembered", event.created_at, text, memories=story.injected, gone=gone)
 
 
-def _worked(event: TurnEvent, story: TurnStory) -> Step:
+def _worked(event: TurnEvent, story: TurnStory) -> TurnStep:
     data = event.data
     is_memory = data.get("agent") == "memory"
-    return Step(
+    return TurnStep(
         "Learned" if is_memory else "Model",
         event.created_at,
         str(data.get("output_summary", "")),
@@ -101,7 +103,7 @@ def _worked(event: TurnEvent, story: TurnStory) -> Step:
     )
 
 
-def _returned(step: Step, data: Mapping[str, Any], story: TurnStory) -> Step:
+def _returned(step: TurnStep, data: Mapping[str, Any], story: TurnStory) -> TurnStep:
     failed = bool(data.get("is_error"))
     found = f", {len(data['ids'])} memories" if data.get("ids") else ""
     text = "refused" if failed else f"returned {data.get('characters', 0):,} characters{found}"

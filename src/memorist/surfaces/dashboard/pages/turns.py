@@ -7,12 +7,13 @@ from starlette.responses import Response
 
 from memorist.errors import LlmNotConfigured
 from memorist.ingestion.service import Message
-from memorist.platform.values import Job, JobPage, JobStatus
+from memorist.platform.paging import Page
+from memorist.platform.values import Job, JobStatus
 from memorist.surfaces.dashboard.pages.turn_steps import answer_of, model_of, steps_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.streams import turn_stream
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
-from memorist.turns.values import Turn, TurnPage, TurnStatus
+from memorist.turns.values import Turn, TurnStatus
 from memorist.views.turn_stories import TurnStory
 
 _TURNS = 20
@@ -102,7 +103,7 @@ def _is_somebody(visit: Visit) -> bool:
 
 def _listed(visit: Visit) -> dict[str, Any]:
     cursor = visit.query.get("cursor") or None
-    page = TurnPage((), None)
+    page: Page[Turn] = Page((), None)
     if _is_somebody(visit):
         page = visit.core.turns.list(visit.principal, limit=_TURNS, cursor=cursor)
     return {
@@ -115,7 +116,7 @@ def _listed(visit: Visit) -> dict[str, Any]:
 
 
 def _work(visit: Visit) -> dict[str, Any]:
-    nothing = JobPage((), None)
+    nothing: Page[Job] = Page((), None)
     dead, waiting = nothing, nothing
     if _is_somebody(visit):
         cursor = visit.query.get("jobs") or None

@@ -1,0 +1,230 @@
+"""`memorist bench recall`, `speed`, `dashboard`, `judge`, `extraction` and `secrets`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memorist.errors import InvalidField
+from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, register, with_flags
+from memorist.surfaces.cli.progress import progress_bar
+from memorist.surfaces.cli.scratch import scratch
+from memorist.surfaces.cli.terminal import note, print_json, print_table
+
+_QUALITY = ("recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr")
+
+
+@with_flags(*STORE, *REFUSED_KEY)
+def recall(
+    flags: Flags,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Benchmark files.")],
+    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Without the reranker.")] = False,
+    by_category: Annotated[bool, typer.Option("--by-category", help="Also for each category of questions.")] = False,
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Also without each part of the first order, and without the reranker.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", help="At most so many questions of a file, spread evenly over it.")
+    ] = None,
+) -> None:
+    """Measure how well recall finds, on benchmark files in the normalized format, LoCoMo's or LongMemEval's.
+
+    The messages are stored as a client would store them, one user for each case, and every question that has evidence
+    is asked for 20 memories. Without --data or --database it happens in a temporary folder; in a given database the
+    rows are erased afterwards. With --json each file gives one JSON document on a line of its own.
+    """
+    from memorist_bench.datasets import read_benchmark, with_fewer_questions
+    from memorist_bench.quality import measure_recall
+
+    if limit is not None and limit < 1:
+        raise InvalidField("--limit must be at least 1.", field="limit")
+    benchmarks = [read_benchmark(Path(file)) for file in files]
+    results = []
+    for benchmark in benchmarks:
+        if limit is not None:
+            benchmark = with_fewer_questions(benchmark, limit)
+        with scratch(flags) as place, progress_bar() as report:
+            result = measure_recall(
+                place.core, place.tenant, place.prefix, benchmark,
+                rerank=not no_rerank, by_category=by_category, ablation=ablation, report=report,
+            )  # fmt: skip
+        results.append(result)
+        if flags.as_json:
+            print_json(result)
+    if not flags.as_json:
+        _print_quality(results)
+
+
+def _print_quality(results: list[dict[str, Any]]) -> None:
+    rows = []
+    for result in results:
+        rows.append([result["name"], *_row(result)])
+        rows += [[f"  {name}", *_row(found)] for name, found in result.get("categories", {}).items()]
+        rows += [[f"  without {part}", *_row(found)] for part, found in result.get("without", {}).items()]
+    print_table(["file", "questions", *_QUALITY], rows, whole=["file"])
+    for result in results:
+        note(
+            f"{result['name']}: {result['ingest_per_s']} memories a second stored and indexed; a recall takes "
+            f"{result['recall_ms_p50']} ms (median), {result['recall_ms_p95']} ms (95th percentile). "
+            f"Embedder: {result['embedder'] or 'none'}; reranker: {result['reranker'] or 'none'}."
+        )
+
+
+def _row(found: Mapping[str, Any]) -> list[str]:
+    return [str(found["questions"]), *(f"{found[name]:.3f}" for name in _QUALITY)]
+
+
+@with_flags(*STORE, *REFUSED_KEY)
+def speed(
+    flags: Flags,
+    memories: Annotated[int, typer.Option(metavar="N", help="How many memories there are.")] = 10_000,
+    users: Annotated[int, typer.Option(metavar="N", help="How many users they are spread over.")] = 1,
+    questions: Annotated[int, typer.Option(metavar="N", help="How often each thing is timed.")] = 40,
+) -> None:
+    """Measure how fast recall and ingestion are, with so many invented memories, and what they take of memory and disk.
+
+    The first memories, up to 2,000, are really stored and embedded; the others get vectors made from theirs with
+    noise, since embedding is what takes the time (`synthetic_vectors`). Recall is timed for some users at random.
+    `floor_ms` is what cannot be saved: embedding the question, comparing all vectors and looking its words up.
+    Without --data or --database it happens in a temporary folder; in a given database the rows are erased afterwards.
+    """
+    from memorist_bench.speed import measure_speed
+
+    for name, value in (("memories", memories), ("users", users), ("questions", questions)):
+        if value < 1:
+            raise InvalidField(f"--{name} must be at least 1.", field=name)
+    if users > memories:
+        raise InvalidField("--users must not be more than --memories.", field="users")
+    with scratch(flags) as place, progress_bar() as report:
+        result = measure_speed(
+            place.core, place.settings, place.tenant, place.prefix,
+            memories=memories, users=users, questions=questions, report=report,
+        )  # fmt: skip
+    if flags.as_json:
+        print_json(result)
+    else:
+        rows = [[name, _number(value)] for name, value in result.items()]
+        print_table(["measured", "value"], rows, whole=["measured"])
+
+
+@with_flags(*STORE, *REFUSED_KEY)
+def dashboard(
+    flags: Flags,
+    memories: Annotated[int, typer.Option(metavar="N", help="How many memories there are.")] = 100_000,
+    rounds: Annotated[int, typer.Option(metavar="N", help="How often each view is asked for.")] = 40,
+) -> None:
+    """Measure how long the server takes for each view of the dashboard, with so many invented memories behind it.
+
+    Half of them belong to the user who is signed in, and each view is asked for as that user and as an admin who looks
+    at everybody's; what a page loads afterwards counts as a view of its own. The times are those of a client on this
+    machine. Vectors are made as for `memorist bench speed`. Without --data or --database it happens in a temporary
+    folder; in a given database the memories are erased afterwards.
+    """
+    from memorist_bench.dashboard import measure_dashboard
+
+    for name, value in (("memories", memories), ("rounds", rounds)):
+        if value < 1:
+            raise InvalidField(f"--{name} must be at least 1.", field=name)
+    with scratch(flags) as place, progress_bar() as report:
+        result = measure_dashboard(
+            place.core, place.settings, place.tenant, place.prefix, memories=memories, rounds=rounds, report=report
+        )
+    if flags.as_json:
+        print_json(result)
+        return
+    columns = ["ms_p50", "ms_p95", "kb"]
+    rows = [[name, *(f"{view[column]:.1f}" for column in columns)] for name, view in result["views"].items()]
+    print_table(["view", *columns], rows, whole=["view"])
+    slowest = f"the slowest view takes {result['slowest_ms_p95']:.1f} ms (95th percentile)"
+    note(f"{result['memories']:,} memories in {result['database']}; {slowest}.")
+
+
+@with_flags(*STORE)
+def secrets(
+    flags: Flags,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE...]", help="Benchmark files, whose messages are ordinary texts."),
+    ] = None,
+    texts: Annotated[int, typer.Option(metavar="N", help="How many ordinary texts are tried.")] = 20_000,
+    each: Annotated[int, typer.Option(metavar="N", help="How many secrets of each rule are tried.")] = 60,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another number gives other texts.")] = 1,
+) -> None:
+    """Measure how well secrets are found: on invented ones of every format, and on ordinary texts that hold none.
+
+    A secret is caught where no 8 characters of it are left. `unlisted_caught` tells of secrets that no rule knows.
+    Nothing is stored.
+    """
+    from memorist_bench.datasets import read_benchmark
+    from memorist_bench.secrets import measure_secrets
+
+    for name, value in (("texts", texts), ("each", each)):
+        if value < 1:
+            raise InvalidField(f"--{name} must be at least 1.", field=name)
+    benchmarks = [read_benchmark(Path(file)) for file in files or ()]
+    result = measure_secrets(seed=seed, each=each, ordinary=texts, benchmarks=benchmarks)
+    if flags.as_json:
+        print_json(result)
+        return
+    rows = [[name, _number(value)] for name, value in result.items() if not isinstance(value, Mapping)]
+    rows += [[f"missed: {name}", _number(count)] for name, count in result["missed_by_rule"].items()]
+    rows += [[f"false positives: {name}", _number(share)] for name, share in result["false_positives_in"].items()]
+    rows += [[f"unlisted: {name}", _number(share)] for name, share in result["unlisted_caught"].items()]
+    print_table(["measured", "value"], rows, whole=["measured"])
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+@with_flags(*STORE)
+def judge(flags: Flags) -> None:
+    """Measure how well the local judge tells contradictions, on the labelled pairs of facts that come with Memorist.
+
+    The rules were made with the half `tune`; the half `held` was written after them. Needs no database and no model.
+    """
+    from memorist_bench.judge import labelled_pairs, measure_judge
+
+    result = measure_judge(labelled_pairs())
+    if flags.as_json:
+        print_json(result)
+        return
+    columns = ["pairs", "contradictions", "precision", "recall", "unsure"]
+    rows = [[name, *(f"{found[column]:g}" for column in columns)] for name, found in result["halves"].items()]
+    print_table(["half", *columns], rows)
+    for name, heading in (("false_alarms", "taken for a contradiction"), ("misses", "missed")):
+        if result[name]:
+            wrong = [[one["half"], one["old"], one["new"], one["ruling"]] for one in result[name]]
+            print_table(["half", f"older ({heading})", "newer", "said"], wrong, whole=["half"])
+
+
+@with_flags(*STORE)
+def extraction(flags: Flags) -> None:
+    """Measure how well the local extractor finds memories, on the conversations that come with Memorist.
+
+    A memory is found where one of its category has 60% of its words. The rules were tried out on the half `tune`; the
+    half `held` was written after them. Needs no database and no model.
+    """
+    from memorist_bench.extraction import measure_extraction
+
+    result = measure_extraction()
+    if flags.as_json:
+        print_json(result)
+        return
+    columns = ["conversations", "expected", "found", "precision", "recall", "nothing_to_keep", "found_in_nothing"]
+    rows = [[half, *(f"{found[column]:g}" for column in columns)] for half, found in result.items()]
+    print_table(["half", *columns], rows)
+    for name in ("wrong", "missed"):
+        for half, found in result.items():
+            for line in found[name]:
+                note(f"{half}, {name}: {line}")
+
+
+app = new_group()
+register(app, "recall", recall)
+register(app, "speed", speed)
+register(app, "dashboard", dashboard)
+register(app, "judge", judge)
+register(app, "extraction", extraction)
+register(app, "secrets", secrets)

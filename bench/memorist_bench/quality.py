@@ -1,0 +1,125 @@
+"""How well recall finds: a benchmark's messages are stored as any client would store them, its questions asked."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from memorist.core import Core
+from memorist.ingestion.service import Message
+from memorist.platform import validation
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
+from memorist_bench.datasets import Benchmark, BenchmarkMessage, Case
+from memorist_bench.metrics import CUTS, Answered, milliseconds, quality, quality_by_category
+
+if TYPE_CHECKING:
+    from memorist.recall.service import Recall
+
+_BATCH = 200
+
+Report = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+def measure_recall(
+    core: Core,
+    tenant: str,
+    prefix: str,
+    benchmark: Benchmark,
+    *,
+    rerank: bool,
+    by_category: bool,
+    report: Report,
+    ablation: bool = False,
+) -> dict[str, Any]:
+    """Store, index and ask; one user for each case, named with the prefix. Raises ModelError or StoreError.
+
+    With `ablation`, ask again without each part of the first order, and without the reranker.
+    """
+    from memorist.recall.fusion import ABLATIONS  # Here, because it imports numpy.
+
+    users = {case.id: f"{prefix}-{place}" for place, case in enumerate(benchmark.cases)}
+    total = sum(len(case.messages) for case in benchmark.cases)
+    started = time.perf_counter()
+    origins: dict[str, str] = {}
+    for case in benchmark.cases:
+        origins |= _store(core, Principal(tenant, Role.USER, users[case.id]), case)
+        report("Storing", len(origins), total)
+    for progress in core.indexer.finish(tenant):
+        report("Indexing", progress.done, progress.total)
+    stored_in = time.perf_counter() - started
+    ask = partial(_ask, tenant, users, benchmark, origins, report)
+    answers, seconds = ask(core.recall, rerank=rerank)
+    reranker = core.options.reranker() if rerank else None
+    result: dict[str, Any] = {
+        "name": benchmark.name,
+        **quality(answers),
+        "ingest_per_s": round(total / stored_in, 1),
+        "recall_ms_p50": milliseconds(seconds, 50) if seconds else 0.0,
+        "recall_ms_p95": milliseconds(seconds, 95) if seconds else 0.0,
+        "embedder": core.embedder.model_id if core.embedder else None,
+        "reranker": reranker.model_id if reranker else None,
+    }
+    if by_category:
+        result["categories"] = quality_by_category(answers)
+    if ablation:
+        result["without"] = {
+            part: quality(ask(core.recall.weighing(fusion), rerank=False)[0]) for part, fusion in ABLATIONS.items()
+        }
+    return result
+
+
+def _store(core: Core, principal: Principal, case: Case) -> dict[str, str]:
+    """Store a case's messages, session by session. Returns which message each memory holds."""
+    origins: dict[str, str] = {}
+    for session, messages in groupby(case.messages, key=lambda message: message.session):
+        parts = [(message.id, part) for message in messages for part in _parts(message)]
+        for start in range(0, len(parts), _BATCH):
+            batch = parts[start : start + _BATCH]
+            stored = core.ingestion.add_messages(principal, _identifier(session), [part for _, part in batch])
+            origins |= {one.memory.id: id_ for one, (id_, _) in zip(stored, batch, strict=True)}
+    return origins
+
+
+def _parts(message: BenchmarkMessage) -> Iterator[Message]:
+    """The message; in pieces, where it is longer than a memory may be. One without text is not stored."""
+    text = message.text.strip()
+    for start in range(0, len(text), validation.MAX_CONTENT):
+        piece = text[start : start + validation.MAX_CONTENT]
+        if piece.strip():
+            yield Message(message.role, piece, message.speaker, message.time)
+
+
+def _ask(
+    tenant: str,
+    users: dict[str, str],
+    benchmark: Benchmark,
+    origins: dict[str, str],
+    report: Report,
+    recall: "Recall",
+    *,
+    rerank: bool,
+) -> tuple[list[Answered], list[float]]:
+    answers: list[Answered] = []
+    seconds: list[float] = []
+    total = sum(len(case.questions) for case in benchmark.cases)
+    for case in benchmark.cases:
+        principal = Principal(tenant, Role.USER, users[case.id])
+        for question in case.questions:
+            asked = Question(question.text, top_k=max(CUTS), enable_rerank=rerank, min_score=0.0)
+            if not answers:
+                recall.recall(principal, asked)  # Loads the models, which the first question would pay for.
+            before = time.perf_counter()
+            found = recall.recall(principal, asked)
+            seconds.append(time.perf_counter() - before)
+            ranked = list(dict.fromkeys(origins[hit.memory.id] for hit in found.hits))
+            answers.append(Answered(ranked, question.evidence, question.category))
+            report("Asking", len(answers), total)
+    return answers, seconds
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"[\s\x00-\x1f\x7f-\x9f]", "_", name)[: validation.MAX_IDENTIFIER] or "_"

@@ -1,1 +1,0 @@
-"""Benchmarks that anybody can run: how well recall finds (`quality`), and how fast it is (`speed`)."""

@@ -1,0 +1,214 @@
+"""Removes what an erasure is about from every table, in batches: each is one transaction with its lines of the ledger
+and its counts in the receipt.
+"""
+
+import json
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from memorist.erasure import naming
+from memorist.erasure.ledger import erased_documents, erased_ids
+from memorist.erasure.samples import Samples, strings_in, texts_of
+from memorist.erasure.values import EVERYTHING, Erased, Receipt
+from memorist.ingestion.values import Document
+from memorist.memories import writing
+from memorist.memories.accesses import AccessLog
+from memorist.memories.values import Kind, Memory
+from memorist.platform.erased_names import (
+    DOCUMENT,
+    MEMORY,
+    USER,
+    document_entry,
+    erased_event,
+    hexadecimal,
+    ids_named_in,
+)
+from memorist.platform.values import Event, Owner, OwnerFilter
+from memorist.ports import Reader, Store, Writer
+from memorist.times import Clock
+
+Forget = Callable[[str, Iterable[str | None]], None]
+
+_DOCUMENTS = 20
+_TEXTS = 20_000
+
+
+class Removal:
+    """The removal that one receipt is of. `samples` are pieces of the texts that went."""
+
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, forget: Forget, receipt: Receipt) -> None:
+        """`forget` drops what is kept in memory of some users' rows."""
+        self._store = store
+        self._clock = clock
+        self._accesses = accesses
+        self._forget = forget
+        self._receipt = receipt
+        self._tenant = receipt.tenant
+        self._read = partial(store.read, receipt.tenant)
+        self.samples = Samples()
+
+    def memories(self, memory_ids: Iterable[str]) -> None:
+        for ids in naming.in_pages(memory_ids):
+            self._batch(lambda tx, ids=ids: tx.memories.get_many(ids))  # type: ignore[misc]
+
+    def owned(self, owner: OwnerFilter) -> None:
+        """Whatever a slice of owners has."""
+        # First, since turns go with the memories that were said in them.
+        for text in self._read(lambda tx: tx.erasure.texts_of(owner, _TEXTS)):
+            self.samples.add(_strings_of(text))
+        while self._batch(lambda tx: tx.memories.scan(owner, "", naming.PAGE)):
+            pass
+        while documents := self._read(partial(_documents, owner, None)):
+            for document in documents:
+                self.document(document.owner, document.id)
+        self._accesses.forget_asked(self._tenant, owner)
+        self._counted(lambda tx: tx.erasure.erase_owned(owner))
+
+    def document(self, owner: Owner, document_id: str) -> None:
+        """A document and its chunks."""
+
+        def work(tx: Writer) -> Document | None:
+            document = tx.documents.get(owner, document_id)
+            if document is not None:
+                tx.documents.erase(document)
+                tx.ledger.insert([self._entry(DOCUMENT, document_entry(self._receipt.salt, owner, document_id))])
+                add_counts(tx, self._receipt, {"documents": 1})
+            return document
+
+        document = self._store.write(self._tenant, work)
+        if document is not None:
+            self.samples.add((document.title, document.content))
+            chunks = self._read(lambda tx: tx.documents.chunks_of(document))
+            self.memories(chunk.id for chunk in chunks)
+
+    def documents_in(self, entries: Sequence[Erased]) -> None:
+        """The documents that lines of a ledger are about."""
+        after: Document | None = None
+        while entries and (page := self._read(partial(_documents, EVERYTHING, after))):
+            for document in page:
+                if erased_documents(entries, document.owner, document.id):
+                    self.document(document.owner, document.id)
+            after = page[-1]
+
+    def user(self, user: str, *, keys: bool) -> None:
+        """A user's name in what is somebody else's, and with `keys` the API keys."""
+
+        def work(tx: Writer) -> dict[str, int]:
+            tx.ledger.insert([self._entry(USER, self._receipt.subject)])
+            gone = {"memory_events.actor": tx.erasure.forget_actor(user)}
+            return gone | {"api_keys": tx.erasure.erase_keys(user)} if keys else gone
+
+        self._counted(work)
+
+    def tenant(self) -> None:
+        """Everything, keys too."""
+        self.owned(EVERYTHING)
+        self._counted(lambda tx: tx.erasure.erase_leftovers())
+
+    def references(self, *, facts_too: bool) -> None:
+        """Let no other row name what is gone. A fact that was learned from it loses its source, or goes too.
+
+        What repeats it word for word goes with it in any case.
+        """
+        erased = {memory_id for page in erased_ids(self._store, self._receipt) for memory_id in page}
+        while erased:
+            derived = []
+            for memory in naming.memories_naming(self._read):
+                sources = naming.sources_of(memory) & erased
+                if sources and ((facts_too and memory.kind == Kind.FACT) or naming.is_copy(memory)):
+                    derived.append(memory.id)
+                elif sources or memory.superseded_by in erased:
+                    self._store.write(self._tenant, partial(self._detach, memory.id, erased))
+            if not derived:
+                break
+            self.memories(derived)
+            erased.update(derived)
+        for seq, payload in naming.events_naming(self._read):
+            if ids_named_in(payload) & erased:
+                cut = json.dumps(naming.without(json.loads(payload), erased), ensure_ascii=False)
+                self._store.write(self._tenant, lambda tx, seq=seq, cut=cut: tx.erasure.rewrite_event(seq, cut))  # type: ignore[misc]
+        for turn_id, seq, data in naming.turns_naming(self._read):
+            if ids_named_in(data) & erased:
+                # What was injected into a turn is quoted in it.
+                self._store.write(self._tenant, lambda tx, at=(turn_id, seq): tx.erasure.empty_turn_event(*at))  # type: ignore[misc]
+
+    def _batch(self, find: Callable[[Writer], Sequence[Memory]]) -> int:
+        def work(tx: Writer) -> tuple[Sequence[Memory], list[str | None]]:
+            memories = find(tx)
+            texts = _texts(tx, memories)
+            erase_batch(tx, self._receipt, memories, self._clock.now())
+            return memories, texts
+
+        memories, texts = self._store.write(self._tenant, work)
+        self.samples.add(texts)
+        self._accesses.forget(self._tenant, [memory.id for memory in memories])
+        self._forget(self._tenant, {memory.owner.user for memory in memories})
+        return len(memories)
+
+    def _detach(self, memory_id: str, erased: set[str], tx: Writer) -> None:
+        memory = tx.memories.get(memory_id)
+        if memory is None:
+            return
+        now = self._clock.now()
+        after = replace(
+            memory,
+            source_ref=None if memory.source_ref in erased else memory.source_ref,
+            superseded_by=None if memory.superseded_by in erased else memory.superseded_by,
+            meta=naming.without(memory.meta, erased),
+            # It quotes the source.
+            excerpt=None if naming.sources_of(memory) & erased else memory.excerpt,
+            updated_at=max(now, memory.updated_at + timedelta(microseconds=1)),
+        )
+        if writing.replace(tx, after, memory.updated_at):
+            tx.events.append([Event(memory.id, "detached", "erasure", now, None, {"receipt": self._receipt.id})])
+            add_counts(tx, self._receipt, {"memories.references": 1})
+
+    def _counted(self, remove: Callable[[Writer], Mapping[str, int]]) -> None:
+        self._store.write(self._tenant, lambda tx: add_counts(tx, self._receipt, remove(tx)))
+
+    def _entry(self, kind: str, digest: str) -> Erased:
+        return Erased(kind, digest, self._receipt.salt, self._receipt.id, self._clock.now())
+
+
+def erase_batch(tx: Writer, receipt: Receipt, memories: Sequence[Memory], now: datetime) -> None:
+    """Remove memories, and tell the ledger, the receipt and those who follow changes, inside a transaction."""
+    if not memories:
+        return
+    ids = sorted(memory.id for memory in memories)
+    owners = {memory.id: memory.owner for memory in memories}
+    salt = secrets.token_hex(8)
+    tx.ledger.insert(Erased(MEMORY, hexadecimal(id_), "", receipt.id, now) for id_ in ids)
+    tx.events.append(erased_event(id_, owners[id_], salt, now) for id_ in ids)
+    add_counts(tx, receipt, tx.erasure.erase_rows(ids))
+
+
+def add_counts(tx: Writer, receipt: Receipt, more: Mapping[str, int]) -> None:
+    # One of a ledger that is being applied is written when that is done, with the counts it always had.
+    if (locked := tx.receipts.lock(receipt.id)) is not None:
+        counts = Counter(locked.counts)
+        counts.update(more)
+        tx.receipts.save(replace(locked, counts=dict(counts)))
+
+
+def _texts(tx: Writer, memories: Sequence[Memory]) -> list[str | None]:
+    """What these memories hold, and their histories and payloads."""
+    texts = [text for memory in memories for text in texts_of(memory)]
+    for event in tx.events.of([memory.id for memory in memories]):
+        texts += strings_in(event.payload)
+    return texts + [tx.tool_outputs.get(memory.id) for memory in memories if memory.kind is Kind.TOOL_OUTPUT]
+
+
+def _strings_of(text: str) -> list[str]:
+    """The strings of a JSON text, or the text itself where it is none."""
+    try:
+        return strings_in(json.loads(text))
+    except ValueError:
+        return [text]
+
+
+def _documents(owner: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:
+    return tx.documents.page(owner, after, _DOCUMENTS, whole=False)

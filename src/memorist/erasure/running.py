@@ -1,0 +1,119 @@
+"""Takes erasures to their end, from wherever they are.
+
+The intention is written down first and rows go in batches; then the files are written anew and searched, and only then
+is there a receipt. Whatever is interrupted is run again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from memorist.erasure.removal import Forget, Removal
+from memorist.erasure.values import Erased, ErasureKind, ErasureStatus, Receipt
+from memorist.erasure.verification import Verifier
+from memorist.memories.accesses import AccessLog
+from memorist.memories.policy import Derived, Policy
+from memorist.platform.erased_names import DOCUMENT, MEMORY, memory_id_of
+from memorist.platform.values import Owner, OwnerFilter, Tenant
+from memorist.ports import Reader, Store, Writer
+from memorist.times import Clock
+
+# These take nothing along that is not theirs: a conversation may age away, what was learned from it is meant to stay.
+_DETACHING = (ErasureKind.RETENTION, ErasureKind.RESET)
+
+
+class Runs:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        accesses: AccessLog,
+        policy: Callable[[Reader], Policy],
+        forget: Forget,
+    ) -> None:
+        """`policy` says what becomes of derived facts; `forget` drops what is kept in memory of some users' rows."""
+        self._store = store
+        self._clock = clock
+        self._policy = policy
+        self._removal = partial(Removal, store, clock, accesses, forget)
+        self.verifier = Verifier(store, clock)
+
+    def run(self, receipt: Receipt) -> Receipt:
+        """Take an erasure to its end. Raises StoreError; it can then be run again."""
+        removal = self._removal(receipt)
+        if receipt.status in (ErasureStatus.DUE, ErasureStatus.RUNNING):
+            _remove(removal, receipt.kind, receipt.request or {})
+            removal.references(facts_too=self._facts_go_too(receipt))
+            # Before the files are written anew, since it may name a person.
+            receipt = self._save(receipt, status=ErasureStatus.SCRUBBING, request=None)
+        # Writing a large file anew takes long, so that for a few memories it is done only where it must be.
+        pieces = removal.samples.pieces
+        is_small = receipt.kind is ErasureKind.MEMORIES and bool(pieces)
+        remains = self._store.scrub(receipt.tenant, rewrite=not is_small)
+        verification = self.verifier.verify(receipt, samples=pieces)
+        if is_small and not verification.ok:
+            remains = self._store.scrub(receipt.tenant)
+            verification = self.verifier.verify(receipt, samples=pieces)
+        return self._save(
+            receipt,
+            status=ErasureStatus.DONE,
+            verification=verification,
+            remains=remains,
+            finished_at=self._clock.now(),
+        )
+
+    def apply(self, receipt: Receipt, entries: Sequence[Erased]) -> bool:
+        """Erase what was erased elsewhere, by what a ledger says of it. False where it is known here."""
+        self._store.create_tenant(Tenant(receipt.tenant, self._clock.now()))
+        known = self._store.read(receipt.tenant, lambda tx: tx.receipts.get(receipt.id))
+        if known is not None and known.status is ErasureStatus.DONE:
+            return False
+        removal = self._removal(receipt)
+        self._store.write(receipt.tenant, lambda tx: tx.ledger.insert(entries))
+        removal.memories(memory_id_of(entry.id) for entry in entries if entry.kind == MEMORY)
+        removal.documents_in([entry for entry in entries if entry.kind == DOCUMENT])
+        if receipt.kind is ErasureKind.USER:
+            for user in self._store.read(receipt.tenant, lambda tx: tx.erasure.list_users()):
+                if receipt.is_about(user):
+                    removal.owned(OwnerFilter(user, any_agent=True))
+                    removal.user(user, keys="api_keys" in receipt.counts)
+        elif receipt.kind is ErasureKind.TENANT:
+            removal.tenant()
+        removal.references(facts_too=self._facts_go_too(receipt))
+        self._store.write(receipt.tenant, lambda tx: tx.receipts.insert(receipt))
+        return True
+
+    def _facts_go_too(self, receipt: Receipt) -> bool:
+        if receipt.kind in _DETACHING:
+            return False
+        return self._store.read(receipt.tenant, self._policy).derived_facts is Derived.ERASE
+
+    def _save(self, receipt: Receipt, **changes: Any) -> Receipt:
+        def work(tx: Writer) -> Receipt:
+            before = tx.receipts.lock(receipt.id) or receipt
+            if before.status is ErasureStatus.DONE:
+                return before  # Another process was first.
+            after = replace(before, **changes)
+            tx.receipts.save(after)
+            if after.kind is ErasureKind.RESET and after.status is ErasureStatus.DONE:
+                tx.ledger.drop(after.id)  # An export brings back what it took.
+            return after
+
+        return self._store.write(receipt.tenant, work)
+
+
+def _remove(removal: Removal, kind: ErasureKind, request: Mapping[str, Any]) -> None:
+    """Remove what was asked for; of the end of retention, that is done already."""
+    if kind is ErasureKind.MEMORIES:
+        for user, agent, document_id in request["documents"]:
+            removal.document(Owner(user, agent), document_id)
+        removal.memories(request["ids"])
+    elif kind is ErasureKind.RESET:
+        user, agent = request["user"], request["agent"]
+        removal.owned(OwnerFilter(user, agent, any_user=user is None, any_agent=agent is None))
+    elif kind is ErasureKind.USER:
+        removal.owned(OwnerFilter(request["user"], any_agent=True))
+        removal.user(request["user"], keys=request.get("keys", False))
+    elif kind is ErasureKind.TENANT:
+        removal.tenant()

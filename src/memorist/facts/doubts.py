@@ -1,0 +1,136 @@
+"""What somebody is to decide: pairs of facts that the judge was unsure of."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memorist.errors import Conflict, NotFound
+from memorist.facts.superseding import Superseding
+from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Ruling, Verdict
+from memorist.ids import parse_id
+from memorist.memories import writing
+from memorist.platform import access, validation
+from memorist.platform.audit import actor_of, event_by
+from memorist.platform.paging import Page, id_cursors, page_of
+from memorist.platform.values import Principal
+from memorist.ports import Reader, Writer
+
+_DOUBTS = id_cursors("doubts", "dbt")
+
+
+class Doubts(Superseding):
+    def in_doubt(
+        self,
+        principal: Principal,
+        *,
+        status: DoubtStatus = DoubtStatus.OPEN,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Page[InDoubt]:
+        """A page of the pairs that the judge was unsure of, newest first. Raises InvalidField or InvalidCursor."""
+        validation.page_limit(limit)
+        status = validation.choice("status", status, DoubtStatus)
+        before = _DOUBTS.decode(cursor)
+        slices = access.visible_slices(principal)
+
+        def work(tx: Reader) -> list[InDoubt]:
+            found = [doubt for part in slices for doubt in tx.facts.doubts(part, before, limit + 1, status=status)]
+            found = sorted(found, key=lambda doubt: doubt.id, reverse=True)[: limit + 1]
+            pairs = (_with_facts(tx, doubt) for doubt in found)
+            return _with_verdicts(tx, [pair for pair in pairs if pair is not None])
+
+        found = self._store.read(principal.tenant, work)
+        return page_of(found, limit, lambda last: _DOUBTS.encode(last.doubt.id))
+
+    def confirm(self, principal: Principal, doubt_id: str) -> InDoubt:
+        """Decide that the newer fact holds: the older one is retired. Raises NotFound, Forbidden or Conflict."""
+        return self._decide(principal, doubt_id, DoubtStatus.CONFIRMED)
+
+    def refute(self, principal: Principal, doubt_id: str) -> InDoubt:
+        """Decide that the older fact holds: the newer one is retired, as if it never held.
+
+        Raises NotFound, Forbidden or Conflict.
+        """
+        return self._decide(principal, doubt_id, DoubtStatus.REFUTED)
+
+    def dismiss(self, principal: Principal, doubt_id: str) -> InDoubt:
+        """Decide that both facts hold: the pair is not judged again. Raises NotFound, Forbidden or Conflict."""
+        return self._decide(principal, doubt_id, DoubtStatus.DISMISSED)
+
+    def _decide(self, principal: Principal, doubt_id: str, status: DoubtStatus) -> InDoubt:
+        doubt_id = parse_id("dbt", doubt_id)
+
+        def work(tx: Writer) -> InDoubt:
+            pair = _visible_doubt(tx, principal, doubt_id)
+            access.require_writable(principal, pair.doubt.owner)
+            if not tx.facts.settle_doubt(doubt_id, DoubtStatus.OPEN, status, self._clock.now()):
+                raise Conflict(f"This was decided before: {pair.doubt.status}.")
+            who = actor_of(principal)
+            if status is DoubtStatus.DISMISSED:
+                details = {"against": pair.other.id, "reason": pair.doubt.reason}
+                tx.events.append([event_by(principal, pair.fact.id, "doubt_dismissed", self._clock.now(), details)])
+            else:
+                stays, goes = (pair.fact, pair.other) if status is DoubtStatus.CONFIRMED else (pair.other, pair.fact)
+                details = {"reason": f"{status.capitalize()} by {who}: {pair.doubt.reason}", "judge": who}
+                # Written as it is, what stays is not retired by somebody else before this is done.
+                is_kept = stays.is_current(self._clock.now()) and writing.replace(tx, stays, stays.updated_at)
+                if not is_kept or not self.retire(tx, principal, goes, stays, details):
+                    raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
+            decided = _with_facts(tx, replace(pair.doubt, status=status))
+            assert decided is not None
+            return decided
+
+        return self._store.write(principal.tenant, work)
+
+    def reopen(self, principal: Principal, doubt_id: str) -> InDoubt:
+        """Take a decision back: the pair is in doubt again, and the fact that was retired for it is active again.
+
+        Raises NotFound, Forbidden, Conflict where it is not decided or one of the facts is no longer active, or
+        DuplicateContent where the text of the retired one is.
+        """
+        doubt_id = parse_id("dbt", doubt_id)
+
+        def work(tx: Writer) -> InDoubt:
+            pair = _visible_doubt(tx, principal, doubt_id)
+            access.require_writable(principal, pair.doubt.owner)
+            decided = pair.doubt.status
+            if decided is DoubtStatus.OPEN:
+                raise Conflict("This is not decided yet.")
+            both = {pair.fact.id, pair.other.id}
+            for retired in (one for one in (pair.fact, pair.other) if one.superseded_by in both):
+                self._restore(principal, retired.id, tx)
+                decided = DoubtStatus.DISMISSED  # So a fact is restored: beside what took its place.
+            reopened = _with_facts(tx, replace(pair.doubt, status=DoubtStatus.OPEN))
+            now = self._clock.now()
+            if reopened is None or not (reopened.fact.is_current(now) and reopened.other.is_current(now)):
+                raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
+            if not tx.facts.settle_doubt(doubt_id, decided, DoubtStatus.OPEN, now):
+                raise Conflict("This is being decided by somebody else. Look again.")
+            details = {"against": reopened.other.id, "reason": reopened.doubt.reason}
+            tx.events.append([event_by(principal, reopened.fact.id, "doubt_reopened", now, details)])
+            return reopened
+
+        return self._store.write(principal.tenant, work)
+
+
+def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str) -> InDoubt:
+    doubt = tx.facts.get_doubt(doubt_id)
+    pair = None if doubt is None or not access.can_see(principal, doubt.owner) else _with_facts(tx, doubt)
+    if pair is None:
+        raise NotFound(f"There is no doubt {doubt_id} that you may see.")
+    return pair
+
+
+def _with_facts(tx: Reader, doubt: Doubt) -> InDoubt | None:
+    fact, other = tx.memories.get(doubt.fact_id), tx.memories.get(doubt.other_id)
+    return None if fact is None or other is None else InDoubt(doubt, fact, other)
+
+
+def _with_verdicts(tx: Reader, pairs: Sequence[InDoubt]) -> list[InDoubt]:
+    """The pairs with what the judge said of them last. Either fact may be the one that was judged."""
+    verdicts: dict[frozenset[str], Verdict] = {}
+    for event in tx.events.of(list({one.id for pair in pairs for one in (pair.fact, pair.other)})):
+        if event.event_type == "judged":
+            for said in event.payload.get("verdicts", ()):
+                verdict = Verdict(Ruling(said["verdict"]), said["reason"], said["confidence"])
+                verdicts[frozenset((event.memory_id, said["against"]))] = verdict
+    return [replace(pair, verdict=verdicts.get(frozenset((pair.fact.id, pair.other.id)))) for pair in pairs]

@@ -1,0 +1,107 @@
+"""Looking back: the chain that a fact belongs to, and what was retired lately."""
+
+from collections.abc import Sequence
+
+from memorist.facts.superseding import Superseding, age_of
+from memorist.facts.values import FactVersion, Supersession
+from memorist.ids import parse_id
+from memorist.memories.positions import position_cursors
+from memorist.memories.values import Memory, Position
+from memorist.platform import access, validation
+from memorist.platform.paging import Page, page_of
+from memorist.platform.values import Event, Principal
+from memorist.ports import Reader
+
+_RETIRED = position_cursors("retired facts")
+_LONGEST_CHAIN = 500
+_STEPS = (
+    "created", "judged", "superseded", "supersedes", "restored", "doubt_dismissed", "doubt_reopened", "updated",
+    "deleted",
+)  # fmt: skip
+
+
+class History(Superseding):
+    def history(self, principal: Principal, memory_id: str) -> tuple[FactVersion, ...]:
+        """The chain that a fact belongs to, oldest first: what it replaced, what replaced it, and why.
+
+        Raises NotFound or InvalidId.
+        """
+        memory_id = parse_id("mem", memory_id)
+
+        def work(tx: Reader) -> tuple[FactVersion, ...]:
+            memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
+            # What was anonymized is nobody's, and so seen by all; what replaced it is still somebody's.
+            chain = [one for one in _chain(tx, memory) if access.can_see(principal, one.owner)]
+            trail: dict[str, list[Event]] = {one.id: [] for one in chain}
+            for event in tx.events.of(list(trail)):
+                if event.event_type in _STEPS:
+                    trail[event.memory_id].append(event)
+            return tuple(FactVersion(one, tuple(trail[one.id])) for one in chain)
+
+        return self._store.read(principal.tenant, work)
+
+    def retired(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Supersession]:
+        """A page of the facts that others took the place of, the last retired first, as far as they can be restored.
+
+        Raises InvalidField or InvalidCursor.
+        """
+        validation.page_limit(limit)
+        slices = access.visible_slices(principal)
+        filters = (principal.tenant, slices)
+        before = _RETIRED.decode(cursor, filters)
+        now = self._clock.now()
+
+        def work(tx: Reader) -> list[Supersession]:
+            found = [one for part in slices for one in tx.facts.retired(part, before, now, limit + 1)]
+            found = sorted(found, key=lambda one: (one.updated_at, one.id), reverse=True)[: limit + 1]
+            return _supersessions(tx, principal, found)
+
+        def cursor_of(last: Supersession) -> str:
+            # The list is in the order of the last change, and so is its cursor.
+            return _RETIRED.encode(Position(last.retired.updated_at, last.retired.id), filters)
+
+        return page_of(self._store.read(principal.tenant, work), limit, cursor_of)
+
+
+def _chain(tx: Reader, memory: Memory) -> list[Memory]:
+    """All facts that replaced each other up to the one that stands now, oldest first."""
+    newest = memory
+    seen = {memory.id}
+    while newest.superseded_by is not None and newest.superseded_by not in seen:
+        following = tx.memories.get(newest.superseded_by)
+        if following is None:
+            break
+        newest = following
+        seen.add(newest.id)
+    chain = {newest.id: newest}
+    pending = [newest.id]
+    while pending and len(chain) < _LONGEST_CHAIN:
+        for older in tx.facts.superseded(pending.pop()):
+            if older.id not in chain:
+                chain[older.id] = older
+                pending.append(older.id)
+    chain.setdefault(memory.id, memory)
+    return sorted(chain.values(), key=age_of)
+
+
+def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory]) -> list[Supersession]:
+    newer = {one.id: one for one in tx.memories.get_many([one.superseded_by for one in retired if one.superseded_by])}
+    told: dict[str, Event] = {}
+    for event in tx.events.of([one.id for one in retired]):
+        if event.event_type == "superseded":
+            told[event.memory_id] = event
+    found = []
+    for one in retired:
+        by = newer.get(one.superseded_by or "")
+        event = told.get(one.id, Event(one.id, "superseded", "", one.updated_at))
+        found.append(
+            Supersession(
+                one,
+                by if by is not None and access.can_see(principal, by.owner) else None,
+                event.created_at,
+                event.payload.get("reason", ""),
+                event.payload.get("judge", ""),
+                event.payload.get("confidence"),
+            )
+        )
+    return found

@@ -1,0 +1,105 @@
+"""A fact takes the place of another, and the other comes back. Nothing is deleted: what is retired is archived."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from memorist.errors import Conflict
+from memorist.facts.values import Doubt, DoubtStatus
+from memorist.ids import new_id, parse_id
+from memorist.memories import lifecycle, writing
+from memorist.memories.rows import Rows, write_over
+from memorist.memories.values import Memory, Status
+from memorist.platform import access
+from memorist.platform.attempts import until_written
+from memorist.platform.audit import actor_of, event_by
+from memorist.platform.values import Principal
+from memorist.ports import Store, Writer
+from memorist.times import Clock
+
+
+class Superseding:
+    def __init__(self, store: Store, clock: Clock, rows: Rows) -> None:
+        self._store = store
+        self._clock = clock
+        self._rows = rows
+
+    def restore(self, principal: Principal, memory_id: str) -> Memory:
+        """Make a retired fact active again, beside what took its place; that pair is not judged again.
+
+        Raises NotFound, Forbidden, Conflict where it was not retired, DuplicateContent or NameTaken where the same text
+        or name is active, or IllegalTransition where it is past recovery.
+        """
+        memory_id = parse_id("mem", memory_id)
+        return self._store.write(principal.tenant, partial(self._restore, principal, memory_id))
+
+    def _restore(self, principal: Principal, memory_id: str, tx: Writer) -> Memory:
+        def attempt() -> Memory | None:
+            before = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
+            access.require_writable(principal, before.owner)
+            if before.status is not Status.ARCHIVED or before.superseded_by is None:
+                raise Conflict("Nothing took the place of this fact: there is nothing to restore.")
+            after = lifecycle.restore(before, self._rows.policy(tx), self._clock.now())
+            self._rows.make_room(tx, principal, after)
+            if not write_over(tx, after, before.updated_at):
+                return None
+            newer_id = before.superseded_by
+            told = {"superseded_by": newer_id}
+            tx.events.append([event_by(principal, after.id, "restored", self._clock.now(), told)])
+            newer = tx.memories.get(newer_id)
+            if newer is not None:
+                self._keep_both(tx, principal, newer, after)
+            return after
+
+        return until_written(attempt, what="fact")
+
+    def retire(
+        self, tx: Writer, principal: Principal, older: Memory, newer: Memory, details: Mapping[str, Any]
+    ) -> bool:
+        """Archive a fact that another took the place of, inside a transaction. False where it is no longer active."""
+
+        def attempt() -> bool | None:
+            now = self._clock.now()
+            before = tx.memories.get(older.id)
+            if before is None or not before.is_current(now) or before.content_hash != older.content_hash:
+                return False
+            archived = lifecycle.archive(before, self._rows.policy(tx), now)
+            after = replace(archived, superseded_by=newer.id, valid_to=max(_since(newer), _since(before)))
+            if not writing.replace(tx, after, before.updated_at):
+                return None
+            superseded = event_by(principal, before.id, "superseded", now, {"by": newer.id, **details})
+            supersedes = event_by(principal, newer.id, "supersedes", now, {"id": before.id, **details})
+            tx.events.append([superseded, supersedes])
+            return True
+
+        return until_written(attempt, what="fact")
+
+    def _keep_both(self, tx: Writer, principal: Principal, one: Memory, other: Memory) -> None:
+        who = actor_of(principal)
+        newer, older = newer_first(one, other)
+        if not tx.facts.insert_doubt(self._new_doubt(newer, older, f"Restored by {who}.", who, DoubtStatus.DISMISSED)):
+            known = tx.facts.find_doubt(newer.id, older.id)
+            if known is not None:
+                tx.facts.settle_doubt(known.id, known.status, DoubtStatus.DISMISSED, self._clock.now())
+
+    def _new_doubt(
+        self, newer: Memory, older: Memory, reason: str, judge: str, status: DoubtStatus = DoubtStatus.OPEN
+    ) -> Doubt:
+        now = self._clock.now()
+        return Doubt(new_id("dbt"), older.owner, newer.id, older.id, reason, judge, now, now, status)
+
+
+def _since(memory: Memory) -> datetime:
+    """Since when a fact holds, as far as is known."""
+    return memory.valid_from or memory.event_time or memory.created_at
+
+
+def age_of(memory: Memory) -> tuple[datetime, datetime, str]:
+    """Which of two facts is the newer one. No two are equal, so that a chain never turns back on itself."""
+    return _since(memory), memory.created_at, memory.id
+
+
+def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
+    return (one, other) if age_of(one) > age_of(other) else (other, one)

@@ -1,0 +1,127 @@
+"""What of memories is read: one by its id or its name, a page of a list, and the history of one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memorist.errors import Conflict, InvalidField, NotFound
+from memorist.ids import parse_id
+from memorist.memories.accesses import AccessLog
+from memorist.memories.positions import position_cursors, position_of
+from memorist.memories.values import Kind, Memory, Order, Query, Status
+from memorist.platform import access, validation
+from memorist.platform.paging import Page, page_of
+from memorist.platform.values import Event, Owner, Principal
+from memorist.ports import Reader, Store
+from memorist.times import Clock
+
+_CURSORS = position_cursors("memories")
+
+
+class Reading:
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog) -> None:
+        self._store = store
+        self._clock = clock
+        self._accesses = accesses
+
+    def get(self, principal: Principal, memory_id: str) -> Memory:
+        """One memory in full; the read is counted. Raises NotFound or InvalidId."""
+        memory_id = parse_id("mem", memory_id)
+        found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
+        memory = access.require_visible(principal, found, memory_id)
+        now = self._clock.now()
+        if memory.is_expired(now) or not memory.status.in_use:
+            access.require_visible(principal, None, memory_id)
+        return self._accesses.record_read(memory, now)
+
+    def get_named(self, principal: Principal, name: str) -> Memory:
+        """One memory in full by its name: the caller's own, else one shared with it; the read is counted.
+
+        Raises NotFound or InvalidField.
+        """
+        return self._accesses.record_read(self.find_named(principal, name), self._clock.now())
+
+    def find_named(self, principal: Principal, name: str) -> Memory:
+        """The same, for a program that only compares: the read is not counted. Raises NotFound or InvalidField."""
+        validation.slug("name", name)
+        return self._store.read(principal.tenant, lambda tx: self._named(tx, principal, name))
+
+    def list(
+        self,
+        principal: Principal,
+        *,
+        agent: str | None = None,
+        named: bool = False,
+        kind: Kind | None = None,
+        category: str | None = None,
+        project: str | None = None,
+        session: str | None = None,
+        status: Status = Status.ACTIVE,
+        order: Order = Order.NEWEST,
+        limit: int = 20,
+        cursor: str | None = None,
+    ) -> Page[Memory]:
+        """A page of what the caller sees; with `agent`, of that profile and of what it shares.
+
+        In the order NEWEST, paging neither skips nor repeats a row, whatever is written meanwhile; in the order
+        IMPORTANCE (of named memories) the same holds unless somebody changes that row's importance.
+        Raises InvalidField or InvalidCursor.
+        """
+        validation.page_limit(limit)
+        order = validation.choice("order", order, Order)
+        status = validation.choice("status", status, Status)
+        kind = None if kind is None else validation.choice("kind", kind, Kind)
+        for field, value in (("category", category), ("project", project), ("session", session)):
+            if value is not None:
+                validation.text(field, value, longest=validation.MAX_LINE, empty=True)
+        if order is Order.IMPORTANCE and not named:
+            raise InvalidField("Only named memories are listed by importance.", field="order")
+        if agent is not None:
+            principal = access.acting(principal, agent=validation.identifier("agent", agent))
+        query = Query(
+            owners=access.visible_slices(principal),
+            named=named,
+            kind=kind,
+            category=category,
+            project=None if project is None else validation.project(project),
+            session=session,
+            status=status,
+            order=order,
+        )
+        # The page size may change from page to page.
+        filters = (principal.tenant, replace(query, limit=0))
+        query = replace(query, limit=limit + 1, after=_CURSORS.decode(cursor, filters))
+        now = self._clock.now()
+        found = self._store.read(principal.tenant, lambda tx: tx.memories.page(query, now))
+        found = [self._accesses.overlay(memory) for memory in found]
+        return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
+
+    def events(self, principal: Principal, memory_id: str) -> Sequence[Event]:
+        """The audit trail of one memory, oldest first, deleted or not. Raises NotFound or InvalidId."""
+        memory_id = parse_id("mem", memory_id)
+
+        def work(tx: Reader) -> tuple[Memory | None, Sequence[Event]]:
+            return tx.memories.get(memory_id), tx.events.of([memory_id])
+
+        memory, events = self._store.read(principal.tenant, work)
+        access.require_visible(principal, memory, memory_id)
+        return events
+
+    def require_fact(self, principal: Principal, memory_id: str) -> None:
+        """Raises Conflict where a memory is no fact but something that was seen, whose words are kept as they were."""
+        memory_id = parse_id("mem", memory_id)
+        found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
+        if found is not None and access.can_see(principal, found.owner) and found.kind is not Kind.FACT:
+            raise Conflict(
+                "What was said, returned or uploaded is kept verbatim. Forget it, or store a fact beside it."
+            )
+
+    def _named(self, tx: Reader, principal: Principal, name: str) -> Memory:
+        """The current memory of that name that is nearest to the caller. Raises NotFound."""
+        user, agent = principal.user, principal.agent
+        now = self._clock.now()
+        for owner in dict.fromkeys((Owner(user, agent), Owner(user), Owner(None, agent), Owner())):
+            if access.can_see(principal, owner):
+                found = tx.memories.find_named(owner.user, owner.agent, name)
+                if found is not None and found.is_current(now):
+                    return found
+        raise NotFound(f"There is no memory named {name} here.")

@@ -1,0 +1,55 @@
+"""How what was erased is named without a word of it. Pure.
+
+A memory's id is 128 bits that say nothing, and is kept as 32 hexadecimal digits. The name of a user or of a document
+may say something: it is kept as a hash with a salt, which answers whether a given name is meant and gives none away.
+"""
+
+import hashlib
+import re
+from datetime import datetime
+
+from memorist.ids import parse_id, to_uuid
+from memorist.platform.values import ERASED, Event, HiddenOwner, Owner
+
+MEMORY, DOCUMENT, USER = "memory", "document", "user"
+
+_ID = re.compile(r"mem_[0-7][0-9A-HJKMNP-TV-Z]{25}")
+# The key of a tool output is its memory's id with another beginning.
+_NAMED = re.compile(r"(?:mem|tout)_([0-7][0-9A-HJKMNP-TV-Z]{25})")
+
+
+def hexadecimal(memory_id: str) -> str:
+    return to_uuid(memory_id).hex
+
+
+def memory_id_of(hexadecimal_id: str) -> str:
+    return parse_id("mem", hexadecimal_id)
+
+
+def is_memory_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def ids_named_in(text: str) -> set[str]:
+    """The memories that a text names."""
+    return {f"mem_{bits}" for bits in _NAMED.findall(text)}
+
+
+def subject_of(salt: str, user: str) -> str:
+    """Whom a receipt is about, as the receipt has it."""
+    return _hash(salt, USER, user)
+
+
+def document_entry(salt: str, owner: Owner, document_id: str) -> str:
+    return _hash(salt, DOCUMENT, owner.user or "", owner.agent or "", document_id)
+
+
+def erased_event(memory_id: str, owner: Owner, salt: str, now: datetime) -> Event:
+    """What tells followers that a memory went. It is of no memory, and names neither it nor its owner in plain text."""
+    hidden = HiddenOwner.of(owner, salt)
+    payload = {"id": hexadecimal(memory_id), "salt": salt, "user": hidden.user, "agent": hidden.agent}
+    return Event("", ERASED, "erasure", now, payload=payload)
+
+
+def _hash(salt: str, *parts: str) -> str:
+    return hashlib.sha256("\0".join((salt, *parts)).encode()).hexdigest()

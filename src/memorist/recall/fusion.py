@@ -1,0 +1,222 @@
+"""How words, meaning and the reranker become one order. Pure.
+
+docs/explanation/recall.md says what each choice was worth.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from memorist.recall.ranking import (
+    Counts,
+    Links,
+    Mask,
+    Places,
+    Scores,
+    Threads,
+    best,
+    normalised,
+    with_neighbours,
+    with_threads,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """The weights of recall, chosen on the development halves of three benchmarks."""
+
+    text: float = 0.3
+    """The share of keywords in the first order; the rest is meaning."""
+
+    near: float = 0.3
+    """The cosine that the best row should reach. Below it meaning has found nothing near: its share falls, with the
+    square of how far the best row comes, and keywords get it, lest the least strange outvotes a word that is there."""
+
+    coverage: float = 0.25
+    """What a row gains that contains all of the question's words, and others by the square of their share: a name or a
+    number that is asked for exactly is meant exactly."""
+
+    text_neighbours: float = 0.5
+    vector_neighbours: float = 0.1
+    """How much of the score of the turns right before and after it a turn gains: an answer is found by its question."""
+
+    thread: float = 0.5
+    """How much of the best score in its session or document a turn gains: a session that answers is on the subject."""
+
+    vector_windows: float = 0.1
+    reranker_windows: float = 1.25
+    """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
+
+    reranker: float = 0.6
+    """The share of the reranker among the candidates that it reads."""
+
+    pool: int = 20
+    """How many candidates the reranker reads at most."""
+
+
+FUSION = Fusion()
+
+ABLATIONS = {
+    "words": replace(FUSION, text=0, coverage=0),
+    "meaning": replace(FUSION, text=1),
+    "neighbours": replace(FUSION, text_neighbours=0, vector_neighbours=0),
+    "sessions": replace(FUSION, thread=0),
+    "doubt in meaning": replace(FUSION, near=0),
+    "exact wording": replace(FUSION, coverage=0),
+    "window correction": replace(FUSION, vector_windows=0),
+}
+"""The weights without each part of the first order, to measure what it is worth."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """What is ranked, whatever it says: which turn follows which, how long each is, and which of them count."""
+
+    links: Links
+    threads: Threads
+    windows: Counts
+    """How many vectors each row has; 0 while it waits for them."""
+
+    long: Places
+    """Those with several."""
+
+    embedded: Mask | None
+    """Those with any; None where all have."""
+
+    live: Mask | None
+    """What may be looked at; None where all may."""
+
+    wanted: Mask | None
+    """What may come back; None where all may."""
+
+    @classmethod
+    def of(
+        cls, links: Links, threads: Threads, windows: Counts, live: Mask | None = None, wanted: Mask | None = None
+    ) -> "Rows":
+        return cls(links, threads, windows, np.flatnonzero(windows > 1), unless_all(windows > 0), live, wanted)
+
+    def seen(self, scores: Scores) -> Scores:
+        """The scores of what may be looked at, 0 for the rest."""
+        return scores if self.live is None else np.where(self.live, scores, np.float32(0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByWords:
+    """How well each row fits the words of a question."""
+
+    bm25: Scores
+    coverage: Scores
+    """The share of the question's words that it contains."""
+
+    normal: Scores
+    """By BM25, with the turns around it, from 0 to 1."""
+
+    bonus: Scores
+    """What it gains for its coverage."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByMeaning:
+    """How near each row's best window is to a question; 0 for a row without vectors."""
+
+    cosines: Scores
+    windows: Counts
+    """Which window that is."""
+
+    normal: Scores
+    """With the turns around it, from 0 to 1."""
+
+    is_known: bool = True
+    """False where there was no vector to compare with: then everything is 0."""
+
+    @classmethod
+    def unknown(cls, size: int) -> "ByMeaning":
+        nothing = np.zeros(size, dtype=np.float32)
+        return cls(nothing, np.zeros(size, dtype=np.int32), nothing, is_known=False)
+
+
+def by_words(rows: Rows, bm25: Scores, coverage: Scores, fusion: Fusion) -> ByWords:
+    bm25 = rows.seen(bm25)
+    near = with_neighbours(bm25, rows.links, fusion.text_neighbours)
+    bonus = np.float32(fusion.coverage) * (coverage * coverage)
+    return ByWords(bm25, coverage, normalised(near, rows.wanted), bonus)
+
+
+def by_meaning(rows: Rows, cosines: Scores, windows: Counts, fusion: Fusion) -> ByMeaning:
+    corrected = cosines
+    if rows.long.size:
+        corrected = cosines.copy()
+        counts = rows.windows[rows.long].astype(np.float32)
+        corrected[rows.long] -= np.float32(fusion.vector_windows) * np.log(counts)
+    near = with_neighbours(rows.seen(corrected), rows.links, fusion.vector_neighbours)
+    normal = normalised(near, _both(rows.wanted, rows.embedded))
+    if rows.embedded is not None:
+        normal = np.where(rows.embedded, normal, np.float32(0))
+    return ByMeaning(cosines, windows, normal)
+
+
+def first_order(rows: Rows, words: ByWords, meaning: ByMeaning, fusion: Fusion) -> Scores:
+    """Each row's score before the reranker, from 0 to 1: words and meaning, exact wording, and the thread around it."""
+    mixed = _mixed(rows, words, meaning, fusion) if meaning.is_known else words.normal
+    scores = normalised(rows.seen(mixed + words.bonus), rows.wanted)
+    return with_threads(scores, rows.threads, fusion.thread)
+
+
+def _mixed(rows: Rows, words: ByWords, meaning: ByMeaning, fusion: Fusion) -> Scores:
+    # What waits for its vectors is judged by its words alone, and is found by them beside those that have theirs.
+    normal = meaning.normal if rows.embedded is None else np.where(rows.embedded, meaning.normal, words.normal)
+    cosines = meaning.cosines if rows.wanted is None else meaning.cosines[rows.wanted]
+    share = share_of_meaning(fusion, float(cosines.max(initial=0)))
+    mixed = np.float32(1 - share) * words.normal
+    mixed += np.float32(share) * normal
+    return mixed
+
+
+def share_of_meaning(fusion: Fusion, best_cosine: float) -> float:
+    """How much meaning counts in the first order, for a question whose best row is so near."""
+    if best_cosine >= fusion.near:
+        return 1 - fusion.text
+    return (1 - fusion.text) * float(max(0.0, best_cosine) / fusion.near) ** 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reordered:
+    """An order after the reranker, best first."""
+
+    places: Places
+    scores: Scores
+    spread: Scores
+    """What the reranker said of those that it read, in the order in which it did, from 0 to 1."""
+
+
+def reordered(
+    places: Places, first: Scores, weights: Scores, windows: Counts, judged: Scores, fusion: Fusion
+) -> Reordered:
+    """The first order after the reranker, which read as many of the first as it judged.
+
+    For each place in the first order `first` is its score there, `weights` what it counts, `windows` how many it has.
+    """
+    read = judged.size
+    share = np.float32(fusion.reranker)
+    counts = np.maximum(windows[:read], 1).astype(np.float32)
+    corrected: Scores = judged - np.float32(fusion.reranker_windows) * np.log(counts).astype(np.float32)
+    spread = normalised(corrected)
+    mixed = (share * spread + (1 - share) * normalised(first[:read])) * weights[:read]
+    inside = best(mixed, read)
+    # What the reranker did not read stays behind what it read, in the order that it had.
+    rest = first[read:] * weights[read:]
+    behind = rest * (mixed.min() / max(float(rest.max()), 1e-9)) if rest.size else rest
+    return Reordered(
+        np.concatenate([places[:read][inside], places[read:]]), np.concatenate([mixed[inside], behind]), spread
+    )
+
+
+def unless_all(mask: Mask) -> Mask | None:
+    """The mask, or None where it leaves nothing out: then nothing needs to be copied."""
+    return None if mask.all() else mask
+
+
+def _both(one: Mask | None, other: Mask | None) -> Mask | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return unless_all(one & other)

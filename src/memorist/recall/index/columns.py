@@ -1,0 +1,61 @@
+"""The columns of a shelf: one value for each row, at its place."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_NEVER = np.iinfo(np.int64).max
+_ALWAYS = np.iinfo(np.int64).min
+
+KINDS = {
+    "agent": np.int32,
+    "thread": np.intp,
+    "kind": np.int32,
+    "category": np.int32,
+    "project": np.int32,
+    "standing": np.int8,
+    "event_time": np.int64,
+    "created_at": np.int64,
+    "expires_at": np.int64,
+    "valid_from": np.int64,
+    "valid_to": np.int64,
+    "retired_at": np.int64,
+    "change": np.int64,
+    "digest": np.int64,
+    "previous": np.int64,
+    "linked": np.float32,
+    "windows": np.int32,
+}
+
+TEXTS = ("agent", "thread", "kind", "category", "project")
+"""What is a text in the database, and a number that stands for it here."""
+
+ABSENT = {"expires_at": _NEVER, "valid_from": _ALWAYS, "valid_to": _NEVER, "retired_at": _NEVER}
+"""What an absent time stands for."""
+
+STATES = (*TEXTS, "standing", "event_time", "created_at", *ABSENT, "change")
+"""What may change while the text stays the same."""
+
+
+class Column:
+    """Values that are only ever added at the end; room is made by halves when it runs out."""
+
+    __slots__ = ("_used", "values")
+
+    def __init__(self, kind: type) -> None:
+        self.values: Array = np.zeros(0, dtype=kind)
+        self._used = 0
+
+    def extend(self, values: Sequence[float] | Array) -> None:
+        wanted = self._used + len(values)
+        if wanted > self.values.size:
+            # Views keep the old array; its values were copied.
+            grown = np.zeros(max(wanted, self._used * 3 // 2), dtype=self.values.dtype)
+            grown[: self._used] = self.values[: self._used]
+            self.values = grown
+        self.values[self._used : wanted] = values
+        self._used = wanted

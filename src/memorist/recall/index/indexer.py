@@ -1,0 +1,241 @@
+"""The indexer: gives every memory its vectors, at once for a small local batch, in the background otherwise.
+
+A row waits in the database itself (`model = ''`), written with the memory in one transaction: what is interrupted is
+found again by the next process, and several processes share the work.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+
+from memorist.errors import MemoristError, ModelError
+from memorist.memories import writing
+from memorist.memories.values import Memory
+from memorist.models import passages
+from memorist.models.port import Embedder
+from memorist.platform.loop import TenantLoop
+from memorist.ports import Store, Writer
+from memorist.recall.index.embedding import embedded, texts_of
+from memorist.recall.ranking import Scores
+from memorist.recall.values import Embedded, IndexCounts
+from memorist.secrets.logs import redacting_logger
+from memorist.times import Clock
+
+_log = redacting_logger(__name__)
+
+_CLAIM = 32
+_CLAIMED_FOR = timedelta(seconds=60)
+_POLL_SECONDS = 1.0
+_MOST_DOUBLINGS = 5
+_INLINE_WORDS = 3 * passages.WINDOW_WORDS
+"""What a write waits for at most, however few memories it has: tens of milliseconds of a local model."""
+_AT_ONCE = _CLAIM
+_AT_ONCE_REMOTE = 64
+"""Windows that are embedded before the indexer looks whether it is to stop; as many as short messages are claimed."""
+_UNINDEX_BATCH = 2000
+_ADOPT_BATCH = 500
+_NO_MODEL = "none"
+_COUNTING_SHARE = 20
+"""Counting reads the whole index: so many times as long as it takes is worked before it is done again."""
+_LONG_WORD = 24
+"""Characters: what has more of them than so many long words is not counted, which takes a while itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a tenant's index is."""
+
+    model: str | None
+    total: int
+    waiting: int
+
+    @property
+    def done(self) -> int:
+        return self.total - self.waiting
+
+
+class Indexer:
+    def __init__(
+        self, store: Store, clock: Clock, embedder: Embedder | None, *, inline: int, background: bool = True
+    ) -> None:
+        """Up to `inline` short memories of one write are embedded before it returns. No embedder: keywords only."""
+        self._store = store
+        self._clock = clock
+        self._embedder = embedder
+        self._inline = inline if embedder is not None and embedder.is_local else 0
+        self._prepared: set[str] = set()
+        self._loop = TenantLoop("indexer", store, self._catch_up, _POLL_SECONDS, _MOST_DOUBLINGS, background=background)
+        self._failed: str | None = None
+
+    @property
+    def model(self) -> str:
+        """Names the vectors that are made now; '' where none are."""
+        return "" if self._embedder is None else self._embedder.model_id
+
+    @property
+    def failure(self) -> str | None:
+        """Why the last attempt to embed failed; None where it did not."""
+        return self._failed
+
+    # After a write
+
+    def follow(self, tenant: str, memories: Sequence[Memory]) -> None:
+        """Embed what was just written, or see to it that it is embedded soon. Never fails a write."""
+        if self._embedder is None or not memories:
+            return
+        try:
+            texts = self._few_words(tenant, memories)
+            if texts is not None:
+                # In this order: what was just written does not wait, and nobody is started to embed it as well.
+                self._embed(tenant, memories, texts)
+                self.prepare(tenant)
+                return
+        except MemoristError as error:
+            self._note(error)
+        self._loop.tell(tenant)
+
+    def _few_words(self, tenant: str, memories: Sequence[Memory]) -> list[list[str]] | None:
+        """The texts to embed for what was written; None where that would take too long to wait for."""
+        if len(memories) > self._inline or sum(len(one.content) for one in memories) > _INLINE_WORDS * _LONG_WORD:
+            return None
+        texts = self._store.read(tenant, partial(texts_of, memories))
+        words = sum(passages.count_words(text) for one in texts for text in one)
+        return texts if words <= _INLINE_WORDS else None
+
+    # Before a search
+
+    def prepare(self, tenant: str) -> None:
+        """Make sure that a tenant's rows are in the index, and wait for vectors where they have another model's."""
+        if tenant in self._prepared:
+            return
+        known = self._store.index_model(tenant)
+        if known is None:
+            return
+        if known == "":
+            while self._store.write(tenant, lambda tx: writing.adopt(tx, _ADOPT_BATCH)) == _ADOPT_BATCH:
+                pass
+            self._store.set_index_model(tenant, self.model or _NO_MODEL)
+        elif self.model and known != self.model:
+            self._unindex(tenant, self.model)
+            self._store.set_index_model(tenant, self.model)
+        self._prepared.add(tenant)
+        if self._embedder is not None and self._store.read(tenant, lambda tx: tx.index.has_waiting()):
+            self._store.write(tenant, lambda tx: tx.index.release_claims())
+            self._loop.tell(tenant)
+
+    def _unindex(self, tenant: str, model: str) -> None:
+        while self._store.write(tenant, lambda tx: tx.index.unindex(model, _UNINDEX_BATCH)) == _UNINDEX_BATCH:
+            pass
+
+    # In the background
+
+    def start(self, *, warm: Callable[[], None] = lambda: None) -> None:
+        """For servers: work on all tenants that there are from now on. `warm` runs first, on the same thread."""
+        if self._embedder is not None:
+            self._loop.tell_of_everybody(first=lambda: self._noting(warm))
+
+    def close(self) -> None:
+        self._loop.close()
+
+    def _catch_up(self, tenant: str) -> None:
+        """Embed all that waits. Raises what keeps it from that."""
+
+        def work() -> None:
+            self.prepare(tenant)
+            while not self._loop.stopping and self._work_once(tenant):
+                pass
+
+        self._noting(work)
+
+    def _noting(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except MemoristError as error:
+            self._failed = error.message
+            raise
+
+    def _work_once(self, tenant: str) -> int:
+        """Embed the next few memories that wait. Returns how many there were."""
+        now = self._clock.now()
+        # Looked for before it is claimed: a claim is a write, and there is mostly nothing to do.
+        if not self._store.read(tenant, lambda tx: tx.index.has_waiting(), snapshot=False):
+            return 0
+        until = now + _CLAIMED_FOR
+        ids = self._store.write(tenant, lambda tx: tx.index.claim_waiting(now, until, _CLAIM))
+        if ids:
+            memories = self._store.read(tenant, lambda tx: tx.memories.get_many(ids))
+            try:
+                texts = self._store.read(tenant, partial(texts_of, memories))
+                if self._embed(tenant, memories, texts):
+                    return len(ids)
+            except ModelError:
+                self._store.write(tenant, lambda tx: tx.index.release_claims(until))
+                raise
+            self._store.write(tenant, lambda tx: tx.index.release_claims(until))
+        return 0
+
+    def _embed(self, tenant: str, memories: Sequence[Memory], texts: Sequence[Sequence[str]]) -> bool:
+        """Save the vectors of memories. False where the indexer was stopped in the middle of a long text: then none."""
+        assert self._embedder is not None
+        flat = [text for one in texts for text in one]
+        made: list[Scores] = []
+        at_once = _AT_ONCE if self._embedder.is_local else _AT_ONCE_REMOTE
+        for start in range(0, len(flat), at_once):
+            if start and self._loop.stopping:
+                return False
+            made += list(self._embedder.embed(flat[start : start + at_once]))
+        saved = embedded(memories, texts, made, self._embedder.model_id)
+        self._store.write(tenant, partial(_save, saved))
+        self._failed = None
+        return True
+
+    def _note(self, error: MemoristError) -> None:
+        if self._failed != error.message:
+            _log.warning("memories wait for their vectors: %s", error.message)
+        self._failed = error.message
+
+    # For those who wait
+
+    def progress(self, tenant: str) -> Progress:
+        """How far the index is. Without an embedder nothing waits."""
+        counts: IndexCounts = self._store.read(tenant, lambda tx: tx.index.count(self.model))
+        if self._embedder is None:
+            return Progress(None, counts.total, 0)
+        return Progress(self.model, counts.total, counts.waiting + counts.outdated)
+
+    def finish(self, tenant: str) -> Iterator[Progress]:
+        """Embed everything that waits, here and now, yielding the progress. Raises ModelError."""
+        self.prepare(tenant)
+        counted_at, progress, cost = self._count(tenant)
+        yield progress
+        while progress.waiting and self._embedder is not None:
+            worked = self._work_once(tenant)
+            if not worked:
+                if self._failed is not None:
+                    raise ModelError(self._failed)
+                time.sleep(0.05)  # Others have claimed the rest.
+            # Counting reads the whole index: it is done now and then, and in between what was done here is subtracted.
+            if not worked or time.monotonic() - counted_at > max(1.0, _COUNTING_SHARE * cost):
+                counted_at, progress, cost = self._count(tenant)
+            else:
+                progress = replace(progress, waiting=max(1, progress.waiting - worked))
+            yield progress
+
+    def _count(self, tenant: str) -> tuple[float, Progress, float]:
+        """The progress, with when it was counted and how long that took."""
+        before = time.monotonic()
+        progress = self.progress(tenant)
+        now = time.monotonic()
+        return now, progress, now - before
+
+    def rebuild(self, tenant: str) -> Iterator[Progress]:
+        """Embed everything anew, while recall goes on with what is there. Raises ModelError."""
+        self.prepare(tenant)
+        self._unindex(tenant, "-")
+        yield from self.finish(tenant)
+
+
+def _save(made: Sequence[Embedded], tx: Writer) -> None:
+    tx.index.save_vectors(made)

@@ -1,0 +1,94 @@
+"""Brings shelves up to date with the database, which is the truth."""
+
+import gc
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from memorist.ports import Reader, Store
+from memorist.recall.index.helpers import helpers
+from memorist.recall.index.shelf import Shelf
+from memorist.recall.index.view import View
+from memorist.recall.values import IndexPage, IndexPlace, IndexRow
+
+_PAGE = 4096
+
+
+def caught_up(store: Store, tenant: str, shelves: Sequence[Shelf]) -> list[View]:
+    """The shelves, whose locks are held, with all that changed since they were last read. Raises StoreError."""
+    for shelf in shelves:
+        if not shelf.is_loaded:
+            _load(shelf, store, tenant)
+    positions = [shelf.position for shelf in shelves]
+    watermarks: list[int] | None = None
+    while True:
+        # All of them each time, so that the last pages of all are of one moment.
+        pages = store.read(tenant, partial(_changed_pages, positions), snapshot=False)
+        # The first ones: what changed after them is read again by the next look.
+        watermarks = watermarks or [page.watermark for page in pages]
+        for shelf, page in zip(shelves, pages, strict=True):
+            shelf.take(page.rows)
+        if all(len(page.rows) < _PAGE for page in pages):
+            break
+        positions = [_after(position, page) for position, page in zip(positions, pages, strict=True)]
+    return [shelf.seen_until(watermark) for shelf, watermark in zip(shelves, watermarks, strict=True)]
+
+
+def _load(shelf: Shelf, store: Store, tenant: str) -> None:
+    """Everything anew, page by page: a transaction that is open for so long would keep others waiting."""
+    shelf.clear()  # Also of what a load left that failed in its middle.
+    # The watermark is read first: what changes during the load is read again.
+    since = store.read(tenant, lambda tx: tx.index.watermark(shelf.user))
+
+    def page(after: str) -> list[IndexRow]:
+        return store.read(tenant, partial(_load_page, shelf.user, after))
+
+    with _COLLECTOR.paused():
+        rows = page("")
+        while rows:
+            # The database finds the next page while this one is taken in.
+            following = helpers().submit(page, rows[-1].memory_id) if len(rows) == _PAGE else None
+            shelf.append(rows)
+            rows = following.result() if following is not None else []
+    shelf.loaded(since)
+
+
+def _load_page(user: str | None, after: str, tx: Reader) -> list[IndexRow]:
+    return tx.index.load(user, after, _PAGE)
+
+
+def _changed_pages(positions: Sequence[IndexPlace], tx: Reader) -> list[IndexPage]:
+    return tx.index.follow(positions, _PAGE)
+
+
+def _after(position: IndexPlace, page: IndexPage) -> IndexPlace:
+    return IndexPlace(position.user, page.rows[-1].change, page.rows[-1].memory_id) if page.rows else position
+
+
+class _Collector:
+    """Python's garbage collector, paused while shelves are loaded: that makes a million small objects, none of them
+    garbage, and looking through them again and again would cost a fifth of the time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pauses = 0
+        self._was_on = False
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        with self._lock:
+            if self._pauses == 0:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._pauses += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pauses -= 1
+                if self._pauses == 0 and self._was_on:
+                    gc.enable()
+
+
+_COLLECTOR = _Collector()

@@ -1,0 +1,48 @@
+"""A shelf at one moment: what a search reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorist.recall.index.columns import Array
+from memorist.recall.index.matrix import MatrixView
+from memorist.recall.index.postings import PostingLists
+from memorist.recall.ranking import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A shelf at one moment. A place is the number of a row, from 0; `columns` has one value for each."""
+
+    user: str | None
+    size: int
+    ids: Sequence[str]
+    places: dict[str, int]
+    """By id; of rows, too, that came after this moment."""
+
+    codes: dict[str, dict[str, int]]
+    columns: dict[str, Array]
+    matrix: MatrixView
+    postings: PostingLists
+
+    def place_of(self, memory_id: str) -> int | None:
+        place = self.places.get(memory_id)
+        return place if place is not None and place < self.size else None
+
+    def code(self, column: str, value: str | None) -> int:
+        """The number that stands for a text in a column; -1 where no row has it."""
+        return self.codes[column].get(value or "", -1)
+
+    def takes(self, question: Scores) -> bool:
+        """Whether a question's vector can be compared with those of the rows."""
+        return not self.matrix.blocks or self.matrix.blocks[0].shape[1] == question.size
+
+    def cosines(self, question: Scores) -> tuple[Scores, NDArray[np.int32]]:
+        """For each row its best window's cosine, and which window that is; 0 for a row without vectors."""
+        return self.matrix.best(question, self.size)
+
+    def vector_at(self, place: int) -> Scores | None:
+        """The vector of a row's first window; None while it waits for one."""
+        return self.matrix.first_at(place) if self.columns["windows"][place] else None

@@ -1,0 +1,71 @@
+"""The two models of recall, either of which may be missing or fail: an answer is then given without it."""
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from memorist.errors import ModelError
+from memorist.models.port import Embedder, Reranker
+from memorist.recall.ranked import Judgement
+from memorist.recall.ranking import Scores
+from memorist.recall.values import Question
+from memorist.secrets.logs import redacting_logger
+
+_log = redacting_logger(__name__)
+
+
+class Models:
+    def __init__(self, embedder: Embedder | None, reranker: Reranker | None) -> None:
+        self._embedder = embedder
+        self._reranker = reranker
+        self._is_warm = False
+
+    @property
+    def can_embed(self) -> bool:
+        return self._embedder is not None
+
+    def will_rerank(self, question: Question) -> bool:
+        return question.enable_rerank and self._reranker is not None
+
+    def load(self) -> None:
+        """Get the models ready now rather than at the first question. Raises ModelError."""
+        for model in (self._embedder, self._reranker):
+            if model is not None:
+                model.load()
+
+    def warm_up(self, question: Question) -> None:
+        """Load the models beside the first shelf, which takes as long."""
+        if not self._is_warm:
+            self._is_warm = True
+            models = (self._embedder, self._reranker if self.will_rerank(question) else None)
+            # No daemon: a process that ends while a model is being loaded would be aborted.
+            threading.Thread(target=_load_if_possible, args=models, name="memorist-warm-up").start()
+
+    def embed(self, query: str) -> Scores | None:
+        if self._embedder is None:
+            return None
+        try:
+            vector: Scores = self._embedder.embed([query])[0]
+        except ModelError as error:
+            _log.warning("recall goes on by keyword alone: %s", error.message)
+            return None
+        return vector
+
+    def judge(self, query: str, passages: Sequence[str]) -> Judgement | None:
+        if self._reranker is None:
+            return None
+        try:
+            scores = np.array(self._reranker.score(query, passages), dtype=np.float32)
+        except ModelError as error:
+            _log.warning("recall goes on without its reranker: %s", error.message)
+            return None
+        return Judgement(scores, self._reranker.is_local)
+
+
+def _load_if_possible(*models: Embedder | Reranker | None) -> None:
+    for model in models:
+        if model is not None:
+            with suppress(ModelError):  # Said where it is used.
+                model.load()

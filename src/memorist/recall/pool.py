@@ -1,0 +1,79 @@
+"""The first candidates as they are in the database now, and as the reranker reads them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memorist.memories.searchable import Standing, as_turn, is_turn, searchable, standing
+from memorist.memories.values import Memory
+from memorist.models import passages
+from memorist.platform import access
+from memorist.recall.question import Asked
+from memorist.recall.ranking import Places
+from memorist.recall.scored import Scored
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """The best of what was scored, best first, with the memories that were read for them."""
+
+    scored: Scored
+    places: Places
+    memories: Mapping[str, Memory]
+    """By id; also the turns around those that are reranked."""
+
+    def is_outdated(self) -> bool:
+        """Whether a shelf has a row that it will not hear of again: erased or given away, here or elsewhere."""
+        principal = self.scored.candidates.asked.principal
+        found = [self._find(place) for place in self.places.tolist()]
+        return any(memory is None or not access.can_see(principal, memory.owner) for memory in found)
+
+    def still_wanted(self) -> list[int]:
+        """The places whose memories are still what the index said they were: they may have changed since."""
+        asked = self.scored.candidates.asked
+        found = [(place, self._find(place)) for place in self.places.tolist()]
+        return [place for place, memory in found if memory is not None and _is_wanted(memory, asked)]
+
+    def memory_at(self, place: int) -> Memory:
+        return self.memories[self.scored.candidates.ids[place]]
+
+    def passages(self, places: Sequence[int]) -> list[str]:
+        """Candidates as the reranker reads them: their best window, who said it and when, and the turns around it."""
+        return [self._passage(place) for place in places]
+
+    def _passage(self, place: int) -> str:
+        memory = self.memory_at(place)
+        parts = searchable(memory)
+        before, after = self.scored.candidates.turns_around(place) if is_turn(memory) else (-1, -1)
+        return passages.reranking_passage(
+            self.scored.excerpt(place, memory),
+            speaker=parts.speaker,
+            date=parts.date,
+            previous=parts.context or self._turn(before),
+            following=self._turn(after),
+        )
+
+    def _turn(self, place: int) -> str:
+        memory = self._find(place) if place >= 0 else None
+        is_shown = memory is not None and _is_wanted(memory, self.scored.candidates.asked)
+        return as_turn(memory) if memory is not None and is_shown else ""
+
+    def _find(self, place: int) -> Memory | None:
+        return self.memories.get(self.scored.candidates.ids[place])
+
+
+def ids_to_read(scored: Scored, places: Places, *, reranked: int) -> list[str]:
+    """The candidates, and the turns around so many of them as are reranked."""
+    candidates = scored.candidates
+    wanted = dict.fromkeys(candidates.ids[place] for place in places.tolist())
+    for place in places[:reranked].tolist():
+        turns = candidates.turns_around(place)
+        wanted.update(dict.fromkeys(candidates.ids[turn] for turn in turns if turn >= 0))
+    return list(wanted)
+
+
+def _is_wanted(memory: Memory, asked: Asked) -> bool:
+    if not access.can_see(asked.principal, memory.owner) or memory.is_expired(asked.now):
+        return False
+    asks_for_past = asked.question.as_of is not None or asked.question.known_at is not None
+    now = standing(memory)
+    return now is Standing.LIVE or (now is Standing.RETIRED and asks_for_past)

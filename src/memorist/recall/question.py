@@ -1,0 +1,97 @@
+"""What a question may be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memorist import words
+from memorist.errors import InvalidField
+from memorist.memories.values import Kind
+from memorist.platform import access, validation
+from memorist.platform.values import OwnerFilter, Principal
+from memorist.recall.values import Question, Scope, Weights
+
+_MOST_TERMS = 512
+"""A question of ten thousand characters may have thousands of words, and each costs a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A valid question, with everything that it is answered by beside what is remembered."""
+
+    principal: Principal
+    question: Question
+    slices: Sequence[OwnerFilter]
+    """What the asker may see."""
+
+    weights: Weights
+    least: float
+    """The least score that counts."""
+
+    now: datetime
+
+    @classmethod
+    def of(cls, principal: Principal, question: Question, weights: Weights, least: float, now: datetime) -> "Asked":
+        """`weights` and `least` hold where the question says nothing of its own."""
+        return cls(
+            principal,
+            question,
+            access.visible_slices(principal),
+            weights if question.scope is Scope.ANY else _of_one_class(question.scope),
+            least if question.min_score is None else question.min_score,
+            now,
+        )
+
+    def terms(self) -> list[str]:
+        return terms_of(self.question.query)
+
+
+def terms_of(text: str) -> list[str]:
+    """The terms to look for."""
+    return words.question_terms(text)[:_MOST_TERMS]
+
+
+def _of_one_class(scope: Scope) -> Weights:
+    return Weights(**{name: float(name == scope) for name in ("session", "user", "agent", "tenant", "history")})
+
+
+def validated(principal: Principal, question: Question) -> Question:
+    """The question with its choices and times as values. Raises InvalidField."""
+    validation.text("query", question.query, longest=validation.MAX_QUERY)
+    _whole("top_k", question.top_k, 1, validation.MAX_TOP_K)
+    scope = validation.choice("scope", question.scope, Scope)
+    if scope is Scope.USER and principal.user is None:
+        raise InvalidField(
+            "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
+        )
+    if scope is Scope.AGENT and principal.agent is None:
+        raise InvalidField(
+            "scope agent needs an agent, and none is named here: use scope user, or name one with --agent or "
+            "X-Memorist-Agent.",
+            field="scope",
+        )
+    if question.budget_tokens is not None:
+        _whole("budget_tokens", question.budget_tokens, 1, validation.MAX_BUDGET_TOKENS)
+    if question.min_score is not None:
+        validation.fraction("min_score", question.min_score)
+    kinds = question.source_kinds
+    if kinds is not None:
+        kinds = tuple(validation.choice("source_kinds", kind, Kind) for kind in kinds)
+    return replace(
+        question,
+        scope=scope,
+        source_kinds=kinds or None,
+        as_of=_moment("as_of", question.as_of),
+        known_at=_moment("known_at", question.known_at),
+        after=_moment("after", question.after),
+        before=_moment("before", question.before),
+    )
+
+
+def _moment(name: str, value: datetime | None) -> datetime | None:
+    return None if value is None else validation.moment(name, value)
+
+
+def _whole(name: str, value: int, low: int, high: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise InvalidField(f"{name} must be a whole number from {low} to {high}.", field=name)

@@ -1,0 +1,77 @@
+"""What every store must do for documents and tool outputs."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from memorist.ingestion.values import Document
+from memorist.memories.values import Kind, Memory, Status
+from memorist.platform.values import Owner, OwnerFilter
+from memorist.ports import Store
+from memorist.testing.clocks import START
+from memorist.testing.conformance.fixtures import StoreFixtures
+from memorist.testing.conformance.helpers import EVERYBODY, documents_of, index_rows, insert, put_document
+from memorist.testing.makers import make_document, make_memory
+
+
+class DocumentConformance(StoreFixtures):
+    """`tx.documents`: texts that were uploaded whole."""
+
+    def test_document_comes_back_as_written_and_is_written_over(self, store: Store, tenant: str) -> None:
+        for owner in (Owner("ada"), Owner("ada", "coder"), Owner()):
+            document = make_document(owner=owner, content="ответ 🚀" * 1000)
+            put_document(store, tenant, document)
+            assert store.read(tenant, lambda tx: tx.documents.get(owner, document.id)) == document
+            newer = replace(document, content="new", chunks=7, updated_at=START + timedelta(days=1))
+            put_document(store, tenant, newer)
+            assert store.read(tenant, lambda tx: tx.documents.get(owner, document.id)) == newer
+            assert store.read(tenant, lambda tx: tx.documents.find_titled(owner, document.title)) == newer
+            assert store.read(tenant, lambda tx: tx.documents.find_titled(Owner("eve"), document.title)) is None
+            assert store.read(tenant, lambda tx: tx.documents.get(Owner("eve"), document.id)) is None
+
+    def test_documents_of_a_slice_are_listed_in_pieces(self, store: Store, tenant: str) -> None:
+        owners = (Owner("ada"), Owner("ada", "coder"), Owner("bob"), Owner())
+        documents = [make_document(owner=owner) for owner in owners for _ in range(3)]
+        shared = [make_document(owner=owner, id="manual") for owner in owners]
+        for document in documents + shared:
+            put_document(store, tenant, document)
+        for part in (EVERYBODY, OwnerFilter("ada", any_agent=True), OwnerFilter("ada"), OwnerFilter()):
+            expected = [one for one in documents + shared if part.matches(one.owner)]
+            found = documents_of(store, tenant, part, 2)
+            assert sorted(found, key=_document_key) == sorted(expected, key=_document_key)
+            assert [one.id for one in found] == sorted(one.id for one in expected)
+            one = store.read(tenant, lambda tx: tx.documents.find(part, "manual"))
+            assert one in expected
+        assert store.read(tenant, lambda tx: tx.documents.find(OwnerFilter("eve"), "manual")) is None
+
+    def test_chunks_of_a_document_are_its_active_ones_in_order(self, store: Store, tenant: str) -> None:
+        document = make_document()
+
+        def chunk(**fields: Any) -> Memory:
+            values = {"kind": Kind.DOCUMENT_CHUNK, "source_ref": document.id} | fields
+            return insert(store, make_memory(tenant, **values))
+
+        chunks = [chunk() for _ in range(3)]
+        chunk(status=Status.SOFT_DELETED)
+        chunk(source_ref="another")
+        chunk(owner=Owner("bob"))
+        chunk(kind=Kind.FACT)
+        assert store.read(tenant, lambda tx: tx.documents.chunks_of(document)) == chunks
+
+
+class ToolOutputConformance(StoreFixtures):
+    """`tx.tool_outputs`: whole payloads."""
+
+    def test_payload_comes_back_whole_and_goes_with_its_memory(self, store: Store, tenant: str) -> None:
+        memory = insert(store, make_memory(tenant, kind=Kind.TOOL_OUTPUT))
+        assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) is None
+        payload = "ответ 🚀\n" * 100_000
+        store.write(tenant, lambda tx: tx.tool_outputs.insert(memory.id, payload))
+        assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) == payload
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
+        assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) is None
+        assert index_rows(store, tenant, "ada") == []
+
+
+def _document_key(document: Document) -> tuple[str, str, str]:
+    return document.id, document.owner.user or "", document.owner.agent or ""

@@ -1,0 +1,122 @@
+"""What every store must do for events and feed."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from memorist.ids import to_uuid
+from memorist.platform.values import ERASED, Event, HiddenOwner, Owner, OwnerFilter
+from memorist.ports import Store
+from memorist.testing.clocks import START
+from memorist.testing.conformance.fixtures import StoreFixtures
+from memorist.testing.conformance.helpers import EVERYBODY, created, insert, insert_all
+from memorist.testing.makers import make_event, make_memory, new_tenant
+
+
+class EventConformance(StoreFixtures):
+    """`tx.events`: the audit trail."""
+
+    def test_events_come_back_in_the_order_they_were_written(self, store: Store, tenant: str) -> None:
+        one, two = make_memory(tenant), make_memory(tenant)
+        insert(store, one, make_event(one, actor="ada", payload={"n": 1}))
+        insert(store, two, make_event(two))
+        # The order is the database's, not that of the clock.
+        earlier = START - timedelta(days=1)
+        store.write(tenant, lambda tx: tx.events.append([make_event(one, "updated", created_at=earlier)]))
+        store.write(tenant, lambda tx: tx.events.append([make_event(two, "deleted"), make_event(one, "deleted")]))
+        events = store.read(tenant, lambda tx: tx.events.of([one.id]))
+        assert [event.event_type for event in events] == ["created", "updated", "deleted"]
+        assert replace(events[0], seq=0) == make_event(one, actor="ada", payload={"n": 1})
+        both = store.read(tenant, lambda tx: tx.events.of([two.id, one.id]))
+        assert [event.event_type for event in both] == ["created", "created", "updated", "deleted", "deleted"]
+        assert [event.seq for event in both] == sorted({event.seq for event in both})
+
+    def test_events_of_nothing_are_none(self, store: Store, tenant: str) -> None:
+        store.write(tenant, lambda tx: tx.events.append([]))
+        assert store.read(tenant, lambda tx: tx.events.of([])) == []
+        assert store.read(tenant, lambda tx: tx.events.of([make_memory(tenant).id])) == []
+
+    def test_last_events_come_newest_first(self, store: Store, tenant: str, neighbour: str) -> None:
+        memory, other = make_memory(tenant), make_memory(tenant)
+        for kind in ("created", "updated", "archived"):
+            _tell(store, tenant, make_event(memory, kind), make_event(other, kind))
+
+        def latest(of: str, limit: int) -> list[str]:
+            return [event.event_type for event in store.read(of, lambda tx: tx.events.latest(memory.id, limit))]
+
+        assert latest(tenant, 9) == ["archived", "updated", "created"]
+        assert latest(tenant, 1) == ["archived"]
+        assert latest(neighbour, 9) == []
+
+    def test_redactions_come_newest_first_with_the_owner(self, store: Store, tenant: str) -> None:
+        memories = [make_memory(tenant, owner=Owner("ada", "coder")), make_memory(tenant, owner=Owner())]
+        insert_all(store, *memories)
+        for memory in memories:
+            _tell(store, tenant, make_event(memory, "redacted", actor="ada", payload={"rules": {"token": 2}}))
+        newest, oldest = store.read(tenant, lambda tx: tx.events.redactions(None, 10))
+        assert [newest.memory_id, oldest.memory_id] == [memory.id for memory in memories[::-1]]
+        assert (newest.owner, oldest.owner) == (Owner(), Owner("ada", "coder"))
+        assert (oldest.rules, oldest.source, oldest.actor, oldest.at) == ({"token": 2}, "library", "ada", START)
+        assert store.read(tenant, lambda tx: tx.events.redactions(newest.seq, 10)) == [oldest]
+        assert store.read(tenant, lambda tx: tx.events.redactions(None, 1)) == [newest]
+
+    def test_redactions_are_of_one_tenant_and_of_memories_that_are_there(self, store: Store, tenant: str) -> None:
+        memory, erased = make_memory(tenant), make_memory(tenant)
+        insert_all(store, memory, erased)
+        store.write(tenant, lambda tx: tx.events.append(make_event(one, "redacted") for one in (memory, erased)))
+        store.write(tenant, lambda tx: tx.events.append([make_event(memory, "edited")]))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([erased.id]))
+        assert [note.memory_id for note in store.read(tenant, lambda tx: tx.events.redactions(None, 10))] == [memory.id]
+        assert store.read(new_tenant(), lambda tx: tx.events.redactions(None, 10)) == []
+
+
+class FeedConformance(StoreFixtures):
+    """`tx.feed`: changes in the order of their commits."""
+
+    def test_feed_gives_events_in_their_order_with_their_owners(self, store: Store, tenant: str) -> None:
+        start = store.read(tenant, lambda tx: tx.feed.head())
+        owners = (Owner("ada"), Owner(), Owner("b", "c"))
+        memories = [created(store, make_memory(tenant, owner=owner)) for owner in owners]
+        page = store.read(tenant, lambda tx: tx.feed.read(start, 10))
+        assert [(row.memory_id, row.event_type, row.owner) for row in page.rows] == [
+            (memory.id, "created", memory.owner) for memory in memories
+        ]
+        assert [row.position for row in page.rows] == sorted(row.position for row in page.rows)
+        assert (page.is_last, page.has_unsafe) == (True, False)
+        assert store.read(tenant, lambda tx: tx.feed.head()) == page.rows[-1].position
+
+    def test_feed_goes_on_after_a_position(self, store: Store, tenant: str) -> None:
+        start = store.read(tenant, lambda tx: tx.feed.head())
+        memories = [created(store, make_memory(tenant)) for _ in range(5)]
+        found: list[str] = []
+        page = store.read(tenant, lambda tx: tx.feed.read(start, 2))
+        while page.rows:
+            found += [row.memory_id for row in page.rows]
+            page = store.read(tenant, lambda tx: tx.feed.read(page.rows[-1].position, 2))
+        assert found == [memory.id for memory in memories]
+
+    def test_feed_tells_of_an_erasure_without_naming_the_owner(self, store: Store, tenant: str) -> None:
+        memory = created(store, make_memory(tenant, owner=Owner("ada", "coder")))
+        start = store.read(tenant, lambda tx: tx.feed.head())
+        hidden = HiddenOwner.of(memory.owner, "5a17")
+        payload = {"id": to_uuid(memory.id).hex, "salt": hidden.salt, "user": hidden.user, "agent": hidden.agent}
+        store.write(tenant, lambda tx: tx.events.append([Event("", ERASED, "erasure", START, payload=payload)]))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id]))
+        (row,) = store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows
+        assert (row.event_type, row.memory_id) == ("erased", to_uuid(memory.id).hex)
+        assert isinstance(row.owner, HiddenOwner)
+        for part in (OwnerFilter("ada", "coder"), OwnerFilter("ada", any_agent=True), EVERYBODY):
+            assert row.owner.is_in(part)
+        for part in (OwnerFilter(), OwnerFilter("ada"), OwnerFilter("bob", any_agent=True), OwnerFilter("ada", "no")):
+            assert not row.owner.is_in(part)
+        assert "coder" not in str(row)
+
+    def test_feed_of_a_tenant_has_nothing_of_another(self, store: Store, tenant: str, neighbour: str) -> None:
+        start = store.read(tenant, lambda tx: tx.feed.head())
+        created(store, make_memory(neighbour))
+        assert store.read(tenant, lambda tx: tx.feed.read(start, 10)).rows == ()
+        assert not store.read(tenant, lambda tx: tx.feed.is_foreign())
+        assert store.write(tenant, lambda tx: tx.feed.restart()) == 0
+
+
+def _tell(store: Store, tenant: str, *events: Event) -> None:
+    store.write(tenant, lambda tx: tx.events.append(events))

@@ -1,0 +1,292 @@
+"""What every store must do with `tx.index`: what is searched."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from memorist.memories import writing
+from memorist.memories.searchable import Standing
+from memorist.memories.values import Kind, Memory, Status
+from memorist.platform.values import Owner
+from memorist.ports import Store, Writer
+from memorist.recall.values import IndexCounts, IndexPage, IndexPlace, IndexRow
+from memorist.testing.clocks import START
+from memorist.testing.conformance.fixtures import StoreFixtures
+from memorist.testing.conformance.helpers import change, index_rows, insert, save_vectors
+from memorist.testing.makers import make_embedded, make_memory
+from memorist.times import to_micros
+
+
+class IndexConformance(StoreFixtures):
+    """`tx.index`: what is searched."""
+
+    def test_inserted_memory_is_in_the_index_at_once(self, store: Store, tenant: str) -> None:
+        memory = insert(
+            store,
+            make_memory(
+                tenant,
+                owner=Owner("ada", "coder"),
+                kind=Kind.CHAT_MESSAGE,
+                session="s1",
+                category="goal",
+                project="shop",
+                event_time=START - timedelta(days=3),
+                valid_from=START - timedelta(days=2),
+                valid_to=START + timedelta(days=2),
+                expires_at=START + timedelta(days=9),
+            ),
+        )
+        (row,) = index_rows(store, tenant, "ada")
+        assert (row.memory_id, row.agent, row.thread, row.kind) == (memory.id, "coder", "s1", "chat_message")
+        assert (row.category, row.project, row.standing) == ("goal", "shop", Standing.LIVE)
+        expected = (memory.event_time, memory.created_at, memory.expires_at, memory.valid_from, memory.valid_to)
+        found = (row.event_time, row.created_at, row.expires_at, row.valid_from, row.valid_to)
+        assert found == tuple(to_micros(moment) for moment in expected if moment is not None)
+        assert (row.retired_at, row.model, row.vectors) == (None, "", None)
+        assert row.terms
+        assert row.digest
+
+    def test_absent_fields_are_absent_from_the_index(self, store: Store, tenant: str) -> None:
+        insert(store, make_memory(tenant, owner=Owner()))
+        (row,) = index_rows(store, tenant, None)
+        assert (row.agent, row.thread, row.category, row.project) == ("", "", "", "")
+        assert (row.expires_at, row.valid_from, row.valid_to, row.retired_at) == (None, None, None, None)
+
+    @pytest.mark.parametrize(
+        ("fields", "standing"),
+        [
+            ({"status": Status.ARCHIVED}, Standing.RETIRED),
+            ({"superseded_by": "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"}, Standing.RETIRED),
+            ({"status": Status.SOFT_DELETED}, Standing.GONE),
+            ({"status": Status.HARD_DELETE_PENDING}, Standing.GONE),
+            ({"status": Status.PURGED}, Standing.GONE),
+            ({"anonymized_at": START}, Standing.GONE),
+        ],
+    )
+    def test_index_follows_the_standing_of_a_memory(
+        self, store: Store, tenant: str, fields: dict[str, Any], standing: Standing
+    ) -> None:
+        memory = insert(store, make_memory(tenant))
+        change(store, memory, **fields)
+        (row,) = index_rows(store, tenant, "ada")
+        assert row.standing == standing
+        assert (row.retired_at is not None) is (fields.get("status") is Status.ARCHIVED)
+
+    def test_failed_write_leaves_nothing_in_the_index(self, store: Store, tenant: str) -> None:
+        def work(tx: Writer) -> None:
+            writing.insert(tx, make_memory(tenant))
+            raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            store.write(tenant, work)
+        assert index_rows(store, tenant, "ada") == []
+        twin = insert(store, make_memory(tenant, dedup_key="same"))
+        assert store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant, dedup_key="same"))) is False
+        assert [row.memory_id for row in index_rows(store, tenant, "ada")] == [twin.id]
+
+    def test_index_is_read_by_user_in_id_order_in_pieces(self, store: Store, tenant: str) -> None:
+        owners = (Owner("ada"), Owner("bob"), Owner(), Owner(None, "coder"), Owner("ada", "coder"))
+        memories = [insert(store, make_memory(tenant, owner=owner)) for owner in owners for _ in range(3)]
+        for user in ("ada", "bob", None, "nobody"):
+            expected = sorted(memory.id for memory in memories if memory.owner.user == user)
+            assert [row.memory_id for row in index_rows(store, tenant, user, page=2)] == expected
+        assert set(store.read(tenant, lambda tx: tx.index.users())) == {"ada", "bob", None}
+
+    def test_tenant_without_memories_has_no_users_in_the_index(self, store: Store, tenant: str) -> None:
+        assert store.read(tenant, lambda tx: tx.index.users()) == []
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
+
+    def test_changes_since_a_watermark_are_found(self, store: Store, tenant: str) -> None:
+        memories = [insert(store, make_memory(tenant)) for _ in range(5)]
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
+        before = {row.memory_id: row.change for row in index_rows(store, tenant, "ada")}
+        change(store, memories[3], content="changed")
+        insert(store, make_memory(tenant, owner=Owner("bob")))
+        new = insert(store, make_memory(tenant))
+        seen = {row.memory_id: row.change for row in _refresh(store, tenant, "ada", watermark)}
+        changed = {memory_id for memory_id, change in seen.items() if before.get(memory_id) != change}
+        assert changed == {memories[3].id, new.id}
+        assert {one.memory_id: one.change for one in _refresh(store, tenant, "ada", watermark, page=1)} == seen
+
+    def test_changes_of_several_users_are_of_one_moment(self, store: Store, tenant: str) -> None:
+        """A memory that is given from one user to the other and back is at all times one of theirs."""
+        memory = insert(store, make_memory(tenant, owner=Owner("ada")))
+        places = [IndexPlace("ada", 0, ""), IndexPlace("bob", 0, "")]
+        for snapshot in (True, False):
+            with ThreadPoolExecutor(1) as threads:
+                giving = threads.submit(_give_to_and_fro, store, memory, 40)
+                while not giving.done():
+                    pages = store.read(tenant, lambda tx: tx.index.follow(places, 10), snapshot=snapshot)
+                    assert [row.memory_id for page in pages for row in page.rows] == [memory.id]
+                memory = giving.result()
+        assert store.read(tenant, lambda tx: tx.index.follow([], 10)) == []
+
+    def test_change_that_is_not_committed_is_not_behind_the_watermark(self, store: Store, tenant: str) -> None:
+        """Whatever becomes visible later is found from a watermark that was read before."""
+        memories = [make_memory(tenant) for _ in range(24)]
+        seen: dict[str, int] = {}
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
+        with ThreadPoolExecutor(8) as threads:
+            writes = [threads.submit(insert, store, memory) for memory in memories]
+            while not all(write.done() for write in writes):
+                watermark = _follow(store, tenant, watermark, seen)
+        _follow(store, tenant, watermark, seen)
+        assert set(seen) == {memory.id for memory in memories}
+
+    def test_changes_after_an_erasure_are_found(self, store: Store, tenant: str) -> None:
+        memories = [insert(store, make_memory(tenant)) for _ in range(5)]
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([memory.id for memory in memories]))
+        new = {insert(store, make_memory(tenant)).id for _ in range(3)}
+        assert {row.memory_id for row in _refresh(store, tenant, "ada", watermark)} == new
+
+    def test_vectors_are_kept_under_their_model(self, store: Store, tenant: str) -> None:
+        memory = insert(store, make_memory(tenant))
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is True
+        (before,) = index_rows(store, tenant, "ada")
+        assert save_vectors(store, tenant, make_embedded(memory)) == 1
+        (row,) = index_rows(store, tenant, "ada")
+        assert (row.model, row.vectors, row.terms) == ("model-1", b"vectors", before.terms)
+        assert row.change != before.change
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
+        assert store.read(tenant, lambda tx: tx.index.count("model-1")) == IndexCounts(1, 0, 0)
+        assert store.read(tenant, lambda tx: tx.index.count("model-2")) == IndexCounts(1, 0, 1)
+
+    def test_vectors_of_an_old_text_are_not_kept(self, store: Store, tenant: str) -> None:
+        memory = insert(store, make_memory(tenant))
+        change(store, memory, content="another text")
+        assert save_vectors(store, tenant, make_embedded(memory)) == 0
+        assert index_rows(store, tenant, "ada")[0].model == ""
+        assert save_vectors(store, tenant, make_embedded(make_memory(tenant))) == 0
+
+    def test_vectors_stay_while_the_text_does_and_go_with_it(self, store: Store, tenant: str) -> None:
+        memory = insert(store, make_memory(tenant))
+        save_vectors(store, tenant, make_embedded(memory))
+        memory = change(store, memory, importance=7, category="goal", status=Status.ARCHIVED)
+        (row,) = index_rows(store, tenant, "ada")
+        assert (row.model, row.vectors) == ("model-1", b"vectors")
+        change(store, memory, content="another text")
+        (row,) = index_rows(store, tenant, "ada")
+        assert (row.model, row.vectors) == ("", None)
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is True
+
+    def test_memory_that_changes_hands_is_in_its_new_owners_index_alone(self, store: Store, tenant: str) -> None:
+        memory = insert(store, make_memory(tenant))
+        save_vectors(store, tenant, make_embedded(memory))
+        change(store, memory, owner=Owner("bob", "coder"))
+        assert index_rows(store, tenant, "ada") == []
+        (row,) = index_rows(store, tenant, "bob")
+        assert (row.memory_id, row.agent, row.model) == (memory.id, "coder", "model-1")
+
+    def test_waiting_memory_is_claimed_by_one(self, store: Store, tenant: str) -> None:
+        memories = [insert(store, make_memory(tenant)) for _ in range(20)]
+        until = START + timedelta(minutes=1)
+
+        def claim(_: int) -> list[str]:
+            return store.write(tenant, lambda tx: tx.index.claim_waiting(START, until, 3))
+
+        with ThreadPoolExecutor(8) as threads:
+            claimed = [memory_id for ids in threads.map(claim, range(20)) for memory_id in ids]
+        assert sorted(claimed) == sorted(memory.id for memory in memories)
+        assert claim(0) == []
+
+    def test_claim_ends_by_time_by_release_and_with_another_text(self, store: Store, tenant: str) -> None:
+        memory = insert(store, make_memory(tenant))
+        later = START + timedelta(minutes=1)
+
+        def claim(now: datetime) -> list[str]:
+            return store.write(tenant, lambda tx: tx.index.claim_waiting(now, now + timedelta(minutes=1), 10))
+
+        assert claim(START) == [memory.id]
+        assert claim(later - timedelta(microseconds=1)) == []
+        assert claim(later) == [memory.id]
+        store.write(tenant, lambda tx: tx.index.release_claims())
+        assert claim(START) == [memory.id]
+        memory = change(store, memory, content="another text")
+        assert claim(START) == [memory.id]
+        save_vectors(store, tenant, make_embedded(memory))
+        store.write(tenant, lambda tx: tx.index.release_claims())
+        assert claim(later) == []
+
+    def test_one_claim_is_released_and_others_stay(self, store: Store, tenant: str) -> None:
+        for _ in range(6):
+            insert(store, make_memory(tenant))
+        mine, theirs = START + timedelta(minutes=1), START + timedelta(minutes=2)
+        claimed = store.write(tenant, lambda tx: tx.index.claim_waiting(START, mine, 2))
+        others = store.write(tenant, lambda tx: tx.index.claim_waiting(START, theirs, 3))
+        assert (len(claimed), len(others)) == (2, 3)
+        store.write(tenant, lambda tx: tx.index.release_claims(mine))
+        again = store.write(tenant, lambda tx: tx.index.claim_waiting(START, mine, 10))
+        assert set(claimed) < set(again)
+        assert len(again) == 3
+
+    def test_vectors_of_another_model_are_given_up_in_pieces(self, store: Store, tenant: str) -> None:
+        owners = (Owner("ada"), Owner("bob"), Owner())
+        memories = [insert(store, make_memory(tenant, owner=owner)) for owner in owners for _ in range(3)]
+        save_vectors(store, tenant, *(make_embedded(memory) for memory in memories[:-1]))
+        save_vectors(store, tenant, make_embedded(memories[-1], "model-2"))
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("bob"))
+        given_up = []
+        while more := store.write(tenant, lambda tx: tx.index.unindex("model-2", 5)):
+            given_up.append(more)
+        assert given_up == [5, 3]
+        assert store.read(tenant, lambda tx: tx.index.count("model-2")) == IndexCounts(9, 8, 0)
+        assert len({row.memory_id for row in _refresh(store, tenant, "bob", watermark) if row.model == ""}) == 3
+        assert len(store.write(tenant, lambda tx: tx.index.claim_waiting(START, START, 100))) == 8
+
+    def test_nothing_is_adopted_where_everything_is_in_the_index(self, store: Store, tenant: str) -> None:
+        insert(store, make_memory(tenant))
+        assert store.write(tenant, lambda tx: writing.adopt(tx, 100)) == 0
+
+    def test_turn_before_is_the_last_message_of_the_same_session_and_owner(self, store: Store, tenant: str) -> None:
+        def turn(**fields: Any) -> Memory:
+            values = {"kind": Kind.CHAT_MESSAGE, "session": "s1"} | fields
+            return insert(store, make_memory(tenant, **values))
+
+        first = turn()
+        turn(session="s2")
+        turn(owner=Owner("bob"))
+        turn(owner=Owner("ada", "coder"))
+        turn(kind=Kind.FACT)
+        turn(status=Status.SOFT_DELETED)
+        output = turn(kind=Kind.TOOL_OUTPUT)
+        second = turn()
+        third = turn(status=Status.ARCHIVED)
+        fourth = turn()
+        before = [_turn_before(store, memory) for memory in (first, output, second, third, fourth)]
+        assert before == [None, first, first, second, third]
+
+
+def _give_to_and_fro(store: Store, memory: Memory, times: int) -> Memory:
+    for number in range(times):
+        memory = change(store, memory, owner=Owner("ada" if number % 2 else "bob"))
+    return memory
+
+
+def _refresh(store: Store, tenant: str, user: str | None, since: int, page: int = 100) -> list[IndexRow]:
+    rows: list[IndexRow] = []
+    place = IndexPlace(user, since, "")
+    while piece := _changed(store, tenant, place, page).rows:
+        assert len(piece) <= page
+        rows += piece
+        place = IndexPlace(user, piece[-1].change, piece[-1].memory_id)
+    assert rows == sorted(rows, key=lambda row: (row.change, row.memory_id))
+    return rows
+
+
+def _follow(store: Store, tenant: str, since: int, seen: dict[str, int]) -> int:
+    """Note what changed since a watermark, and return the next one, both of the same moment."""
+    watermark, rows = _changed(store, tenant, IndexPlace("ada", since, ""), 1000)
+    seen.update((row.memory_id, row.change) for row in rows)
+    return watermark
+
+
+def _changed(store: Store, tenant: str, place: IndexPlace, limit: int) -> IndexPage:
+    (page,) = store.read(tenant, lambda tx: tx.index.follow([place], limit), snapshot=False)
+    return page
+
+
+def _turn_before(store: Store, memory: Memory) -> Memory | None:
+    return store.read(memory.tenant, lambda tx: tx.index.turn_before(memory))

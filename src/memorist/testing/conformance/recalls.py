@@ -1,0 +1,60 @@
+"""What every store must do with `tx.recalls`: what memories were recalled for."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from memorist.ids import new_id
+from memorist.memories import writing
+from memorist.memories.values import Memory
+from memorist.platform.values import OwnerFilter
+from memorist.ports import Store, Writer
+from memorist.recall.values import PastRecall
+from memorist.testing.clocks import START
+from memorist.testing.conformance.fixtures import StoreFixtures
+from memorist.testing.conformance.helpers import ADA
+from memorist.testing.makers import make_memory
+
+
+class RecallConformance(StoreFixtures):
+    """`tx.recalls`: what memories were recalled for."""
+
+    def test_newest_recalls_of_a_memory_are_kept(self, store: Store, tenant: str, neighbour: str) -> None:
+        memory, gone = make_memory(tenant), make_memory(tenant)
+        recalls = [_recall(memory, START + timedelta(seconds=number)) for number in range(4)]
+
+        def write(tx: Writer) -> None:
+            writing.insert(tx, memory)
+            tx.recalls.insert([*recalls, _recall(gone, START)])
+            tx.recalls.insert(recalls[:1])
+            tx.recalls.trim([memory.id, gone.id], 3)
+
+        store.write(tenant, write)
+        assert store.read(tenant, lambda tx: tx.recalls.of(memory.id, 9)) == recalls[:0:-1]
+        assert store.read(tenant, lambda tx: tx.recalls.of(memory.id, 1)) == recalls[3:]
+        assert store.read(tenant, lambda tx: tx.recalls.of(gone.id, 9)) == []
+        assert store.read(neighbour, lambda tx: tx.recalls.of(memory.id, 9)) == []
+
+    def test_recalls_go_with_their_memory_and_with_who_asked(self, store: Store, tenant: str) -> None:
+        memory, gone = make_memory(tenant), make_memory(tenant)
+        by_ada, by_bob = _recall(memory, START), replace(_recall(memory, START), user="bob", agent=None)
+
+        def write(tx: Writer) -> None:
+            writing.insert(tx, memory)
+            writing.insert(tx, gone)
+            tx.recalls.insert([by_ada, by_bob, _recall(gone, START)])
+
+        store.write(tenant, write)
+        assert store.read(tenant, lambda tx: tx.erasure.count_named([gone.id]))["recalls"] == 1
+        assert store.write(tenant, lambda tx: tx.erasure.erase_rows([gone.id]))["recalls"] == 1
+        assert store.read(tenant, lambda tx: tx.erasure.count_of_user("ada", START))["recalls"] == 1
+        texts = store.read(tenant, lambda tx: (tx.erasure.texts_of(ADA, 9), tx.erasure.texts_of(ADA, 0)))
+        assert texts == ([by_ada.query], [])
+        assert "recalls" in store.read(tenant, lambda tx: tx.erasure.find_text("for which question"))
+        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(OwnerFilter("ada", "another")))["recalls"] == 0
+        assert store.write(tenant, lambda tx: tx.erasure.erase_owned(ADA))["recalls"] == 1
+        assert store.read(tenant, lambda tx: tx.recalls.of(memory.id, 9)) == [by_bob]
+        assert "bob" in store.read(tenant, lambda tx: tx.erasure.list_users())
+
+
+def _recall(memory: Memory, at: datetime) -> PastRecall:
+    return PastRecall(memory.id, at, new_id("rec"), "ada", "coder", "test", "for which question", 1, 0.5)

@@ -1,0 +1,83 @@
+"""What every store must do with `tx.surroundings`: what stands around a memory or was left behind."""
+
+from datetime import timedelta
+from typing import Any
+
+from memorist.memories.values import Kind, Memory, Status
+from memorist.platform.values import Owner
+from memorist.ports import Store
+from memorist.testing.clocks import START
+from memorist.testing.conformance.fixtures import StoreFixtures
+from memorist.testing.conformance.helpers import insert_all
+from memorist.testing.makers import make_memory
+
+_CODER = Owner("ada", "coder")
+_MINUTE = timedelta(minutes=1)
+_ADA = Owner("ada")
+
+
+class SurroundingsConformance(StoreFixtures):
+    """`tx.surroundings`: what stands around a memory, and what a turn or a sample left behind."""
+
+    def test_what_was_said_around_a_memory_is_of_its_owner_and_session(self, store: Store, tenant: str) -> None:
+        said = [make_memory(tenant, session="s1", kind=Kind.CHAT_MESSAGE) for _ in range(3)]
+        fact = make_memory(tenant, session="s1")
+        said += [make_memory(tenant, session="s1", kind=Kind.TOOL_OUTPUT) for _ in range(2)]
+        others = [
+            make_memory(tenant, session="s1", kind=Kind.CHAT_MESSAGE, status=Status.SOFT_DELETED),
+            make_memory(tenant, session="s1", kind=Kind.CHAT_MESSAGE, owner=_CODER),
+            make_memory(tenant, session="s2", kind=Kind.CHAT_MESSAGE),
+        ]
+        insert_all(store, *said, fact, *others)
+
+        def around(session: str, before: int, after: int) -> tuple[list[Memory], list[Memory]]:
+            return store.read(tenant, lambda tx: tx.surroundings.said_around(fact, session, before, after))
+
+        assert around("s1", 9, 9) == (said[:3], said[3:])
+        assert around("s1", 2, 1) == (said[1:3], said[3:4])
+        assert around("", 9, 9) == ([], [])
+
+    def test_chunks_around_one_are_of_its_document_and_owner(self, store: Store, tenant: str) -> None:
+        def chunk(**fields: Any) -> Memory:
+            return make_memory(tenant, **({"kind": Kind.DOCUMENT_CHUNK, "source_ref": "d1"} | fields))
+
+        chunks = [chunk(status=Status.ARCHIVED), *(chunk() for _ in range(4))]
+        others = [chunk(source_ref="d2"), chunk(owner=_CODER), chunk(status=Status.SOFT_DELETED), chunk(kind=Kind.FACT)]
+        insert_all(store, *chunks, *others)
+
+        def around(before: int, after: int) -> tuple[list[Memory], list[Memory]]:
+            return store.read(tenant, lambda tx: tx.surroundings.chunks_around(chunks[2], before, after))
+
+        assert around(9, 9) == (chunks[:2], chunks[3:])
+        assert around(1, 1) == (chunks[1:2], chunks[3:4])
+
+    def test_memories_of_a_session_and_of_a_document_are_found_in_any_state(self, store: Store, tenant: str) -> None:
+        said = make_memory(tenant, session="s1")
+        gone = make_memory(tenant, session="s1", status=Status.SOFT_DELETED)
+        part = make_memory(tenant, kind=Kind.DOCUMENT_CHUNK, source_ref="d1", status=Status.ARCHIVED)
+        insert_all(store, said, gone, part, make_memory(tenant, session="s1", owner=_CODER), make_memory(tenant))
+        found = store.read(tenant, lambda tx: tx.surroundings.list_session_ids(Owner("ada"), "s1", 10))
+        assert found == sorted([said.id, gone.id])
+        assert store.read(tenant, lambda tx: tx.surroundings.list_chunk_ids(Owner("ada"), "d1", 10)) == [part.id]
+        assert store.read(tenant, lambda tx: tx.surroundings.list_session_ids(Owner("ada"), "", 10)) == []
+
+    def test_facts_of_a_source_come_oldest_first_in_any_state(self, store: Store, tenant: str) -> None:
+        late = make_memory(tenant, source_ref="turn_1", created_at=START + _MINUTE)
+        early = make_memory(tenant, source_ref="turn_1", status=Status.ARCHIVED)
+        other = make_memory(tenant, source_ref="turn_2")
+        message = make_memory(tenant, source_ref="turn_1", kind=Kind.CHAT_MESSAGE)
+        insert_all(store, late, early, other, message)
+        assert store.read(tenant, lambda tx: tx.surroundings.list_learned("turn_1", 10)) == [early, late]
+        assert store.read(tenant, lambda tx: tx.surroundings.list_learned("turn_1", 1)) == [early]
+
+    def test_what_was_said_is_of_one_session_owner_and_time(self, store: Store, tenant: str) -> None:
+        def said(minutes: int, owner: Owner = _ADA, session: str = "s1", kind: Kind = Kind.CHAT_MESSAGE) -> Memory:
+            return make_memory(tenant, owner=owner, session=session, kind=kind, created_at=START + minutes * _MINUTE)
+
+        wanted = [said(1), said(2)]
+        others = [said(0), said(3), said(1, Owner("bob")), said(1, Owner("ada", "coder")), said(1, session="s2")]
+        insert_all(store, *wanted, *others, said(1, kind=Kind.FACT))
+        found = store.read(
+            tenant, lambda tx: tx.surroundings.list_said(Owner("ada"), "s1", START + _MINUTE, START + 2 * _MINUTE, 10)
+        )
+        assert found == wanted

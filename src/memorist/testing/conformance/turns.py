@@ -1,0 +1,115 @@
+"""What every store must do for turns and spending."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from memorist.models.values import Usage
+from memorist.platform.values import Owner, OwnerFilter
+from memorist.ports import Store, Writer
+from memorist.testing.clocks import START
+from memorist.testing.conformance.fixtures import StoreFixtures
+from memorist.testing.conformance.helpers import ADA, EVERYBODY
+from memorist.testing.makers import make_turn
+from memorist.turns.values import Turn, TurnEvent, TurnStatus
+
+_SOON = START + timedelta(minutes=5)
+_LATER = START + timedelta(days=30)
+
+
+class TurnConformance(StoreFixtures):
+    """`tx.turns`: turns and their events."""
+
+    def test_turn_comes_back_as_it_began_and_as_it_ended(self, store: Store, tenant: str, neighbour: str) -> None:
+        turn = _begin(store, tenant, make_turn(owner=Owner("ada", "coder"), request='{"ask": "ключ"}'))
+        assert store.read(tenant, lambda tx: tx.turns.get(turn.id)) == turn
+        assert store.read(neighbour, lambda tx: (tx.turns.get(turn.id), tx.turns.page(EVERYBODY, None, 9))) == (
+            None,
+            [],
+        )
+        over = replace(
+            turn,
+            status=TurnStatus.FAILED,
+            request="",
+            answer="Half of it",
+            error={"code": "model_error", "message": "It is 'down'."},
+            usage=Usage(3, 4, 0.25),
+            completed_at=_SOON,
+        )
+        assert not store.write(neighbour, lambda tx: tx.turns.finish(over))
+        assert store.write(tenant, lambda tx: tx.turns.finish(over))
+        assert store.read(tenant, lambda tx: tx.turns.get(turn.id)) == over
+        assert not store.write(tenant, lambda tx: tx.turns.finish(over))
+
+    def test_turns_of_a_slice_come_newest_first(self, store: Store, tenant: str) -> None:
+        owners = (Owner("ada"), Owner("ada", "coder"), Owner("bob"))
+        turns = [_begin(store, tenant, make_turn(owner=owner)) for owner in owners]
+
+        def listed(owner: OwnerFilter, before: str | None = None, limit: int = 9) -> list[Turn]:
+            return store.read(tenant, lambda tx: tx.turns.page(owner, before, limit))
+
+        assert listed(EVERYBODY) == turns[::-1]
+        assert listed(EVERYBODY, limit=1) == turns[2:]
+        assert listed(EVERYBODY, turns[2].id) == turns[1::-1]
+        assert listed(ADA) == turns[1::-1]
+        assert listed(OwnerFilter("ada")) == turns[:1]
+
+    def test_events_of_a_turn_are_read_after_one_of_them(self, store: Store, tenant: str, neighbour: str) -> None:
+        turn = _begin(store, tenant, make_turn())
+        assert store.read(tenant, lambda tx: tx.turns.last_event(turn.id)) == 0
+        events = [TurnEvent(seq, "text", {"nested": ["ключ", None, seq]}, START) for seq in (1, 2, 3)]
+        for event in events:
+            store.write(tenant, partial(_append, turn.id, event))
+        assert store.read(tenant, lambda tx: tx.turns.events(turn.id, 0, 9)) == events
+        assert store.read(tenant, lambda tx: tx.turns.events(turn.id, 1, 1)) == events[1:2]
+        assert store.read(tenant, lambda tx: tx.turns.last_event(turn.id)) == 3
+        assert store.read(neighbour, lambda tx: tx.turns.events(turn.id, 0, 9)) == []
+
+    def test_turn_is_lost_when_nobody_holds_it_and_is_taken_once(self, store: Store, tenant: str) -> None:
+        held, left = _begin(store, tenant, make_turn()), _begin(store, tenant, make_turn())
+        assert store.read(tenant, lambda tx: tx.turns.lost(START, 9)) == []
+        assert store.write(tenant, lambda tx: tx.turns.hold(held.id, "first", _LATER))
+        assert store.read(tenant, lambda tx: tx.turns.lost(_SOON, 9)) == [left]
+        assert not store.write(tenant, lambda tx: tx.turns.take(held.id, "second", _SOON, _LATER))
+        assert store.write(tenant, lambda tx: tx.turns.take(left.id, "second", _SOON, _LATER))
+        assert not store.write(tenant, lambda tx: tx.turns.take(left.id, "third", _SOON, _LATER))
+        assert not store.write(tenant, lambda tx: tx.turns.hold(left.id, "first", _LATER))
+        assert not store.write(tenant, lambda tx: tx.turns.finish(replace(left, status=TurnStatus.COMPLETED)))
+        assert store.read(tenant, lambda tx: tx.turns.lost(_SOON, 9)) == []
+
+    def test_attendance_moves_forward_only(self, store: Store, tenant: str) -> None:
+        turn = _begin(store, tenant, make_turn())
+        for until in (_LATER, _SOON):
+            store.write(tenant, partial(_attend, turn.id, until))
+        assert store.read(tenant, lambda tx: tx.turns.get(turn.id)) == replace(turn, attended_until=_LATER)
+
+
+class SpendingConformance(StoreFixtures):
+    """`tx.spending`: what calls of language models have cost."""
+
+    def test_spending_is_counted_by_tenant_and_month_and_outlives_users(
+        self, store: Store, tenant: str, neighbour: str
+    ) -> None:
+        for month, cost in ((START, 0.25), (START, 0.5), (_LATER, 2.0)):
+            store.write(tenant, lambda tx: tx.spending.add(month, cost))
+
+        def spent(of: str, month: datetime) -> float:
+            return store.read(of, lambda tx: tx.spending.spent(month))
+
+        store.write(tenant, lambda tx: tx.erasure.erase_owned(ADA))
+        assert (spent(tenant, START), spent(tenant, _LATER), spent(neighbour, START)) == (0.75, 2.0, 0.0)
+        assert store.write(tenant, lambda tx: tx.erasure.erase_leftovers())["spending"] == 2
+        assert spent(tenant, START) == 0.0
+
+
+def _begin(store: Store, tenant: str, turn: Turn) -> Turn:
+    store.write(tenant, lambda tx: tx.turns.insert(turn))
+    return turn
+
+
+def _append(turn_id: str, event: TurnEvent, tx: Writer) -> None:
+    tx.turns.append_event(turn_id, event)
+
+
+def _attend(turn_id: str, until: datetime, tx: Writer) -> None:
+    tx.turns.attend(turn_id, until)

@@ -1,0 +1,137 @@
+"""Working on turns in this process: some at a time, of which it says every few seconds that it still does.
+
+Where a process no longer says so, its turns are lost: whoever looks first ends them.
+"""
+
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
+
+from memorist.errors import TurnAbandoned, TurnInterrupted, TurnTooLong
+from memorist.platform.loop import Loop
+from memorist.ports import Store, Writer
+from memorist.times import Clock
+from memorist.turns.limits import TurnLimits
+from memorist.turns.run import LEASE, Run, failure, told
+from memorist.turns.values import FAILED, Turn, TurnEvent, TurnStatus
+
+_BEAT_S = 2.0
+# Whoever asks for a turn ends it where it is lost; this is for those that nobody asks for.
+_REAP_EVERY = 30
+_REAPED_AT_ONCE = 200
+
+
+class Runner:
+    def __init__(
+        self, store: Store, clock: Clock, limits: TurnLimits, tell: Callable[[str], None], *, background: bool = True
+    ) -> None:
+        """`tell` wakes those who listen to a turn. Without `background`, `hold_all` and `reap` are called by hand."""
+        self.name = secrets.token_hex(8)
+        self._store = store
+        self._clock = clock
+        self._limits = limits
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._running: dict[str, Run] = {}
+        self._workers: ThreadPoolExecutor | None = None
+        self._beats = 0
+        self._loop = Loop("turns", self._beat, _BEAT_S, background=background)
+
+    @property
+    def running(self) -> int:
+        """How many turns this process works on."""
+        return len(self._running)
+
+    def start_reaping(self) -> None:
+        """For servers: end turns that nobody works on any more, now and from time to time."""
+        self._loop.start()
+
+    def begin(self, run: Run, work: Callable[[Run], None]) -> None:
+        """Work on a turn in the background. `work` must not raise."""
+        with self._lock:
+            self._running[run.turn.id] = run
+            if self._workers is None:
+                self._workers = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="memorist-turn")
+            workers = self._workers
+        self._loop.start()
+
+        def to_its_end() -> None:
+            try:
+                work(run)
+            finally:
+                with self._lock:
+                    self._running.pop(run.turn.id, None)
+
+        workers.submit(to_its_end)
+
+    def meanwhile(self, work: Callable[[], None]) -> "Future[None] | None":
+        """Do something beside a turn that is worked on; None where everything is being closed."""
+        with self._lock:
+            if self._workers is None or self._loop.stopping:
+                return None
+            return self._workers.submit(work)
+
+    def hold_all(self) -> None:
+        """Say which turns are worked on, all of a tenant in one write: one each would last as long as a lease."""
+        by_tenant: dict[str, list[Run]] = {}
+        for run in list(self._running.values()):
+            by_tenant.setdefault(run.principal.tenant, []).append(run)
+        for tenant, runs in by_tenant.items():
+            now = self._clock.now()
+
+            def work(tx: Writer, runs: Sequence[Run] = runs, now: datetime = now) -> list[Turn | None]:
+                held = (tx.turns.hold(run.turn.id, self.name, now + LEASE) for run in runs)
+                return [tx.turns.get(run.turn.id) if is_held else None for run, is_held in zip(runs, held, strict=True)]
+
+            for run, turn in zip(runs, self._store.write(tenant, work), strict=True):
+                self._look_at(run, turn, now)
+
+    def reap(self, tenant: str) -> int:
+        """End the turns of a tenant that nobody works on any more. Returns how many."""
+        now = self._clock.now()
+        lost = self._store.read(tenant, lambda tx: tx.turns.lost(now, _REAPED_AT_ONCE), snapshot=False)
+        # One that is worked on here is late, not lost.
+        return sum(self._end_lost(tenant, turn) for turn in lost if turn.id not in self._running)
+
+    def close(self) -> None:
+        """Let what runs fail soon; what does not is ended by the next who looks."""
+        self._loop.stop()
+        for run in list(self._running.values()):
+            run.stop(TurnInterrupted())
+        if self._workers is not None:
+            self._workers.shutdown(wait=True, cancel_futures=True)
+        self._loop.close()
+
+    def _beat(self) -> None:
+        self.hold_all()
+        if self._beats % _REAP_EVERY == 0:
+            self._loop.each([tenant.id for tenant in self._store.list_tenants()], self.reap)
+        self._beats += 1
+
+    def _end_lost(self, tenant: str, turn: Turn) -> bool:
+        error = TurnInterrupted()
+        now = self._clock.now()
+
+        def work(tx: Writer) -> bool:
+            if not tx.turns.take(turn.id, self.name, now, now + LEASE):
+                return False
+            ended = replace(turn, status=TurnStatus.FAILED, runner=self.name, error=told(error), completed_at=now)
+            event = TurnEvent(tx.turns.last_event(turn.id) + 1, FAILED, failure(turn.id, error), now)
+            tx.turns.append_event(turn.id, event)
+            return tx.turns.finish(ended)
+
+        ended = self._store.write(tenant, work)
+        self._tell(turn.id)
+        return ended
+
+    def _look_at(self, run: Run, turn: Turn | None, now: datetime) -> None:
+        """End a turn that another has taken, to which nobody listens, or which takes too long."""
+        if turn is None:
+            run.stop(TurnInterrupted())
+        elif turn.attended_until is not None and turn.attended_until < now:
+            run.stop(TurnAbandoned())
+        elif (now - turn.created_at).total_seconds() > self._limits.timeout_s:
+            run.stop(TurnTooLong())

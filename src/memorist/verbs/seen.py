@@ -1,0 +1,263 @@
+"""What an agent saw and said: messages, tool outputs, documents, tools and turns, and the stream of changes."""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from memorist.codec import to_record
+from memorist.ids import parse_id
+from memorist.ingestion.service import Message, StoredDocument, ToolOutput
+from memorist.ingestion.values import Document
+from memorist.memories.values import Remembered
+from memorist.platform.feed import changes as follow_changes
+from memorist.platform.paging import Page
+from memorist.platform.values import Change
+from memorist.times import from_iso
+from memorist.turns.values import LAST, STARTED, Turn, TurnEvent
+from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, part, reading, told, told_as, without_none
+
+
+def add_messages(
+    session: str, messages: Iterable[Message], *, idempotency_key: str | None = None
+) -> Verb[list[Remembered]]:
+    """Store messages of a conversation in their order, all or none. Raises as `remember` does."""
+    said = [*messages]
+    return Verb(
+        lambda me: me.core.ingestion.add_messages(me.writing(), session, said, idempotency_key=idempotency_key),
+        lambda: Call(
+            "POST",
+            f"/v1/sessions/{part(session)}/messages",
+            told(list[Remembered]),
+            body={"messages": [without_none(**to_record(message)) for message in said]},
+            writes=True,
+            idempotency_key=idempotency_key,
+        ),
+    )
+
+
+def add_tool_output(
+    session: str,
+    *,
+    tool_call_id: str,
+    tool_name: str,
+    content: str,
+    event_time: datetime | None = None,
+    idempotency_key: str | None = None,
+) -> Verb[ToolOutput]:
+    """Store what a tool returned: whole under its key, and for recall a preview. Raises as `remember` does."""
+    given = {"tool_call_id": tool_call_id, "tool_name": tool_name, "content": content}
+    return Verb(
+        lambda me: me.core.ingestion.add_tool_output(
+            me.writing(), session, **given, event_time=event_time, idempotency_key=idempotency_key
+        ),
+        lambda: Call(
+            "POST",
+            f"/v1/sessions/{part(session)}/tool-outputs",
+            told(ToolOutput),
+            body=without_none(**given, event_time=to_record(event_time)),
+            writes=True,
+            idempotency_key=idempotency_key,
+        ),
+    )
+
+
+def read_tool_output(key: str) -> Verb[str]:
+    """The whole payload of a tool output. Raises NotFound or InvalidId."""
+    body = {"tool_output_key": key}
+    return Verb(
+        lambda me: me.core.ingestion.read_tool_output(me.principal, key)[1],
+        lambda: Call("POST", "/v1/tools/read_tool_output", told_as("content", str), body=body, reads=True),
+    )
+
+
+# Documents
+
+
+def add_document(
+    title: str,
+    content: str | bytes,
+    *,
+    media_type: str = "text/plain",
+    document_id: str | None = None,
+    shared: bool | None = None,
+) -> Verb[StoredDocument]:
+    """Store a document in chunks, in place of the one with its id or title. Raises InvalidField or Forbidden."""
+
+    def ask() -> Call[StoredDocument]:
+        body = without_none(title=title, media_type=media_type, document_id=document_id, shared=shared)
+        if isinstance(content, bytes):
+            body["content_base64"] = base64.b64encode(content).decode()
+        else:
+            body["content"] = content
+        return Call("POST", "/v1/documents", told(StoredDocument), body=body)
+
+    return Verb(
+        lambda me: me.core.ingestion.add_document(
+            me.writing(),
+            title=title,
+            content=content,
+            media_type=media_type,
+            document_id=document_id,
+            shared=shared,
+        ),
+        ask,
+    )
+
+
+def get_document(document_id: str) -> Verb[Document]:
+    """A document with its whole text. Raises NotFound."""
+    return Verb(
+        lambda me: me.core.ingestion.get_document(me.principal, document_id),
+        lambda: reading(f"/v1/documents/{part(document_id)}", Document),
+    )
+
+
+def list_documents(*, limit: int = 20, cursor: str | None = None) -> Verb[Page[Document]]:
+    """A page of documents by id, without their texts; pass `next_cursor` back to go on. Raises InvalidField."""
+    return Verb(
+        lambda me: me.core.ingestion.list_documents(me.principal, limit=limit, cursor=cursor),
+        lambda: reading("/v1/documents", Page[Document], limit=limit, cursor=cursor),
+    )
+
+
+def forget_document(document_id: str) -> Verb[Document]:
+    """Remove a document and soft-delete its chunks. Raises NotFound or Forbidden."""
+    return Verb(
+        lambda me: me.core.ingestion.forget_document(me.principal, document_id),
+        lambda: Call("DELETE", f"/v1/documents/{part(document_id)}", told(Document)),
+    )
+
+
+# Tools
+
+
+def tools(format: str = "openai") -> Verb[list[dict[str, Any]]]:
+    """The agent's tools, as the API of a model (`openai`, `anthropic`) or an MCP client (`mcp`) takes them.
+
+    Raises InvalidField.
+    """
+    answer = told_as("tools", list[dict[str, Any]])
+    return Verb(
+        lambda _: _toolbox().schemas(format),
+        lambda: Call("GET", "/v1/tools", answer, {"format": format}, reads=True),
+    )
+
+
+def run_tool(name: str, arguments: Mapping[str, Any], *, idempotency_key: str | None = None) -> Verb[dict[str, Any]]:
+    """Run one of the agent's tools with the arguments that a model gave.
+
+    Raises NotFound, InvalidField or as the tool does.
+    """
+
+    def run(me: Acting) -> dict[str, Any]:
+        toolbox = _toolbox()
+        writes = toolbox.get(name).writes
+        given = {"idempotency_key": idempotency_key} if writes and idempotency_key is not None else {}
+        outcome = toolbox.run(me.core, me.writing() if writes else me.principal, name, {**given, **arguments})
+        result: dict[str, Any] = outcome.result
+        return result
+
+    return Verb(
+        run,
+        lambda: Call(
+            "POST",
+            f"/v1/tools/{part(name)}",
+            told(dict[str, Any]),
+            body=dict(arguments),
+            writes=True,
+            idempotency_key=idempotency_key,
+        ),
+    )
+
+
+def _toolbox() -> Any:
+    # A client only names the tools, and does not pay for what describes them.
+    from memorist import tools
+
+    return tools
+
+
+# Turns
+
+
+def turn(
+    messages: Sequence[Message | Mapping[str, Any]],
+    *,
+    include_memory: bool = True,
+    session: str | None = None,
+) -> Stream[TurnEvent]:
+    """Ask the language model, with what is remembered, and learn from the exchange: its events as they come.
+
+    `messages` is the conversation so far and ends with the user's. An iterator that is dropped ends the turn soon; a
+    connection that breaks does not, and the turn is taken once. Raises LlmNotConfigured, BudgetSpent, InvalidField or
+    Forbidden.
+    """
+    said = [one if isinstance(one, Message) else Message(**one) for one in messages]
+
+    def take(me: Acting) -> Any:
+        principal = me.writing()
+        started = me.core.turns.start(principal, said, include_memory=include_memory, session=session)
+        return me.core.turns.follow(principal, started.id)
+
+    body = {
+        "messages": [{"role": one.role, "content": one.content} for one in said],
+        "context": {"include_memory": include_memory, "session_id": session},
+        "stream": True,
+    }
+    return Stream(take, lambda: Events("/v1/turns", _turn_event, ends=LAST, body=body, begins=STARTED))
+
+
+def turn_events(turn_id: str, *, after: int = 0) -> Stream[TurnEvent]:
+    """The events of a turn after one of them, until it is over. Raises NotFound or InvalidId."""
+    path = f"/v1/turns/{part(turn_id)}/events"
+    return Stream(
+        lambda me: me.core.turns.follow(me.principal, turn_id, after),
+        lambda: Events(path, _turn_event, after=str(after) if after else None, ends=LAST),
+    )
+
+
+def _turn_event(event: Any) -> TurnEvent:
+    # The stream tells no times: it is told as it happens.
+    return TurnEvent(int(event.id), event.event, json.loads(event.data), datetime.now(UTC))
+
+
+def get_turn(turn_id: str) -> Verb[Turn]:
+    """A turn: how it stands, and what came of it. Raises NotFound or InvalidId."""
+    return Verb(
+        lambda me: me.core.turns.get(me.principal, turn_id), lambda: reading(f"/v1/turns/{part(turn_id)}", Turn)
+    )
+
+
+def turns(*, limit: int = 20, cursor: str | None = None) -> Verb[Page[Turn]]:
+    """A page of turns, newest first. Raises InvalidField or InvalidCursor."""
+    return Verb(
+        lambda me: me.core.turns.list(me.principal, limit=limit, cursor=cursor),
+        lambda: reading("/v1/turns", Page[Turn], limit=limit, cursor=cursor),
+    )
+
+
+# Changes
+
+
+def changes(*, after: str | None = None, wait: float | None = None) -> Stream[Change]:
+    """Changes of memories that the caller sees, as they happen, whichever process makes them.
+
+    Begins after a position (`"0-0"`: from the first change on) or, without one, with the first `next`. Ends when none
+    came for `wait` seconds; without `wait`, never. Over a connection, a change whose action is `resync` says that some
+    may have been missed. Raises InvalidCursor, or Unauthenticated once the API key is revoked.
+    """
+    return Stream(
+        lambda me: follow_changes(me.core.feed, me.who, after, wait=wait),
+        lambda: Events("/v1/events/stream", _change, after=after, wait=wait),
+    )
+
+
+def _change(event: Any) -> Change | None:
+    if event.event == "resync":
+        return Change(event.id, "resync", "", datetime.now(UTC))
+    if event.event != "resource_change":
+        return None
+    row = json.loads(event.data)
+    return Change(event.id, row["action"], parse_id("mem", row["id"]), from_iso(row["at"]))
