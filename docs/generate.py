@@ -8,8 +8,8 @@ import dataclasses
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from memorist.erasure.values import Receipt, Verification
 from memorist.errors import all_errors
 from memorist.importers.items import CATEGORIES, UNCATEGORISED
 from memorist.memories import lifecycle
+from memorist.memories.fields import FIELDS, Field
 from memorist.memories.values import Draft, Memory, Remembered, Status
 from memorist.platform import access, validation
 from memorist.platform.paging import Page
@@ -399,6 +400,21 @@ def async_library() -> str:
 
 # The data model
 
+_VALUES = {str: "text", int: "whole number", float: "number", datetime: "time", Mapping: "JSON object"}
+
+
+def fields() -> str:
+    return _table(
+        ["field", "type", "can be edited", "meaning"],
+        [[f"`{one.name}`", _holds(one), "yes" if one.editable else "–", one.about] for one in FIELDS],
+    )
+
+
+def _holds(field: Field) -> str:
+    words = _VALUES.get(field.type) or ", ".join(f"`{word}`" for word in field.type)
+    return f"{words}, or none" if field.optional else words
+
+
 _LIMITS = {
     "MAX_CONTENT": "characters of `content`, and of `excerpt`",
     "MAX_TOOL_OUTPUT": "characters of a tool's output",
@@ -508,6 +524,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "client_values": client_values,
     "client_verbs": client_verbs,
     "import_categories": import_categories,
+    "fields": fields,
     "limits": limits,
     "states": states,
     "roles": roles,

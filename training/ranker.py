@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist import words
+from memorist.memories.searchable import Searchable
 from memorist.recall.fusion import Fusion, Rows, by_meaning, by_words, first_order, reordered
 from memorist.recall.index.postings import PostingLists, Postings, wording
 from memorist.recall.question import terms_of
 from memorist.recall.ranking import Links, Places, Scores, Threads, best
-from memorist.recall.searchable import Searchable
 from training.data import Conversation, Message
 
 METRICS = ("recall@1", "recall@5", "recall@10", "recall@50", "any@5", "mrr")

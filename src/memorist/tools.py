@@ -19,6 +19,7 @@ from memorist.errors import InvalidField, InvalidId, NotFound
 from memorist.facts.service import FactScope
 from memorist.ids import to_uuid
 from memorist.ingestion.service import output_key
+from memorist.memories.kinds import source_of
 from memorist.memories.values import Kind, Memory, Order, Trust
 from memorist.models.values import LlmTool
 from memorist.platform import access, validation
@@ -220,16 +221,12 @@ def _item(hit: Hit) -> dict[str, Any]:
     item = {
         "id": _uuid(memory.id),
         "source_kind": str(memory.kind),
-        "source_ref": _source_ref(memory),
+        "source_ref": source_of(memory),
         "content": hit.excerpt,
         "event_time": to_iso(memory.event_time or memory.created_at),
         "score": hit.score,
     }
     return item if hit.explanation is None else {**item, "explanation": hit.explanation}
-
-
-def _source_ref(memory: Memory) -> str | None:
-    return memory.session if memory.kind is Kind.CHAT_MESSAGE else memory.source_ref
 
 
 # remember_fact

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memorist.bootstrap import open_store
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidCursor, InvalidField, NotFound
+from memorist.memories import writing
 from memorist.memories.bulk import MOST, Bulk, BulkAction
 from memorist.memories.values import Draft, Kind, Memory, Status, Trust
 from memorist.platform import access
@@ -371,7 +372,7 @@ def test_undo_leaves_out_what_a_state_does_not_bring_back(core: Core, ada: Princ
     memory = remember(ada, "one")
     newer = remember(ada, "two")
     retired = replace(memory, status=Status.ARCHIVED, superseded_by=newer.id, updated_at=newer.updated_at)
-    core.store.write(ada.tenant, lambda tx: tx.memories.replace(retired, memory.updated_at))
+    core.store.write(ada.tenant, lambda tx: writing.replace(tx, retired, memory.updated_at))
     (changed,) = core.bulk.apply(ada, BulkAction.DELETE, [memory.id]).changed
     assert changed.undo_to is None
 

@@ -15,6 +15,7 @@ from memorist.context.chunks import CATEGORIES
 from memorist.context.section import CHUNK_HEADINGS, fenced_chunks, format_chunks
 from memorist.core import Core
 from memorist.errors import InvalidField
+from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Status
 from memorist.platform import folding
 from memorist.platform.values import Owner, Principal, Role
@@ -146,7 +147,7 @@ def test_only_current_memories_of_its_categories_are_found(
     }
     for content, fields in rows.items():
         memory = make_memory(ada.tenant, content=content, created_at=now, **fields)
-        core.store.write(ada.tenant, lambda tx, memory=memory: tx.memories.insert(memory))
+        core.store.write(ada.tenant, lambda tx, memory=memory: writing.insert(tx, memory))
     for category in CATEGORIES:
         remember(ada, f"a message, {category}", category=category, kind=Kind.CHAT_MESSAGE)
     assert set(found(core, ada, limit=100)) == {"about to expire", *(f"a message, {one}" for one in CATEGORIES)}

@@ -10,6 +10,7 @@ import pytest
 
 from memorist.core import Core
 from memorist.errors import DuplicateContent, InvalidField, NameTaken, NotFound, StaleVersion
+from memorist.memories import writing
 from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import Principal
 from memorist.testing import StepClock
@@ -112,7 +113,7 @@ def test_edit_may_take_the_name_or_text_of_an_expired_memory(
     named, plain = remember(ada, "one", name="deploy"), remember(ada, "the same")
     for memory in (named, plain):
         expired = replace(memory, expires_at=clock.now())
-        core.store.write(ada.tenant, lambda tx, e=expired, m=memory: tx.memories.replace(e, m.updated_at))
+        core.store.write(ada.tenant, lambda tx, e=expired, m=memory: writing.replace(tx, e, m.updated_at))
     first, second = remember(ada, "first"), remember(ada, "second")
     assert core.memories.edit(ada, first.id, {"name": "deploy"}).name == "deploy"
     assert core.memories.edit(ada, second.id, {"content": "the same"}).content == "the same"
@@ -233,7 +234,7 @@ def test_memory_is_forgotten_once_by_many(core: Core, ada: Principal, remember: 
 def test_archived_memory_can_still_be_read(core: Core, ada: Principal, remember: Remember) -> None:
     memory = remember(ada)
     archived = replace(memory, status=Status.ARCHIVED)
-    core.store.write(ada.tenant, lambda tx: tx.memories.replace(archived, memory.updated_at))
+    core.store.write(ada.tenant, lambda tx: writing.replace(tx, archived, memory.updated_at))
     assert core.memories.get(ada, memory.id).status is Status.ARCHIVED
     assert core.memories.list(ada).items == ()
     assert core.memories.remember(ada, [Draft(memory.content)])[0].was_new

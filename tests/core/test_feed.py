@@ -14,6 +14,7 @@ from memorist.bootstrap import open_core, open_store
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidCursor, Unauthenticated
 from memorist.ids import to_uuid
+from memorist.memories import writing
 from memorist.memories.values import Draft, Memory
 from memorist.platform import feed as feed_module
 from memorist.platform.feed import START, Follower, changes
@@ -185,7 +186,7 @@ def test_late_commit_is_not_skipped(postgres_url: str) -> None:
     written, may_commit = threading.Event(), threading.Event()
 
     def dawdle(tx: Writer) -> None:
-        tx.memories.insert(early)
+        writing.insert(tx, early)
         tx.events.append([make_event(early, "created")])
         written.set()
         assert may_commit.wait(30)
@@ -193,7 +194,7 @@ def test_late_commit_is_not_skipped(postgres_url: str) -> None:
     with core.feed.follow(lambda: ada) as follower, ThreadPoolExecutor(1) as thread:
         slow = thread.submit(core.store.write, tenant, dawdle)
         assert written.wait(30)
-        core.store.write(tenant, lambda tx: (tx.memories.insert(late), tx.events.append([make_event(late, "created")])))
+        core.store.write(tenant, lambda tx: (writing.insert(tx, late), tx.events.append([make_event(late, "created")])))
         assert follower.read(fresh=True) == []
         assert seen_by(core, ada) == []
         may_commit.set()
@@ -384,7 +385,7 @@ def test_events_from_before_the_feed_are_in_it(new_database_url: str) -> None:
     store.close()
     core = open_core(bare(new_database_url))
     core.identity.create_tenant(tenant)
-    core.store.write(tenant, lambda tx: tx.memories.insert(memory))
+    core.store.write(tenant, lambda tx: writing.insert(tx, memory))
     ada = Principal(tenant, Role.USER, "ada")
     later = core.memories.remember(ada, [Draft("later")])[0].memory
     assert [change.memory_id for change in seen_by(core, ada)] == [memory.id, later.id]

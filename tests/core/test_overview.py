@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memorist.bootstrap import open_store
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, NotFound
+from memorist.memories import writing
 from memorist.memories.policy import Mode
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import JobStatus, Owner, OwnerFilter, Principal, Role
@@ -93,7 +94,7 @@ def _set_created(core: Core, memory: Memory, at: object) -> None:
 
     def work(tx: object) -> None:
         tx.erasure.erase_rows([memory.id])  # type: ignore[attr-defined]
-        assert tx.memories.insert(replace(memory, created_at=at))  # type: ignore[attr-defined]
+        assert writing.insert(tx, replace(memory, created_at=at))  # type: ignore[attr-defined]
 
     core.store.write(memory.tenant, work)
 

@@ -13,6 +13,7 @@ import pytest
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidId, NameTaken, NotFound
 from memorist.ids import new_id, to_uuid
+from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Retention, Status, Trust
 from memorist.platform import validation
 from memorist.platform.values import Owner, Principal, Role
@@ -186,7 +187,7 @@ def test_concurrent_batches_in_opposite_order_all_succeed(core: Core, ada: Princ
 def expire(core: Core, memory: Memory, at: datetime) -> None:
     """Give a stored memory an expiry of its own."""
     changed = replace(memory, expires_at=at)
-    assert core.store.write(memory.tenant, lambda tx: tx.memories.replace(changed, memory.updated_at))
+    assert core.store.write(memory.tenant, lambda tx: writing.replace(tx, changed, memory.updated_at))
 
 
 @pytest.mark.parametrize("fields", [{}, {"name": "deploy"}], ids=["text", "name"])
@@ -217,7 +218,7 @@ def test_expired_memory_is_gone_to_the_microsecond(
     memory = remember(ada, "short-lived")
     until = clock.now() + timedelta(hours=1)
     changed = replace(memory, expires_at=until, status=status)
-    assert core.store.write(ada.tenant, lambda tx: tx.memories.replace(changed, memory.updated_at))
+    assert core.store.write(ada.tenant, lambda tx: writing.replace(tx, changed, memory.updated_at))
     assert core.memories.get(ada, memory.id).content == "short-lived"
     clock.advance(until - clock.now())
     with pytest.raises(NotFound):

@@ -9,7 +9,8 @@ import pytest
 
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidJson
-from memorist.memories.hashes import content_hash, dedup_key
+from memorist.memories import writing
+from memorist.memories.hashes import with_hashes
 from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import Owner, Principal, Role
@@ -37,17 +38,14 @@ def elsewhere(core: Core, admin: Principal) -> Principal:
 
 def honest_memory(tenant: str) -> Memory:
     """A memory with a value in every field, and with the hashes that belong to its text."""
-    memory = full_memory(tenant)
-    return replace(
-        memory, content_hash=content_hash(memory.content), dedup_key=dedup_key(memory, memory.id, memory.session)
-    )
+    return with_hashes(full_memory(tenant))
 
 
 def test_export_into_an_empty_tenant_and_out_again_is_the_same(
     core: Core, ada: Principal, bob: Principal, admin: Principal, elsewhere: Principal, remember: Remember
 ) -> None:
     full = honest_memory(ada.tenant)
-    core.store.write(ada.tenant, lambda tx: (tx.memories.insert(full), tx.events.append([make_event(full)])))
+    core.store.write(ada.tenant, lambda tx: (writing.insert(tx, full), tx.events.append([make_event(full)])))
     remember(ada, "text with \u2028 and \x85 and 🧠", meta={"a": [None]}, name="named")
     edited = remember(bob, "before", kind=Kind.CHAT_MESSAGE)
     core.memories.edit(bob, edited.id, {"content": "after"})

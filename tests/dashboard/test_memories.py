@@ -97,7 +97,7 @@ def test_narrowing_down_combines_and_back_undoes_it(ada: Person) -> None:
     expect(page.locator("#facets").get_by_label("goal")).to_be_checked()
     page.go_back()
     shows(page, "said it", "a wish", "a goal")
-    for label, content in (("chat message", "said it"), ("agent", "a wish"), ("no type", "said it")):
+    for label, content in (("message", "said it"), ("agent", "a wish"), ("no type", "said it")):
         ada.goto("/memories")
         page.locator("#facets").get_by_label(label, exact=False).check()
         shows(page, content)

@@ -5,6 +5,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from memorist import __version__
 from tests.docs.pages import ROOT, page
 
@@ -47,6 +49,14 @@ def test_what_was_turned_down_is_not_installed() -> None:
     refused = set(re.findall(r"^\| ([a-z-]+) \|", section, re.MULTILINE))
     assert len(refused) >= 6
     assert refused & _names((ROOT / "requirements" / "dev.txt").read_text("utf-8").splitlines()) == set()
+
+
+@pytest.mark.parametrize(("recipe", "most"), [("field", 6), ("kind", 12), ("door", 6), ("database", 6)])
+def test_recipe_names_few_files_and_all_exist(recipe: str, most: int) -> None:
+    section = page("docs/howto/extend.md").section(f"Add a {recipe}")
+    named = re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+    assert 3 <= len(named) <= most
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_changelog_has_this_version() -> None:

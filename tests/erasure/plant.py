@@ -10,6 +10,7 @@ from memorist.core import Core
 from memorist.facts.values import Doubt
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
+from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import Event, IdempotencyRecord, Job, JobStatus, Owner, Principal, Role
 from memorist.recall.values import PastRecall
@@ -104,7 +105,7 @@ class Planter:
             tx.turns.insert(turn)
             tx.turns.append_event(turn.id, TurnEvent(1, "delta", {"text": self.word()}, START))
             for row in rows:
-                assert tx.memories.insert(row)
+                assert writing.insert(tx, row)
                 tx.events.append(
                     [
                         Event(row.id, "created", "test", START, user.user),

@@ -12,6 +12,7 @@ from memorist.core import Core
 from memorist.erasure.values import ErasureKind, ErasureStatus
 from memorist.errors import Forbidden, InvalidField, InvalidId, MemoristError, NotFound, Unauthenticated
 from memorist.ids import new_id
+from memorist.memories import writing
 from memorist.memories.policy import Derived, Policy
 from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import Event, Owner, Principal, Role
@@ -98,7 +99,7 @@ def derived_from(core: Core, ada: Principal, source: Memory) -> dict[str, Memory
 
     def work(tx: Any) -> None:
         for fact in facts.values():
-            tx.memories.insert(fact)
+            writing.insert(tx, fact)
             tx.events.append([Event(fact.id, "created", "test", START, "ada", {"source": source.id, "n": 1})])
 
     core.store.write(ada.tenant, work)
@@ -135,7 +136,7 @@ def test_derived_facts_go_too_where_the_policy_says_so(
     source = remember(ada, "the source of it all")
     facts = derived_from(core, ada, source)
     further = make_memory(ada.tenant, content="learned from what was learned", source_ref=facts["by meta"].id)
-    core.store.write(ada.tenant, lambda tx: tx.memories.insert(further))
+    core.store.write(ada.tenant, lambda tx: writing.insert(tx, further))
     receipt = core.erasure.erase(ada, [source.id])
     left = core.store.read(ada.tenant, lambda tx: tx.memories.get_many([f.id for f in (*facts.values(), further)]))
     assert {memory.content for memory in left} == {"was true before", "another matter"}
@@ -147,7 +148,7 @@ def test_fact_goes_and_what_it_was_learned_from_stays(core: Core, ada: Principal
     fact = make_memory(
         ada.tenant, content="what was concluded from it", source_ref=source.id, meta={"from": [source.id]}
     )
-    core.store.write(ada.tenant, lambda tx: tx.memories.insert(fact))
+    core.store.write(ada.tenant, lambda tx: writing.insert(tx, fact))
     receipt = core.erasure.erase(ada, [fact.id])
     assert receipt.verification is not None
     assert receipt.verification.ok
@@ -247,7 +248,7 @@ def test_rows_past_retention_share_a_receipt_that_is_finished_a_day_later(
     ]
     fact = make_memory(ada.tenant, content="learned of it", source_ref=rows[0].id)
     core.policies.change(admin, {"derived_facts": Derived.ERASE})
-    core.store.write(ada.tenant, lambda tx: [tx.memories.insert(row) for row in (*rows, fact)])
+    core.store.write(ada.tenant, lambda tx: [writing.insert(tx, row) for row in (*rows, fact)])
     core.store.write(ada.tenant, lambda tx: core.erasure.purge_rows(tx, [rows[0].id, rows[1].id]))
     core.store.write(ada.tenant, lambda tx: core.erasure.purge_rows(tx, [rows[2].id, new_id("mem")]))
     assert not any(exists(core, row) for row in rows)

@@ -14,7 +14,7 @@ from memorist.errors import Conflict, DuplicateContent, Forbidden, InvalidCursor
 from memorist.facts.judges import LocalJudge
 from memorist.facts.service import FactScope
 from memorist.facts.values import DoubtStatus, InDoubt, Ruling
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import JobStatus, Owner, Principal, Role
 from memorist.recall.values import Question
@@ -370,7 +370,7 @@ def test_history_of_an_anonymized_fact_shows_nobody_elses(core: Core, ada: Princ
     old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
     before = now(core, old)
     gone = lifecycle.anonymize(before, core.clock.now())
-    assert core.store.write(ada.tenant, lambda tx: tx.memories.replace(gone, before.updated_at))
+    assert core.store.write(ada.tenant, lambda tx: writing.replace(tx, gone, before.updated_at))
     assert [version.memory.id for version in core.facts.history(ada, new.id)] == [old.id, new.id]
     shown = core.facts.history(bob, old.id)
     assert [version.memory.content for version in shown] == [lifecycle.REDACTED]

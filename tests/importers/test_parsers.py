@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from memorist.errors import Invalid
 from memorist.importers import PARSERS, Source, chatgpt, claude, mcp_memory, mem0
 from memorist.importers.items import SkippedItem, Taken, category_of, json_items
+from memorist.memories.fields import check_draft
 from memorist.memories.values import Draft, Kind, Trust
-from memorist.platform import validation
 from tests.importers import exports
 
 
@@ -251,4 +251,4 @@ def test_drafts_can_be_stored(tmp_path: Path) -> None:
         found = drafts(PARSERS[source], path)
         assert found
         for draft in found:
-            validation.draft(draft)
+            check_draft(draft)

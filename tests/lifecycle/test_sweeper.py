@@ -11,7 +11,7 @@ from memorist.erasure.copies import copies_of
 from memorist.core import Core
 from memorist.errors import Forbidden, IllegalTransition, NotFound
 from memorist.ids import to_uuid
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Mode, Policy
 from memorist.memories.sweeper import Sweep, Sweeper
 from memorist.memories.values import Draft, Kind, Memory, Retention, Status
@@ -200,7 +200,7 @@ def retire(core: Core, ada: Principal, clock: FrozenClock, **fields: Any) -> tup
 
     def work(tx: Writer) -> None:
         archived = lifecycle.archive(older, Policy(), clock.now())
-        assert tx.memories.replace(replace(archived, superseded_by=newer.id, valid_to=clock.now()), older.updated_at)
+        assert writing.replace(tx, replace(archived, superseded_by=newer.id, valid_to=clock.now()), older.updated_at)
         details = {"reason": "Lyon is not Oslo"}
         tx.events.append(
             [
@@ -353,7 +353,7 @@ def test_rows_from_before_there_were_deadlines_get_theirs(
     old = make_memory(tenant, retention=Retention.POLICY, created_at=START - 100 * DAY)
 
     def work(tx: Writer) -> None:
-        tx.memories.insert(old)
+        writing.insert(tx, old)
         tx.events.append([make_event(old)])
 
     core.store.write(tenant, work)
@@ -414,7 +414,7 @@ def test_edit_that_began_before_a_policy_change_does_not_bring_old_deadlines_bac
     memory = remember()
     core.policies.change(admin, {"active_days": 1})
     stale = replace(memory, importance=7, updated_at=memory.updated_at + DAY)
-    assert not core.store.write(ada.tenant, lambda tx: tx.memories.replace(stale, memory.updated_at))
+    assert not core.store.write(ada.tenant, lambda tx: writing.replace(tx, stale, memory.updated_at))
 
 
 def test_old_answers_and_done_jobs_go_with_a_sweep(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memorist.core import Core
 from memorist.errors import DuplicateContent, IllegalTransition, MemoristError, NotFound
 from memorist.ids import to_uuid
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.sweeper import Sweeper
 from memorist.memories.values import Draft, Kind, Memory, Retention, Status
 from memorist.platform.values import Event, OwnerFilter, Principal, Role
@@ -151,7 +151,7 @@ class World:
             before = tx.memories.get(row.id)
             assert before is not None
             archived = lifecycle.archive(before, self.core.policies.of(tx), self.now)
-            assert tx.memories.replace(replace(archived, superseded_by=newer.id, valid_to=self.now), before.updated_at)
+            assert writing.replace(tx, replace(archived, superseded_by=newer.id, valid_to=self.now), before.updated_at)
             details = {"by": newer.id, "reason": row.text}
             tx.events.append([Event(row.id, "superseded", "test", self.now, "ada", details)])
 

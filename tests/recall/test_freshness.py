@@ -8,6 +8,7 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
+from memorist.memories import writing
 from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Writer
@@ -31,7 +32,7 @@ def ada(cores: tuple[Core, Core]) -> Principal:
 def change(core: Core, memory: Memory, **fields: object) -> Memory:
     """Change a row as the store does it, whatever the core would say."""
     after = replace(memory, updated_at=memory.updated_at + timedelta(seconds=1), **fields)
-    assert core.store.write(memory.tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
+    assert core.store.write(memory.tenant, lambda tx: writing.replace(tx, after, memory.updated_at))
     return after
 
 
@@ -145,7 +146,7 @@ def hold_open(core: Core, memory: Memory, release: threading.Event, written: thr
     """Insert in a transaction that stays open until it is released."""
 
     def work(tx: Writer) -> None:
-        tx.memories.insert(memory)
+        writing.insert(tx, memory)
         tx.events.append([make_event(memory)])
         written.set()
         assert release.wait(30)

@@ -12,12 +12,13 @@ import pytest
 from memorist.bootstrap import open_store
 from memorist.core import Core, Options
 from memorist.errors import ModelError, StoreReadOnly
+from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import Principal, Role
 from memorist.recall.index import indexer
 from memorist.recall.index.indexer import Progress
 from memorist.store.migrations import Migrator, load_migrations
-from memorist.store.rows import MEMORY_PARAMETERS, memory_to_values
+from memorist.store.rows import PARAMETERS, memory_to_values
 from memorist.store.statements import load_statements
 from memorist.testing import make_memory
 from memorist.testing.clocks import START
@@ -228,7 +229,7 @@ def test_finishing_with_a_broken_embedder_says_so(open_with: OpenCore) -> None:
     embedder = BrokenEmbedder(is_local=False)
     core = open_with(embedder)
     ada = user_of(core)
-    core.store.write(ada.tenant, lambda tx: tx.memories.insert(make_memory(ada.tenant)))
+    core.store.write(ada.tenant, lambda tx: writing.insert(tx, make_memory(ada.tenant)))
     with pytest.raises(ModelError, match="broken"):
         list(core.indexer.finish(ada.tenant))
 
@@ -358,7 +359,7 @@ def test_rows_of_the_first_release_are_adopted(new_database_url: str, monkeypatc
 
 def _insert_with_the_first_release(url: str, memories: list[Memory]) -> None:
     """Rows as a database of the first release has them: straight into its tables."""
-    names = [("tenant_id" if name == "tenant" else name) for name in MEMORY_PARAMETERS]
+    names = [("tenant_id" if name == "tenant" else name) for name in PARAMETERS]
     event = "INSERT INTO memory_events (tenant_id, memory_id, event_type, source, payload, created_at) VALUES "
     if url.startswith("postgres"):
         marks = ", ".join(["%s"] * len(names))

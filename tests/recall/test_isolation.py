@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memorist.core import Core
 from memorist.errors import Conflict
 from memorist.ingestion.service import Message
+from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform import access
 from memorist.platform.values import Owner, OwnerFilter, Principal, Role
@@ -192,7 +193,7 @@ class World:
             "anonymize": {"status": Status.ARCHIVED, "anonymized_at": now},
         }
         after = replace(memory, updated_at=later, **fields[step])
-        core.store.write(tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
+        core.store.write(tenant, lambda tx: writing.replace(tx, after, memory.updated_at))
 
     # What is seen
 

@@ -11,6 +11,7 @@ from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound
 from memorist.facts.service import FactScope
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
+from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform import access
 from memorist.platform.tokens import count_tokens
@@ -23,7 +24,7 @@ from tests.support.models import BrokenEmbedder, WordEmbedder, WordReranker
 
 def change(core: Core, memory: Memory, **fields: Any) -> Memory:
     after = replace(memory, updated_at=core.clock.now(), **fields)
-    assert core.store.write(memory.tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
+    assert core.store.write(memory.tenant, lambda tx: writing.replace(tx, after, memory.updated_at))
     return after
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memorist import words
 from memorist.errors import StoreUnavailable
+from memorist.memories.searchable import Standing
 from memorist.recall.index import reading, vectors
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.matrix import WORTH_A_THREAD, Matrix
@@ -20,7 +21,6 @@ from memorist.recall.index.postings import wording
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.recall.ranking import rarity
-from memorist.recall.searchable import Standing
 from memorist.recall.values import IndexPage, IndexPlace, IndexRow
 from tests.support.models import word_vector
 

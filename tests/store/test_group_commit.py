@@ -8,6 +8,7 @@ import pytest
 
 from memorist.bootstrap import open_store
 from memorist.errors import Conflict, MemoristError, StoreError
+from memorist.memories import writing
 from memorist.platform.values import Tenant
 from memorist.store.group_commit import GroupCommit, QueuedWork
 from memorist.store.sql_store import SqlStore
@@ -70,7 +71,7 @@ def commits(store: SqlStore) -> list[str]:
 def test_waiting_writers_share_one_commit(store: SqlStore) -> None:
     seen = commits(store)
     memories = [make_memory(TENANT) for _ in range(20)]
-    results = write_in_line(store, [lambda tx, m=memory: tx.memories.insert(m) for memory in memories])
+    results = write_in_line(store, [lambda tx, m=memory: writing.insert(tx, m) for memory in memories])
     assert results == [True] * 20
     assert len(seen) == 2
     assert len(store.read(TENANT, lambda tx: tx.memories.get_many([memory.id for memory in memories]))) == 20
@@ -81,7 +82,7 @@ def test_sixteen_threads_need_far_fewer_commits_than_writes(store: SqlStore) -> 
 
     def write(_: int) -> None:
         memory = make_memory(TENANT)
-        store.write(TENANT, lambda tx: (tx.memories.insert(memory), tx.events.append([make_event(memory)])))
+        store.write(TENANT, lambda tx: (writing.insert(tx, memory), tx.events.append([make_event(memory)])))
 
     with ThreadPoolExecutor(16) as threads:
         list(threads.map(write, range(800)))
@@ -94,11 +95,11 @@ def test_failing_job_does_not_hurt_its_neighbours(store: SqlStore) -> None:
     before, torn, after = make_memory(TENANT), make_memory(TENANT), make_memory(TENANT)
 
     def fail(tx) -> None:
-        tx.memories.insert(torn)
+        writing.insert(tx, torn)
         raise LookupError("only mine")
 
     results = write_in_line(
-        store, [lambda tx: tx.memories.insert(before), fail, lambda tx: tx.memories.insert(after), lambda _: "last"]
+        store, [lambda tx: writing.insert(tx, before), fail, lambda tx: writing.insert(tx, after), lambda _: "last"]
     )
     assert [results[0], results[2], results[3]] == [True, True, "last"]
     assert isinstance(results[1], LookupError)
@@ -121,7 +122,7 @@ def test_database_error_of_one_job_is_translated_and_stays_its_own(store: SqlSto
     key = make_key(TENANT)
     results = write_in_line(
         store,
-        [*[lambda tx: tx.keys.insert(key)] * 2, lambda tx: tx.memories.insert(make_memory(TENANT))],
+        [*[lambda tx: tx.keys.insert(key)] * 2, lambda tx: writing.insert(tx, make_memory(TENANT))],
     )
     assert results[0] is None
     assert isinstance(results[1], Conflict)
@@ -130,7 +131,7 @@ def test_database_error_of_one_job_is_translated_and_stays_its_own(store: SqlSto
 
 def test_each_job_sees_what_those_before_it_wrote(store: SqlStore) -> None:
     memory = make_memory(TENANT)
-    results = write_in_line(store, [lambda tx: tx.memories.insert(memory), lambda tx: tx.memories.get(memory.id)])
+    results = write_in_line(store, [lambda tx: writing.insert(tx, memory), lambda tx: tx.memories.get(memory.id)])
     assert results == [True, memory]
 
 
@@ -139,7 +140,7 @@ def test_many_threads_with_some_failures_keep_exactly_the_successes(store: SqlSt
         memory = make_memory(TENANT)
 
         def work(tx) -> str:
-            tx.memories.insert(memory)
+            writing.insert(tx, memory)
             tx.events.append([make_event(memory)])
             if number % 7 == 0:
                 raise LookupError(number)
@@ -168,12 +169,12 @@ def test_failed_commit_is_acknowledged_to_nobody(store: SqlStore) -> None:
         store.driver._writer.set_commit_hook(lambda: True)
 
     results = write_in_line(
-        store, [break_the_commit, *(lambda tx, m=memory: tx.memories.insert(m) for memory in memories)]
+        store, [break_the_commit, *(lambda tx, m=memory: writing.insert(tx, m) for memory in memories)]
     )
     assert [isinstance(error, MemoristError) for error in results] == [True] * 6
     store.driver._writer.set_commit_hook(None)
     assert store.read(TENANT, lambda tx: tx.memories.get_many(ids)) == []
-    assert store.write(TENANT, lambda tx: tx.memories.insert(memories[0])) is True
+    assert store.write(TENANT, lambda tx: writing.insert(tx, memories[0])) is True
 
 
 # The line itself, without a database

@@ -11,6 +11,7 @@ import pytest
 from memorist.bootstrap import open_core, open_store
 from memorist.core import Core
 from memorist.errors import StoreError, StoreUnavailable
+from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role, Tenant
 from memorist.store.migrations import load_migrations
@@ -44,7 +45,7 @@ def written(store: SqlStore) -> str:
     memory = make_memory(tenant)
 
     def work(tx) -> None:
-        tx.memories.insert(memory)
+        writing.insert(tx, memory)
         tx.events.append([make_event(memory)])
         tx.idempotency.insert(make_record())
 
@@ -69,7 +70,7 @@ def test_tenant_table_is_hash_partitioned(raw: psycopg.Connection, table: str) -
 def test_tenants_spread_over_partitions(store: SqlStore, raw: psycopg.Connection) -> None:
     for _ in range(40):
         tenant = new_tenant()
-        store.write(tenant, lambda tx, tenant=tenant: tx.memories.insert(make_memory(tenant)))
+        store.write(tenant, lambda tx, tenant=tenant: writing.insert(tx, make_memory(tenant)))
     used = raw.execute("SELECT pg_relation_size(inhrelid) > 0 FROM pg_inherits WHERE inhparent = 'memories'::regclass")
     assert sum(row[0] for row in used) > 8
 
@@ -145,7 +146,7 @@ def test_tenant_setting_does_not_outlive_its_transaction(store: SqlStore, writte
 
 def test_hostile_tenant_name_is_only_a_name(store: SqlStore) -> None:
     tenant = "'; DROP TABLE memories; SET memorist.tenant = 'x"
-    assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant))) is True
+    assert store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant))) is True
     assert len(store.read(tenant, lambda tx: tx.events.of([]))) == 0
 
 
@@ -248,7 +249,7 @@ def test_transaction_cut_off_in_the_middle_fails_and_writes_nothing(
     memory = make_memory("t")
 
     def work(tx) -> None:
-        tx.memories.insert(memory)
+        writing.insert(tx, memory)
         postgres.terminate_connections(own_postgres)
         tx.events.append([make_event(memory)])
 
@@ -269,7 +270,7 @@ def test_pool_gives_up_when_all_connections_stay_taken(own_postgres_url: str) ->
 
 def test_deadlocked_transactions_are_run_again(own_core: Core) -> None:
     one, two = make_memory("t"), make_memory("t")
-    own_core.store.write("t", lambda tx: (tx.memories.insert(one), tx.memories.insert(two)))
+    own_core.store.write("t", lambda tx: (writing.insert(tx, one), writing.insert(tx, two)))
     both_hold_one = threading.Barrier(2)
     attempts = []
 

@@ -14,6 +14,7 @@ from memorist import words
 from memorist.bootstrap import open_core, open_store
 from memorist.core import Core
 from memorist.errors import StoreBusy, StoreUnavailable
+from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role, Tenant
 from memorist.store import sqlite
@@ -136,7 +137,7 @@ def test_upkeep_waits_for_an_open_transaction(core: Core) -> None:
         upkeep.start()
         started.wait()
         for _ in range(100):
-            tx.memories.insert(make_memory("t"))
+            writing.insert(tx, make_memory("t"))
         return upkeep
 
     core.store.write("t", work).join()
@@ -160,8 +161,8 @@ def test_closing_waits_for_an_open_transaction(core: Core, sqlite_url: str) -> N
         closing.start()
         started.wait()
         for _ in range(100):
-            tx.memories.insert(make_memory("t"))
-        tx.memories.insert(memory)
+            writing.insert(tx, make_memory("t"))
+        writing.insert(tx, memory)
         return closing
 
     core.store.write("t", work).join()
@@ -175,7 +176,7 @@ def test_reading_goes_on_while_a_transaction_is_open(core: Core) -> None:
     core.memories.remember(ADA, [Draft("first")])
 
     def work(tx) -> list[str]:
-        tx.memories.insert(make_memory("t"))
+        writing.insert(tx, make_memory("t"))
         seen: list[str] = []
         reader = threading.Thread(target=lambda: seen.extend(m.content for m in core.memories.list(ADA).items))
         reader.start()
@@ -221,7 +222,7 @@ def test_index_rows_follow_memories_through_their_life(core: Core, raw: apsw.Con
 
 def test_failed_write_leaves_no_index_row(core: Core, raw: apsw.Connection) -> None:
     def work(tx) -> None:
-        tx.memories.insert(make_memory("t", content="phantom"))
+        writing.insert(tx, make_memory("t", content="phantom"))
         raise LookupError
 
     with pytest.raises(LookupError):

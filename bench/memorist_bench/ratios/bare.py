@@ -13,7 +13,7 @@ import apsw
 from memorist import words
 from memorist.ids import new_id
 from memorist.store.migrations import load_migrations
-from memorist.store.rows import MEMORY_PARAMETERS
+from memorist.store.rows import PARAMETERS
 from memorist.store.statements import load_statements
 
 TENANT = "local"
@@ -107,7 +107,7 @@ def bare_write(content: str) -> Write:
 
 
 def bare_row(content: str) -> dict[str, Any]:
-    return dict(zip((*MEMORY_PARAMETERS, "due_at"), bare_write(content)[0], strict=True))
+    return dict(zip((*PARAMETERS, "due_at"), bare_write(content)[0], strict=True))
 
 
 def _sha256(text: str) -> str:

@@ -16,6 +16,7 @@ from memorist.context.section import format_summary
 from memorist.erasure.service import Erasure
 from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
 from memorist.ids import parse_id
+from memorist.memories.fields import check_draft
 from memorist.memories.hashes import dedup_key
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.service import Memories
@@ -181,7 +182,7 @@ class Companion:
 
     def _tested(self, principal: Principal, draft: Draft) -> Memory | None:
         owner = access.writable_owner(principal, draft.owner)
-        key = dedup_key(draft, "", None)
+        key = dedup_key("", check_draft(draft), draft.same_as)
         return self._store.read(principal.tenant, lambda tx: tx.memories.find_duplicate(owner.user, owner.agent, key))
 
     def _has_insight(self, principal: Principal, tested: Memory) -> bool:

@@ -15,6 +15,7 @@ from memorist.erasure.ledger import erased_documents, erased_ids
 from memorist.erasure.samples import Samples, strings_in, texts_of
 from memorist.erasure.values import EVERYTHING, Erased, Receipt
 from memorist.ingestion.values import Document
+from memorist.memories import writing
 from memorist.memories.accesses import AccessLog
 from memorist.memories.values import Kind, Memory
 from memorist.platform.erased_names import (
@@ -162,7 +163,7 @@ class Removal:
             excerpt=None if naming.sources_of(memory) & erased else memory.excerpt,
             updated_at=max(now, memory.updated_at + timedelta(microseconds=1)),
         )
-        if tx.memories.replace(after, memory.updated_at):
+        if writing.replace(tx, after, memory.updated_at):
             tx.events.append([Event(memory.id, "detached", "erasure", now, None, {"receipt": self._receipt.id})])
             add_counts(tx, self._receipt, {"memories.references": 1})
 

@@ -7,6 +7,7 @@ from memorist.errors import Conflict, NotFound
 from memorist.facts.superseding import Superseding
 from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Ruling, Verdict
 from memorist.ids import parse_id
+from memorist.memories import writing
 from memorist.platform import access, validation
 from memorist.platform.audit import actor_of, event_by
 from memorist.platform.paging import Page, id_cursors, page_of
@@ -71,7 +72,7 @@ class Doubts(Superseding):
                 stays, goes = (pair.fact, pair.other) if status is DoubtStatus.CONFIRMED else (pair.other, pair.fact)
                 details = {"reason": f"{status.capitalize()} by {who}: {pair.doubt.reason}", "judge": who}
                 # Written as it is, what stays is not retired by somebody else before this is done.
-                is_kept = stays.is_current(self._clock.now()) and tx.memories.replace(stays, stays.updated_at)
+                is_kept = stays.is_current(self._clock.now()) and writing.replace(tx, stays, stays.updated_at)
                 if not is_kept or not self.retire(tx, principal, goes, stays, details):
                     raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
             decided = _with_facts(tx, replace(pair.doubt, status=status))

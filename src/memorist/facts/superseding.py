@@ -9,7 +9,7 @@ from typing import Any
 from memorist.errors import Conflict
 from memorist.facts.values import Doubt, DoubtStatus
 from memorist.ids import new_id, parse_id
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.rows import MemoryRows, write_over
 from memorist.memories.values import Memory, Status
 from memorist.platform import access
@@ -67,7 +67,7 @@ class Superseding:
                 return False
             archived = lifecycle.archive(before, self._rows.policy(tx), now)
             after = replace(archived, superseded_by=newer.id, valid_to=max(_since(newer), _since(before)))
-            if not tx.memories.replace(after, before.updated_at):
+            if not writing.replace(tx, after, before.updated_at):
                 return None
             superseded = event_by(principal, before.id, "superseded", now, {"by": newer.id, **details})
             supersedes = event_by(principal, newer.id, "supersedes", now, {"id": before.id, **details})

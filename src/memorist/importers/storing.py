@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from memorist.core import Core
 from memorist.errors import InvalidField, NotFound
 from memorist.importers.items import Found, SkippedItem, Taken
+from memorist.memories.fields import check_draft
 from memorist.memories.values import Draft, Kind, Remembered
-from memorist.platform import validation
 from memorist.platform.values import Principal
 from memorist.secrets import redact
 
@@ -112,9 +112,7 @@ def _checked(one: Found) -> Found:
     if isinstance(one, SkippedItem):
         return one
     try:
-        validation.draft(one.draft)
-        if one.draft.meta is not None:
-            validation.meta(one.draft.meta)
+        check_draft(one.draft)
     except InvalidField as error:
         return SkippedItem(one.place, error.message)
     return one

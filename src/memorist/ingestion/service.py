@@ -11,7 +11,9 @@ from memorist.documents import Chunk, ExtractedText, chunk, extract_text
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.ingestion.values import Document, DocumentPosition
+from memorist.memories.fields import check_draft
 from memorist.memories.hashes import content_hash
+from memorist.memories.searchable import QUOTES
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Trust
 from memorist.platform import access, validation
@@ -19,7 +21,6 @@ from memorist.platform.paging import Cursors, Page, page_of
 from memorist.platform.redaction import Redaction, counted
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
-from memorist.recall.searchable import QUOTES
 from memorist.secrets import SecretFinding
 from memorist.times import Clock
 
@@ -305,7 +306,7 @@ def message_draft(place: int, session: str, message: Message) -> Draft:
             retention=Retention.POLICY,
             event_time=message.event_time,
         )
-        validation.draft(draft)
+        check_draft(draft)
     except InvalidField as error:
         raise InvalidField(
             f"Message {place}: {error.message}", field=f"messages.{place}.{error.field or 'content'}"

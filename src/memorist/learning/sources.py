@@ -11,12 +11,12 @@ from dataclasses import replace
 from memorist.ingestion.service import Ingestion, Message, message_draft, preview_of
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.hashes import content_hash
+from memorist.memories.searchable import repeats
 from memorist.memories.service import Memories
 from memorist.memories.values import Kind, Memory, Position, Query, Status
 from memorist.platform import access, validation
 from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
-from memorist.recall.searchable import repeats
 from memorist.times import Clock
 
 _PAGE = 500

@@ -30,7 +30,9 @@ LONGEST_QUERY = 500
 _MOST_RECALLS = 2000
 """Recalled memories that wait to be written: at more than that in a second, some are not noted."""
 
-_all_but_reads = attrgetter(*[field.name for field in fields(Memory)][:-3])
+_NAMES = [field.name for field in fields(Memory)]
+_COUNT, _LAST = _NAMES.index("access_count"), _NAMES.index("last_accessed_at")
+_values_of = attrgetter(*_NAMES)
 
 _Reads = dict[str, tuple[int, datetime]]
 _Recalls = deque[PastRecall]
@@ -80,8 +82,10 @@ class AccessLog:
         for pending in (self._flushing, self._reads):
             entry = pending.get(memory.tenant, {}).get(memory.id)
             if entry is not None:
-                # The two are the last stored fields; `replace` takes twice as long, and every read comes through here.
-                values = (*_all_but_reads(memory), memory.access_count + entry[0], entry[1])
+                # `replace` takes twice as long, and every read comes through here.
+                values = list(_values_of(memory))
+                values[_COUNT] += entry[0]
+                values[_LAST] = entry[1]
                 memory = Memory(*values)
         return memory
 

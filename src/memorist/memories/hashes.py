@@ -1,23 +1,32 @@
 """What makes two memories the same: the hash of a text, and the key under which an equal one would be it."""
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from memorist.memories.values import Draft, Kind, Memory
-
-# Two equal facts are one fact; two equal messages were said twice.
-_DEDUPLICATED_KINDS = frozenset({Kind.FACT})
+from memorist.memories.kinds import KINDS
+from memorist.memories.values import Memory
 
 
 def content_hash(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def dedup_key(text: Draft | Memory, memory_id: str, session: str | None) -> str:
+def dedup_key(memory_id: str, values: Mapping[str, Any], same_as: str | None = None) -> str:
     """The same for equal texts of one owner, scope and category; a memory's own where nothing can equal it."""
-    if text.kind not in _DEDUPLICATED_KINDS or text.name is not None:
+    kind, category = values["kind"], values["category"] or ""
+    if same_as == "" or not KINDS[kind].is_merged or values["name"] is not None:
         return memory_id
-    same_as = text.same_as if isinstance(text, Draft) else None
     if same_as is not None:
-        return content_hash("\0".join([text.kind, text.category or "", "", "", "", same_as])) if same_as else memory_id
+        return content_hash("\0".join([kind, category, "", "", "", same_as]))
     # None of them can hold a NUL, so no two lists of parts give the same text.
-    return content_hash("\0".join([text.kind, text.category or "", session or "", text.project or "", text.content]))
+    return content_hash(
+        "\0".join([kind, category, values["session"] or "", values["project"] or "", values["content"]])
+    )
+
+
+def with_hashes(memory: Memory) -> Memory:
+    """The memory with the hashes that belong to its text."""
+    values = {name: getattr(memory, name) for name in ("kind", "category", "name", "session", "project", "content")}
+    return replace(memory, content_hash=content_hash(memory.content), dedup_key=dedup_key(memory.id, values))

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memorist.errors import IllegalTransition
+from memorist.memories.fields import FIELDS
 from memorist.memories.policy import Move, Policy
 from memorist.memories.values import Memory, Retention, Status
 from memorist.platform.values import Owner
@@ -31,6 +32,9 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {
 REDACTED = "[REDACTED]"
 
 _STEP = timedelta(microseconds=1)
+_NOTHING_PERSONAL: dict[str, Any] = dict.fromkeys(
+    field.name for field in FIELDS if field.personal and field.name not in ("content", "user", "agent")
+)
 _ID = re.compile(r"[a-z]{2,8}_[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
 
@@ -168,17 +172,8 @@ def anonymize(memory: Memory, now: datetime) -> Memory:
         content_hash="",
         dedup_key=memory.id,
         owner=Owner(),
-        session=None,
-        project=None,
-        category=None,
-        name=None,
-        description=None,
-        excerpt=None,
-        meta=None,
-        source_ref=None,
-        confidence=None,
-        relevance=None,
         anonymized_at=now,
+        **_NOTHING_PERSONAL,
     )
 
 

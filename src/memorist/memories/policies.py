@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from memorist.errors import Conflict, InvalidField
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Derived, Mode, Policy, PolicyRevision, SweepState, Windows
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
@@ -151,7 +151,7 @@ class Policies:
         for memory, after, due in batch:
             if _times(memory) != _times(after) or lifecycle.due_at(after) != due:
                 # A version later, so that an edit that began before does not bring the old deadlines back.
-                tx.aging.set_deadlines(replace(after, updated_at=memory.updated_at + _STEP), memory.updated_at)
+                writing.set_deadlines(tx, replace(after, updated_at=memory.updated_at + _STEP), memory.updated_at)
         done = len(batch) < _BATCH
         tx.aging.put_sweep(replace(state, recomputed_after=None if done else batch[-1][0].id))
         return done

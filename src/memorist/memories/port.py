@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memorist.memories.policy import DueCount, PolicyRevision, SweepState
-from memorist.memories.values import Memory, Query
+from memorist.memories.values import Memory, Query, Row, State
 from memorist.platform.values import Event, OwnerFilter
 
 
@@ -40,13 +40,13 @@ class MemoryReads(Protocol):
 
 
 class MemoryWrites(MemoryReads, Protocol):
-    """The same in a transaction that writes."""
+    """The same in a transaction that writes. `writing` says what a row is."""
 
-    def insert(self, memory: Memory) -> bool:
+    def insert(self, row: Row) -> bool:
         """False, and nothing written, where its id, its name or its text already exists for that owner."""
         ...
 
-    def insert_many(self, memories: Sequence[Memory]) -> bool:
+    def insert_many(self, rows: Sequence[Row]) -> bool:
         """Write memories of which none can exist already. False where one does: then the transaction must not go on."""
         ...
 
@@ -54,7 +54,7 @@ class MemoryWrites(MemoryReads, Protocol):
         """Which of these exist: they are not erased before this transaction ends."""
         ...
 
-    def replace(self, memory: Memory, expected_updated_at: datetime) -> bool:
+    def replace(self, row: Row, expected_updated_at: datetime) -> bool:
         """Compare-and-set on `updated_at`. False where the row changed meanwhile or is gone.
 
         Raises Conflict where the new name or text belongs to another active memory of the owner.
@@ -94,7 +94,7 @@ class AgingReads(Protocol):
         ...
 
     def has_due(self, as_of: datetime) -> bool:
-        """Whether a move of the policy is due (`lifecycle.due_at`)."""
+        """Whether a move of the policy is due."""
         ...
 
     def has_expired(self, as_of: datetime) -> bool:
@@ -140,17 +140,19 @@ class AgingWrites(AgingReads, Protocol):
         """Facts that are to be anonymized, likewise."""
         ...
 
-    def move(self, memory: Memory, expected_updated_at: datetime) -> bool:
+    def move(self, memory: Memory, state: State, expected_updated_at: datetime) -> bool:
         """Write the state and the deadlines of a memory, and nothing else of it. Compare-and-set on `updated_at`.
 
         False where the row changed meanwhile or is gone. Not for a move to active, which may clash with another row.
         """
         ...
 
-    def set_deadlines(self, memory: Memory, expected_updated_at: datetime) -> bool:
+    def set_deadlines(self, memory: Memory, due_at: datetime | None, expected_updated_at: datetime) -> bool:
         """Write the deadlines of a memory, and nothing else of it; likewise."""
         ...
 
-    def clear_traces(self, memory: Memory, events: Iterable[Event]) -> None:
-        """Remove what the index, payloads, recalls, doubts and these events still hold of a text it had."""
+    def clear_traces(self, memory: Memory, terms: bytes, events: Iterable[Event]) -> None:
+        """Leave these terms and no vectors of it in the index, no payload, recall or doubt, and of these events their
+        payloads as they are given, without an actor.
+        """
         ...

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from memorist.ids import parse_id
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Policy
 from memorist.memories.rows import write_over
@@ -49,7 +49,7 @@ class RetentionService:
             if before.is_expired(self._clock.now()):
                 access.require_visible(principal, None, memory_id)
             after = lifecycle.archive(before, self._policies.of(tx), self._clock.now())
-            if not tx.aging.move(after, before.updated_at):
+            if not writing.move(tx, after, before.updated_at):
                 return None
             tx.events.append([self._event(principal, before, after, "archived")])
             return after

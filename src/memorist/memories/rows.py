@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memorist.errors import Conflict, DuplicateContent, NameTaken
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Policy
 from memorist.memories.values import Memory, Remembered, Retention
 from memorist.platform.attempts import until_written
@@ -39,7 +39,7 @@ class MemoryRows:
     ) -> dict[int, Remembered]:
         """Write those that can clash with none, together."""
         written = {place: self._with_deadlines(tx, memory) for place, memory in memories.items()}
-        if not tx.memories.insert_many(list(written.values())):
+        if not writing.insert_many(tx, list(written.values())):
             raise Conflict
         for memory in written.values():
             events += self.told(principal, memory, "created")
@@ -55,7 +55,7 @@ class MemoryRows:
         memory = self._with_deadlines(tx, memory)
 
         def attempt() -> Remembered | None:
-            if tx.memories.insert(memory):
+            if writing.insert(tx, memory):
                 events.extend(self.told(principal, memory, "created"))
                 return Remembered(memory, was_new=True)
             existing = existing_like(tx, memory)
@@ -67,7 +67,7 @@ class MemoryRows:
             if memory.name is not None:
                 raise NameTaken
             merged = lifecycle.merge(existing, memory, self._clock.now())
-            if merged != existing and not tx.memories.replace(merged, existing.updated_at):
+            if merged != existing and not writing.replace(tx, merged, existing.updated_at):
                 return None  # Changed between the two statements.
             events.extend(self.told(principal, replace(existing, redacted=memory.redacted), "deduplicated"))
             return Remembered(merged, was_new=False)
@@ -78,7 +78,7 @@ class MemoryRows:
         """Soft-delete rows that something else takes the place of."""
         for memory in memories:
             gone = lifecycle.soft_delete(memory, self.policy(tx), self._clock.now())
-            if tx.memories.replace(gone, memory.updated_at):
+            if writing.replace(tx, gone, memory.updated_at):
                 tx.events.append([event_by(principal, memory.id, event_type, self._clock.now())])
 
     def expire(self, tx: Writer, principal: Principal, memory: Memory) -> None:
@@ -113,7 +113,7 @@ class MemoryRows:
 def write_over(tx: Writer, after: Memory, expected_updated_at: datetime) -> bool:
     """Compare-and-set. False where the row changed meanwhile or is gone. Raises NameTaken or DuplicateContent."""
     try:
-        return tx.memories.replace(after, expected_updated_at)
+        return writing.replace(tx, after, expected_updated_at)
     except Conflict as error:
         # Taken by another process since it was looked for.
         raise (NameTaken if after.name is not None else DuplicateContent) from error

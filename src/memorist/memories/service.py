@@ -8,38 +8,22 @@ from typing import Any
 
 from memorist.errors import InvalidField, NameTaken, StaleVersion
 from memorist.ids import new_id, parse_id
-from memorist.memories import lifecycle
+from memorist.memories import fields, lifecycle, writing
 from memorist.memories.accesses import AccessLog
-from memorist.memories.hashes import content_hash, dedup_key
+from memorist.memories.hashes import content_hash, dedup_key, with_hashes
 from memorist.memories.policy import Policy
 from memorist.memories.reading import Reading
 from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.rows import MemoryRows, clash_key, existing_like, write_over
-from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Status, Trust
+from memorist.memories.values import Draft, Memory, Remembered, Status, Trust
 from memorist.platform import access, validation
 from memorist.platform.attempts import until_written
 from memorist.platform.audit import event_by
 from memorist.platform.idempotency import Idempotency
-from memorist.platform.redaction import REDACTED_FIELDS, Counts, Redaction
+from memorist.platform.redaction import Counts, Redaction
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
-
-EDITABLE = frozenset(
-    {
-        "content",
-        "category",
-        "name",
-        "description",
-        "excerpt",
-        "importance",
-        "confidence",
-        "relevance",
-        "meta",
-        "project",
-    }
-)
-_EMBEDDED = frozenset({"content", "name", "description", "meta"})
 
 
 class Memories(Reading):
@@ -117,65 +101,28 @@ class Memories(Reading):
 
     def prepare(self, principal: Principal, draft: Draft) -> Memory:
         """The memory that a draft will be, without its secrets. Raises InvalidField or Forbidden."""
-        validation.draft(draft)
+        values = fields.check_draft(draft)
         owner = access.writable_owner(principal, draft.owner)
         now = self._clock.now()
         memory_id = new_id("mem")
-        session = draft.session or principal.session
-        if session is not None:
-            validation.identifier("session", session)
-        draft, redacted = self._without_secrets(draft, owner, session)
-        if draft.project is not None:
-            draft = replace(draft, project=validation.project(draft.project))
+        if draft.session is None and principal.session is not None:
+            values["session"] = validation.identifier("session", principal.session)
+        whose = {"user": owner.user, "agent": owner.agent}
+        changed, redacted = self._redaction.fields(values | whose, fields.SECRETS)
+        values |= changed
         return Memory(
             id=memory_id,
             tenant=principal.tenant,
-            content=draft.content,
-            content_hash=content_hash(draft.content),
-            dedup_key=dedup_key(draft, memory_id, session),
+            content_hash=content_hash(values["content"]),
+            dedup_key=dedup_key(memory_id, values, draft.same_as),
             created_at=now,
             updated_at=now,
             owner=owner,
-            session=session,
-            project=draft.project,
-            kind=validation.choice("kind", draft.kind, Kind),
-            category=draft.category,
-            name=draft.name,
-            description=draft.description,
-            excerpt=draft.excerpt,
-            importance=draft.importance,
-            confidence=draft.confidence,
-            relevance=draft.relevance,
-            meta=draft.meta,
-            source_ref=draft.source_ref,
-            trust=validation.choice("trust", draft.trust, Trust),
-            retention=validation.choice("retention", draft.retention, Retention),
-            event_time=None if draft.event_time is None else validation.moment("event_time", draft.event_time),
-            expires_at=None if draft.ttl is None else now + validation.ttl(draft.ttl),
-            valid_from=now if draft.event_time is None else validation.moment("event_time", draft.event_time),
-            redacted=redacted,
+            expires_at=None if draft.ttl is None else now + draft.ttl,
+            valid_from=values["event_time"] or now,
+            redacted=redacted or None,
+            **values,
         )
-
-    def _without_secrets(self, draft: Draft, owner: Owner, session: str | None) -> tuple[Draft, Counts | None]:
-        meta = None if draft.meta is None else validation.meta(draft.meta)
-        changed, found = self._redaction.fields(
-            {
-                "content": draft.content,
-                "description": draft.description,
-                "excerpt": draft.excerpt,
-                "source_ref": draft.source_ref,
-                "project": draft.project,
-                "meta": meta,
-                "name": draft.name,
-                "category": draft.category,
-                "session": session,
-                "user": owner.user,
-                "agent": owner.agent,
-            }
-        )
-        if meta is not None or changed:
-            draft = replace(draft, **{"meta": meta, **changed})
-        return draft, found or None
 
     def edit(
         self,
@@ -192,15 +139,9 @@ class Memories(Reading):
         Raises NotFound, Forbidden, InvalidField, NameTaken or DuplicateContent.
         """
         memory_id = parse_id("mem", memory_id)
-        for field in changes:
-            if field not in EDITABLE:
-                raise InvalidField.of(field, f"cannot be changed; {', '.join(sorted(EDITABLE))} can.")
-        if changes.get("meta") is not None:
-            changes = {**changes, "meta": validation.meta(changes["meta"])}
-        changed, redacted = self._redaction.fields(changes)
+        changes = fields.check_changes(changes)
+        changed, redacted = self._redaction.fields(changes, fields.SECRETS)
         changes = {**changes, **changed}
-        if isinstance(changes.get("project"), str):
-            changes["project"] = validation.project(changes["project"])
         memory = self._once(
             principal,
             f"edit {memory_id}",
@@ -208,7 +149,7 @@ class Memories(Reading):
             [changes, expected_version],
             lambda tx: self._edit(tx, principal, memory_id, changes, expected_version, redacted),
         )
-        if not changes.keys().isdisjoint(_EMBEDDED):
+        if not changes.keys().isdisjoint(fields.EMBEDDED):
             self.index(principal.tenant, [memory])
         return memory
 
@@ -243,19 +184,19 @@ class Memories(Reading):
         principal: Principal,
         owner: Owner,
         name: str,
-        fields: Mapping[str, Any],
+        values: Mapping[str, Any],
         *,
         trust: Trust = Trust.USER,
         idempotency_key: str | None = None,
     ) -> Remembered:
-        """Store a memory under a name, or change those fields of the one that its owner has there: `was_new` tells.
+        """Store a memory under a name, or change those values of the one that its owner has there: `was_new` tells.
 
         Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
-        draft = Draft(**fields, name=name, owner=owner, trust=trust)
+        draft = Draft(**values, name=name, owner=owner, trust=trust)
         prepared = self.prepare(principal, draft)
-        changed, redacted = self._redaction.fields(fields)
-        changes = {**fields, **changed}
+        changes = {field: getattr(prepared, field) for field in values}
+        redacted = prepared.redacted or {}
 
         def attempt(tx: Writer) -> Remembered | None:
             before = tx.memories.find_named(owner.user, owner.agent, name)
@@ -313,7 +254,7 @@ class Memories(Reading):
         def attempt() -> Memory | None:
             before = self._writable(tx, principal, memory_id, expected_version, archived=True)
             after = lifecycle.soft_delete(before, self.rows.policy(tx), self._clock.now())
-            if not tx.memories.replace(after, before.updated_at):
+            if not writing.replace(tx, after, before.updated_at):
                 return None
             tx.events.append(self.rows.told(principal, after, "deleted"))
             return after
@@ -354,29 +295,13 @@ class Memories(Reading):
 def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     if before.name is not None and "name" in changes and changes["name"] is None:
         raise InvalidField("A named memory keeps a name.", field="name")
-    after = replace(before, **changes)
-    validation.draft(
-        Draft(
-            content=after.content,
-            category=after.category,
-            name=after.name,
-            description=after.description,
-            excerpt=after.excerpt,
-            importance=after.importance,
-            confidence=after.confidence,
-            relevance=after.relevance,
-            project=after.project,
-        )
-    )
-    after = replace(
-        after, content_hash=content_hash(after.content), dedup_key=dedup_key(after, after.id, after.session)
-    )
+    after = with_hashes(replace(before, **changes))
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 
 def _as_stored(draft: Draft, memory: Memory) -> Draft:
     """What an idempotency key remembers of a request: nothing that the memory itself may not hold."""
-    return replace(draft, **{name: getattr(memory, name) for name in REDACTED_FIELDS})
+    return replace(draft, **{name: getattr(memory, name) for name in fields.REPLACED})
 
 
 def _remembered_to_record(result: Remembered) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from memorist.errors import MemoristError
 from memorist.ids import to_uuid
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.policies import Counts, Policies
 from memorist.memories.policy import DueCount, Mode, Move, Policy, SweepState
 from memorist.memories.values import Kind, Memory
@@ -216,12 +216,12 @@ class Sweeper:
         for before in claimed:
             move = lifecycle.due_move(before, as_of)
             if move is None:
-                tx.aging.set_deadlines(before, before.updated_at)  # Its `due_at` did not say what its deadlines do.
+                writing.set_deadlines(tx, before, before.updated_at)  # Its `due_at` did not say what its deadlines do.
             elif move is Move.PURGED:
                 purged.append(before)
             else:
                 after = lifecycle.by_time(before, move, policy, now)
-                if tx.aging.move(after, before.updated_at):
+                if writing.move(tx, after, before.updated_at):
                     tx.events.append([_event(before, after, move, now)])
                     moved[move, before.kind] += 1
         if purged:
@@ -240,8 +240,8 @@ class Sweeper:
         now = self._clock.now()
         for memory in claimed:
             after = lifecycle.anonymize(memory, now)
-            if tx.memories.replace(after, memory.updated_at):
-                tx.aging.clear_traces(after, _events_about(tx, memory))
+            if writing.replace(tx, after, memory.updated_at):
+                writing.clear_traces(tx, after, _events_about(tx, memory))
                 tx.events.append([Event(memory.id, Move.ANONYMIZED, SOURCE, now)])
                 moved[Move.ANONYMIZED, memory.kind] += 1
                 anonymized.append(memory.id)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.times import to_micros
@@ -145,6 +145,28 @@ class Memory:
     def is_current(self, now: datetime) -> bool:
         """Active and not past its own expiry."""
         return self.status is Status.ACTIVE and not self.is_expired(now)
+
+
+class State(NamedTuple):
+    """What a memory's status and times come to."""
+
+    standing: int
+    """Whether recall may show it: `searchable.Standing`."""
+    retired_at: datetime | None
+    """Since when it is in the archive."""
+    due_at: datetime | None
+    """When the policy's next move is due."""
+
+
+class Row(NamedTuple):
+    """All that is written of a memory: itself, and what follows from it for recall."""
+
+    memory: Memory
+    state: State
+    thread: str
+    event_time: datetime
+    digest: int
+    terms: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import InvalidField
@@ -21,14 +22,21 @@ Counts = Mapping[str, int]
 
 M = TypeVar("M", bound=Mapping[str, Any])
 
-_TEXTS = frozenset({"content", "excerpt"})
-_LINES = frozenset({"description", "source_ref", "project"})
-_IDENTIFIERS = frozenset({"name", "category", "session", "user", "agent"})
-REDACTED_FIELDS = (*sorted(_TEXTS | _LINES), "meta")
 # Between texts that are looked at together: no rule reaches over it.
 _BETWEEN = "\n\0\n"
 _LEAST_NUMBER = 10**5
 """Numbers below it are neither cards nor passwords."""
+
+
+class Secrets(StrEnum):
+    """What a field holds, and so what becomes of a secret in it."""
+
+    TEXT = "text"
+    LINE = "line"
+    """A text of one line, which is cut where it has grown too long."""
+    OBJECT = "object"
+    IDENTIFIER = "identifier"
+    """A name under which things are found: refused."""
 
 
 class Redaction:
@@ -50,46 +58,39 @@ class Redaction:
         blocks = tuple(_moved(document.blocks, found.findings))
         return replace(document, text=found.text, blocks=blocks), found.findings
 
-    def fields(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], Counts]:
-        """Those fields of a memory that change because they hold a secret, as they may be stored; and what was found.
+    def fields(self, values: Mapping[str, Any], holding: Mapping[str, Secrets]) -> tuple[dict[str, Any], Counts]:
+        """Those values that change because they hold a secret, as they may be stored; and what was found.
 
-        Raises InvalidField where an identifier holds one, or where the text without them has grown too long.
+        `holding` says which fields can hold one, and what they are; others are left alone. Raises InvalidField where
+        an identifier holds one, or where the text without them has grown too long.
         """
-        if not self._enabled or not self._holds_a_secret(values):
+        present = {name: value for name in holding if (value := values.get(name)) is not None}
+        # All are looked at in one go, because most hold none.
+        if not self._enabled or not _hold_a_secret(present.values()):
             return {}, {}
         changed: dict[str, Any] = {}
         counts: Counter[str] = Counter()
-        for field, value in values.items():
-            if isinstance(value, str) and field in _IDENTIFIERS:
+        for field, value in present.items():
+            if holding[field] is Secrets.IDENTIFIER:
                 self.refuse(field, value)
-            elif isinstance(value, str) and (field in _TEXTS or field in _LINES):
-                found = redact(value)
-                counts.update(finding.rule for finding in found.findings)
-                if found.findings:
-                    changed[field] = _fitting(field, found.text)
-            elif field == "meta" and value is not None:
+            elif holding[field] is Secrets.OBJECT:
                 plain = _plain(value, counts)
                 if plain != value:
                     changed[field] = validation.meta(plain)
+            elif (found := redact(value)).findings:
+                counts.update(finding.rule for finding in found.findings)
+                changed[field] = _fitting(field, found.text, holding[field])
         return changed, dict(counts)
 
     def json(self, value: M) -> M:
         """A JSON object without secrets in its names and values."""
-        return _plain(value, Counter()) if self._enabled and _strings_hold_a_secret(value) else value
+        return _plain(value, Counter()) if self._enabled and _hold_a_secret([value]) else value
 
     def refuse(self, field: str, value: str | None) -> None:
         """Raises InvalidField where an identifier holds a secret."""
         found = redact(value).findings if self._enabled and value else ()
         if found:
             raise InvalidField.of(field, f"holds a secret ({found[0].rule}). Name it by something else.")
-
-    def _holds_a_secret(self, values: Mapping[str, Any]) -> bool:
-        """All fields are looked at in one go, because most hold none."""
-        meta = values.get("meta")
-        texts = [value for value in values.values() if isinstance(value, str)]
-        if meta:
-            texts += _strings(meta)
-        return bool(redact(_BETWEEN.join(texts)).findings) or (bool(meta) and _names_secrets(meta))
 
 
 def counted(findings: Iterable[Any]) -> Counts:
@@ -113,15 +114,22 @@ def _moved(blocks: "Iterable[Block]", findings: Sequence[SecretFinding]) -> "Ite
             yield replace(block, start=start, end=end)
 
 
-def _fitting(field: str, text: str) -> str:
+def _fitting(field: str, text: str, holds: Secrets) -> str:
     """A marker can be longer than what it stands for: a line is cut, a text that no longer fits is refused."""
-    if field in _LINES:
+    if holds is Secrets.LINE:
         return text[: validation.MAX_LINE]
     return validation.text(field, text, longest=validation.MAX_CONTENT, empty=True)
 
 
-def _strings_hold_a_secret(value: Any) -> bool:
-    return bool(redact(_BETWEEN.join(_strings(value))).findings) or _names_secrets(value)
+def _hold_a_secret(values: Iterable[Any]) -> bool:
+    """Whether any of these texts and JSON values holds one."""
+    texts: list[str] = []
+    objects: list[Any] = []
+    for value in values:
+        (texts if isinstance(value, str) else objects).append(value)
+    if objects:
+        texts += _strings(objects)
+    return bool(redact(_BETWEEN.join(texts)).findings) or (bool(objects) and _names_secrets(objects))
 
 
 def _strings(value: Any) -> list[str]:

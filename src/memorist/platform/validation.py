@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from memorist.errors import InvalidField
-from memorist.memories.values import Draft, Kind, Retention, Trust
 from memorist.platform.values import Owner
 
 E = TypeVar("E", bound=StrEnum)
@@ -149,39 +148,6 @@ def json_object(field: str, value: Mapping[str, Any], *, largest: int, deepest: 
 def project(value: str) -> str:
     """A project as it is kept and looked for: a path with a slash at its end is the same without."""
     return value.rstrip("/") or value[:1]
-
-
-def draft(value: Draft) -> None:
-    """Raises InvalidField for the first field that cannot be stored."""
-    text("content", value.content, longest=MAX_CONTENT)
-    if value.category is not None:
-        slug("category", value.category)
-    if value.name is not None:
-        slug("name", value.name)
-    if value.description is not None:
-        text("description", value.description, longest=MAX_LINE, empty=True, one_line=True)
-    if value.excerpt is not None:
-        text("excerpt", value.excerpt, longest=MAX_CONTENT, empty=True)
-    if value.source_ref is not None:
-        text("source_ref", value.source_ref, longest=MAX_LINE, one_line=True)
-    if value.project is not None:
-        text("project", value.project, longest=MAX_LINE, one_line=True)
-    if value.session is not None:
-        identifier("session", value.session)
-    integer("importance", value.importance)
-    if value.confidence is not None:
-        fraction("confidence", value.confidence)
-    if value.relevance is not None:
-        fraction("relevance", value.relevance)
-    if value.event_time is not None:
-        moment("event_time", value.event_time)
-    if value.ttl is not None:
-        ttl(value.ttl)
-    choice("kind", value.kind, Kind)
-    choice("trust", value.trust, Trust)
-    choice("retention", value.retention, Retention)
-    if value.owner is not None:
-        owner(value.owner)
 
 
 def owner(value: Owner) -> Owner:

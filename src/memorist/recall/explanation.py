@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from memorist.memories.searchable import repeats
 from memorist.memories.values import Memory
 from memorist.recall.candidates import Candidates
 from memorist.recall.ranked import Ranked
 from memorist.recall.ranking import Scores
-from memorist.recall.searchable import repeats
 from memorist.recall.values import Hit
 
 _REPEATS = "It only repeats other memories, and those are found instead."

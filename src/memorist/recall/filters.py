@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from memorist.memories.searchable import Standing
 from memorist.memories.values import Kind
 from memorist.platform import validation
 from memorist.recall.index.columns import Array
@@ -11,7 +12,6 @@ from memorist.recall.index.view import View
 from memorist.recall.joining import column, is_any, joined
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Mask, Scores
-from memorist.recall.searchable import Standing
 from memorist.times import to_micros
 
 REFUSALS = {

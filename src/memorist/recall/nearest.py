@@ -6,11 +6,11 @@ from datetime import datetime
 import numpy as np
 
 from memorist import words
+from memorist.memories.searchable import Standing
 from memorist.memories.values import Kind, Memory
 from memorist.recall.index.view import View
 from memorist.recall.question import terms_of
 from memorist.recall.ranking import Mask, Scores, best
-from memorist.recall.searchable import Standing
 from memorist.times import to_micros
 
 

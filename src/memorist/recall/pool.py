@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from memorist.memories.searchable import Standing, as_turn, is_turn, searchable, standing
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.platform import access
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Places
 from memorist.recall.scored import Scored
-from memorist.recall.searchable import Standing, as_turn, is_turn, searchable, standing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

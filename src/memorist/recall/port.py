@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from memorist.memories.values import Memory
+from memorist.memories.values import Memory, Row
 from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow, PastRecall
 
 
@@ -57,8 +57,12 @@ class IndexWrites(IndexReads, Protocol):
         """Let some rows that have vectors of another model wait for new ones. Returns how many."""
         ...
 
-    def adopt_rows(self, limit: int) -> int:
-        """Put some memories into the index that were written before there was one. Returns how many."""
+    def unindexed(self, limit: int) -> list[Memory]:
+        """Memories that are in no index, since they were written before there was one."""
+        ...
+
+    def insert(self, rows: Iterable[Row]) -> None:
+        """Put memories into the index, as far as they are not there."""
         ...
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from memorist import words
+from memorist.memories.searchable import searchable
 from memorist.memories.values import Memory
 from memorist.recall.candidates import Candidates
 from memorist.recall.fusion import ByMeaning, ByWords, Fusion, by_meaning, by_words, first_order
 from memorist.recall.index.postings import wording
 from memorist.recall.joining import joined
 from memorist.recall.ranking import Places, Scores, best
-from memorist.recall.searchable import searchable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,15 +5,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from memorist.memories import lifecycle
 from memorist.memories.policy import DueCount, Move, SweepState
-from memorist.memories.values import Kind, Memory, Retention, Status
+from memorist.memories.values import Kind, Memory, Retention, State, Status
 from memorist.platform.values import Event
-from memorist.recall.searchable import standing
-from memorist.store.rows import due_micros, memory_from_row
+from memorist.store.rows import memory_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, optional_micros, optional_moment, to_micros
-from memorist.words import pack
 
 _SAMPLES = 5
 
@@ -78,35 +75,35 @@ class AgingStatements(TenantStatements):
     def claim_retired(self, before: datetime, limit: int) -> list[Memory]:
         return [memory_from_row(row) for row in self._rows("claim_retired", before=to_micros(before), limit=limit)]
 
-    def move(self, memory: Memory, expected_updated_at: datetime) -> bool:
+    def move(self, memory: Memory, state: State, expected_updated_at: datetime) -> bool:
         moved = self._run(
             "move_memory",
             expected_updated_at=to_micros(expected_updated_at),
             status=memory.status,
             deleted_at=optional_micros(memory.deleted_at),
-            **_deadlines(memory),
+            **_deadlines(memory, state.due_at),
         )
         if moved == 1:
             self._run(
                 "restate_index",
                 user_id=memory.owner.user or "",
                 memory_id=memory.id,
-                standing=int(standing(memory)),
+                standing=state.standing,
                 expires_at=optional_micros(memory.expires_at),
-                retired_at=to_micros(memory.updated_at) if memory.status is Status.ARCHIVED else None,
+                retired_at=optional_micros(state.retired_at),
             )
         return moved == 1
 
-    def set_deadlines(self, memory: Memory, expected_updated_at: datetime) -> bool:
-        parameters = _deadlines(memory)
+    def set_deadlines(self, memory: Memory, due_at: datetime | None, expected_updated_at: datetime) -> bool:
+        parameters = _deadlines(memory, due_at)
         return self._run("set_deadlines", expected_updated_at=to_micros(expected_updated_at), **parameters) == 1
 
-    def clear_traces(self, memory: Memory, events: Iterable[Event]) -> None:
-        self._run("clear_index", user_id=memory.owner.user or "", memory_id=memory.id, terms=pack(""))
+    def clear_traces(self, memory: Memory, terms: bytes, events: Iterable[Event]) -> None:
+        self._run("clear_index", user_id=memory.owner.user or "", memory_id=memory.id, terms=terms)
         for statement in ("erase_tool_outputs", "erase_recalls", "purge_doubts_of_memories"):
             self._run(statement, ids=self._encode_list([memory.id]))
         for event in events:
-            self._run("redact_event", seq=event.seq, payload=json.dumps(lifecycle.without_texts(event.payload)))
+            self._run("redact_event", seq=event.seq, payload=json.dumps(event.payload))
 
     def _aging(self, row: tuple[Any, ...]) -> Memory:
         id_, kind, status, retention, superseded_by, created_at, updated_at, *times, _ = row
@@ -119,12 +116,12 @@ class AgingStatements(TenantStatements):
         )  # fmt: skip
 
 
-def _deadlines(memory: Memory) -> dict[str, Any]:
+def _deadlines(memory: Memory, due_at: datetime | None) -> dict[str, Any]:
     return {
         "id": memory.id,
         "updated_at": to_micros(memory.updated_at),
         "archive_at": optional_micros(memory.archive_at),
         "retention_expires_at": optional_micros(memory.retention_expires_at),
         "hard_delete_at": optional_micros(memory.hard_delete_at),
-        "due_at": due_micros(memory),
+        "due_at": optional_micros(due_at),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memorist.memories.values import Memory
+from memorist.memories.values import Memory, Row
 from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
 from memorist.store.rows import index_to_parameters, memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
@@ -78,8 +78,9 @@ class IndexStatements(TenantStatements):
     def unindex(self, model: str, limit: int) -> int:
         return self._run("unindex", model=model, limit=limit)
 
-    def adopt_rows(self, limit: int) -> int:
-        rows = self._rows("list_unindexed", limit=limit)
-        for row in rows:
-            self._run("insert_index", **index_to_parameters(memory_from_row(row)))
-        return len(rows)
+    def unindexed(self, limit: int) -> list[Memory]:
+        return [memory_from_row(row) for row in self._rows("list_unindexed", limit=limit)]
+
+    def insert(self, rows: Iterable[Row]) -> None:
+        entries = [{"tenant": self._tenant, **index_to_parameters(row)} for row in rows]
+        self._connection.run_many(self._statements["insert_index"], entries)

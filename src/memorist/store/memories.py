@@ -5,20 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memorist.memories.values import Memory, Order, Query
+from memorist.memories.values import Memory, Order, Query, Row
 from memorist.platform.values import OwnerFilter
 from memorist.store.drivers import Values
 from memorist.store.rows import (
-    MEMORY_PARAMETERS,
+    PARAMETERS,
     breadth_of,
-    due_micros,
     index_to_parameters,
     memory_from_row,
     memory_to_values,
     slice_parameters,
 )
 from memorist.store.tenant_statements import TenantStatements
-from memorist.times import to_micros
+from memorist.times import optional_micros, to_micros
 
 # Before every row: later than any time, after any id in byte order, above any importance.
 _BEFORE_ALL = {"after_time": 2**62, "after_id": "~", "after_importance": 2**31 - 1}
@@ -66,35 +65,33 @@ class MemoryStatements(TenantStatements):
         rows = self._rows("count_said", user_id=user or "", agent_id=agent or "", hashes=encoded)
         return {row[0]: row[1] for row in rows}
 
-    def insert(self, memory: Memory) -> bool:
-        if self._connection.run(self._statements["insert_memory"], self._values(memory)) != 1:
+    def insert(self, row: Row) -> bool:
+        if self._connection.run(self._statements["insert_memory"], self._values(row)) != 1:
             return False
-        self._run("insert_index", **index_to_parameters(memory))
+        self._run("insert_index", **index_to_parameters(row))
         return True
 
-    def insert_many(self, memories: Sequence[Memory]) -> bool:
-        if len(memories) == 1:
-            return self.insert(memories[0])
-        rows = [self._values(memory) for memory in memories]
-        if self._connection.run_many(self._statements["insert_memory"], rows) != len(rows):
+    def insert_many(self, rows: Sequence[Row]) -> bool:
+        if len(rows) == 1:
+            return self.insert(rows[0])
+        if self._connection.run_many(self._statements["insert_memory"], list(map(self._values, rows))) != len(rows):
             return False
-        index = [{"tenant": self._tenant, **index_to_parameters(memory)} for memory in memories]
+        index = [{"tenant": self._tenant, **index_to_parameters(row)} for row in rows]
         self._connection.run_many(self._statements["insert_index"], index)
         return True
 
     def hold(self, memory_ids: Sequence[str]) -> set[str]:
         return {row[0] for row in self._rows("hold_memories", ids=self._encode_list(memory_ids))}
 
-    def replace(self, memory: Memory, expected_updated_at: datetime) -> bool:
-        parameters = dict(zip(MEMORY_PARAMETERS, memory_to_values(memory, self._tenant), strict=True))
-        parameters |= {"expected_updated_at": to_micros(expected_updated_at), "due_at": due_micros(memory)}
-        if self._run("replace_memory", **parameters) != 1:
+    def replace(self, row: Row, expected_updated_at: datetime) -> bool:
+        parameters = dict(zip((*PARAMETERS, "due_at"), self._values(row), strict=True))
+        if self._run("replace_memory", **parameters, expected_updated_at=to_micros(expected_updated_at)) != 1:
             return False
-        row = index_to_parameters(memory)
-        if self._run("replace_index", **row) == 0:
+        entry = index_to_parameters(row)
+        if self._run("replace_index", **entry) == 0:
             # The memory has another user now, or was in no index yet.
-            moved = self._run("move_index", user_id=row["user_id"], memory_id=memory.id)
-            self._run("replace_index" if moved else "insert_index", **row)
+            moved = self._run("move_index", user_id=entry["user_id"], memory_id=row.memory.id)
+            self._run("replace_index" if moved else "insert_index", **entry)
         return True
 
     def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
@@ -129,5 +126,5 @@ class MemoryStatements(TenantStatements):
         )
         return [memory_from_row(row) for row in rows]
 
-    def _values(self, memory: Memory) -> Values:
-        return (*memory_to_values(memory, self._tenant), due_micros(memory))
+    def _values(self, row: Row) -> Values:
+        return (*memory_to_values(row.memory, self._tenant), optional_micros(row.state.due_at))

@@ -2,14 +2,17 @@
 
 A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant, `-- plan: anew` those
 whose plan PostgreSQL should not keep, `-- answer: binary` those that answer with many bytes. `-- fragment: x` blocks
-are pasted where `{x}` stands. Parameters are written `:name` in both dialects. A statement on a tenant's tables that
-does not bind `:tenant` is refused when the files are read, so it can never run.
+are pasted where `{x}` stands, and so is what follows from the fields of a memory, such as `{memory_columns}`.
+Parameters are written `:name` in both dialects. A statement on a tenant's tables that does not bind `:tenant` is
+refused when the files are read, so it can never run.
 """
 
 import re
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+from memorist.memories.fields import FIELDS
 
 _QUERIES = Path(__file__).parent / "queries"
 _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
@@ -46,11 +49,24 @@ def load_statements(dialect: str) -> dict[str, SqlStatement]:
             raise ValueError(f"{kind} {name} is defined twice")
         blocks[kind, name] = body
     # All of them first: a statement that both databases share may paste what each of them writes in its own way.
-    fragments = {name: body.strip() for (kind, name), body in blocks.items() if kind == "fragment"}
+    fragments = _memory_fragments() | {
+        name: body.strip() for (kind, name), body in blocks.items() if kind == "fragment"
+    }
     statements = {name: _parse(name, body, fragments) for (kind, name), body in blocks.items() if kind == "name"}
     if dialect == "postgres":
         return {name: replace(one, sql=to_psycopg(one.sql)) for name, one in statements.items()}
     return statements
+
+
+def _memory_fragments() -> dict[str, str]:
+    """What statements say of every column of a memory."""
+    texts = (field for field in FIELDS if field.is_text and field.personal)
+    return {
+        "memory_columns": ", ".join(field.column for field in FIELDS),
+        "memory_values": ", ".join(f":{field.parameter}" for field in FIELDS),
+        "memory_changes": ", ".join(f"{field.column} = :{field.parameter}" for field in FIELDS if not field.fixed),
+        "memory_holds_piece": " OR ".join(f"{field.column} LIKE :piece ESCAPE '!'" for field in texts),
+    }
 
 
 def _blocks(source: str) -> list[tuple[str, str, str]]:

@@ -7,6 +7,8 @@ is missing here; others see to it that what is named here is in fact erased, cou
 
 from dataclasses import dataclass
 
+from memorist.memories.fields import FIELDS
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -92,13 +94,8 @@ TABLES = (
     ),
     Table(
         "memories",
-        texts=(
-            "user_id", "agent_id", "session_id", "project", "category", "name", "description", "content", "excerpt",
-            "meta", "source_ref",
-        ),
-        codes=(
-            "tenant_id", "id", "kind", "trust", "content_hash", "dedup_key", "status", "retention", "superseded_by",
-        ),
+        texts=tuple(field.column for field in FIELDS if field.is_text and field.personal),
+        codes=tuple(field.column for field in FIELDS if field.is_text and not field.personal),
         of_memories="erase_memories",
     ),
     # After the memories: whoever writes one locks its memory, so that none appears once those are gone.

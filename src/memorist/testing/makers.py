@@ -1,16 +1,19 @@
 """Makers of values: each call gives something fresh, so that no test depends on another or on an empty database."""
 
 import secrets
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from memorist.erasure.values import ErasureKind, ErasureStatus, Receipt
 from memorist.facts.values import Doubt
 from memorist.ids import new_id
 from memorist.ingestion.values import Document
-from memorist.memories.values import Kind, Memory, Retention, Status, Trust
+from memorist.memories.fields import FIELDS, Field
+from memorist.memories.searchable import searchable
+from memorist.memories.values import Memory
 from memorist.platform.values import ApiKey, Event, IdempotencyRecord, Job, Owner, Principal, Role
-from memorist.recall.searchable import searchable
 from memorist.recall.values import Embedded
 from memorist.testing.clocks import START
 from memorist.turns.values import Turn, TurnStatus
@@ -37,39 +40,28 @@ def make_memory(tenant: str, **fields: Any) -> Memory:
 
 def full_memory(tenant: str) -> Memory:
     """A memory with a value in every field, none of them the default."""
-    moments = {
-        name: START + timedelta(days=days, microseconds=days)
-        for days, name in enumerate(
-            (
-                "created_at", "updated_at", "event_time", "valid_from", "valid_to", "archive_at",
-                "retention_expires_at", "expires_at", "deleted_at", "hard_delete_at", "anonymized_at",
-                "last_accessed_at",
-            ),
-            start=1,
-        )
-    }  # fmt: skip
-    return make_memory(
-        tenant,
-        owner=Owner("ada", "coder"),
-        session="session-1",
-        project="github.com/acme/shop",
-        kind=Kind.TOOL_OUTPUT,
-        category="decision",
-        name="deploy_day",
-        description="when we deploy",
-        excerpt="Fridays",
-        importance=-7,
-        confidence=0.25,
-        relevance=0.75,
-        meta={"nested": [1, 2.5, None, True, {"ключ": "значение 🚀"}]},
-        source_ref="turn_01J9Z3K4M5N6P7Q8R9S0T1V2W3",
-        trust=Trust.TOOL,
-        status=Status.ARCHIVED,
-        retention=Retention.POLICY,
-        superseded_by=new_id("mem"),
-        access_count=42,
-        **moments,
-    )
+    values = {field.name: _some(field, number) for number, field in enumerate(FIELDS, start=1)}
+    del values["user"], values["agent"]
+    fitting = {
+        "id": new_id("mem"),
+        "tenant": tenant,
+        "owner": Owner("ada", "coder"),
+        "superseded_by": new_id("mem"),
+    }
+    return Memory(**(values | fitting))
+
+
+def _some(field: Field, number: int) -> Any:
+    """A value that a field may have, unlike those of the others."""
+    if issubclass(field.type, StrEnum):
+        return next(member for member in field.type if member != Memory.__dataclass_fields__[field.name].default)
+    return {
+        str: f"some_{field.name}",
+        int: -number,
+        float: number / 100,
+        datetime: START + timedelta(days=number, microseconds=number),
+        Mapping: {"nested": [1, 2.5, None, True, {"ключ": "значение 🚀"}]},
+    }[field.type]
 
 
 def make_event(memory: Memory, event_type: str = "created", **fields: Any) -> Event:

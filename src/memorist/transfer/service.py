@@ -9,25 +9,20 @@ from typing import Any, NamedTuple
 
 from memorist.erasure.ledger import erased_documents
 from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
+from memorist.ingestion.records import document_from_record, document_to_record
 from memorist.ingestion.values import Document
-from memorist.memories import policies
-from memorist.memories.hashes import content_hash, dedup_key
-from memorist.memories.records import (
-    document_from_record,
-    document_to_record,
-    event_from_record,
-    event_to_record,
-    memory_from_record,
-    memory_to_record,
-)
+from memorist.memories import policies, writing
+from memorist.memories.fields import SECRETS
+from memorist.memories.hashes import with_hashes
+from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
+from memorist.memories.searchable import QUOTES, repeats
 from memorist.memories.values import Kind, Memory, Retention
 from memorist.platform import access, validation
 from memorist.platform.erased_names import DOCUMENT, MEMORY, hexadecimal, ids_named_in
-from memorist.platform.redaction import REDACTED_FIELDS, Redaction, counted
+from memorist.platform.redaction import Redaction, counted
 from memorist.platform.validation import MAX_TOOL_OUTPUT
 from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
-from memorist.recall.searchable import QUOTES, repeats
 from memorist.times import Clock
 
 FORMAT = "memorist-export"
@@ -144,8 +139,8 @@ class Transfer:
     def _without_secrets(self, principal: Principal, line: "_Line") -> "_Line":
         """An export may come from where nothing was redacted. What is taken out is told by an event."""
         memory: Memory = line.memory
-        values = {name: getattr(memory, name) for name in (*REDACTED_FIELDS, "name", "category", "session")}
-        changed, found = self._redaction.fields({**values, "user": memory.owner.user, "agent": memory.owner.agent})
+        values = {name: getattr(memory, name) for name in SECRETS}
+        changed, found = self._redaction.fields(values, SECRETS)
         payload = None if line.payload is None else self._redaction.found(line.payload)
         events = [replace(event, payload=self._redaction.json(event.payload)) for event in line.events]
         for event in events:
@@ -156,12 +151,7 @@ class Transfer:
             told = {"rules": dict(rules)}
             events.append(Event(memory.id, "redacted", principal.source, self._clock.now(), principal.user, told))
         if changed:
-            memory = replace(memory, **changed)
-            memory = replace(
-                memory,
-                content_hash=content_hash(memory.content),
-                dedup_key=dedup_key(memory, memory.id, memory.session),
-            )
+            memory = with_hashes(replace(memory, **changed))
         return _Line(memory, events, None if payload is None else payload.text, None)
 
     def _document_without_secrets(self, document: Document) -> Document:
@@ -186,7 +176,7 @@ class Transfer:
                     refused += 1
                 elif line.memory.id in there:
                     known += 1
-                elif tx.memories.insert(line.memory):
+                elif writing.insert(tx, line.memory):
                     tx.events.append(line.events)
                     if line.payload is not None:
                         tx.tool_outputs.insert(line.memory.id, line.payload)

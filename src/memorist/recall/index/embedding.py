@@ -5,12 +5,12 @@ from itertools import islice
 
 import numpy as np
 
+from memorist.memories.searchable import as_turn, is_turn, searchable
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.ports import Reader
 from memorist.recall.index import vectors
 from memorist.recall.ranking import Scores
-from memorist.recall.searchable import as_turn, is_turn, searchable
 from memorist.recall.values import Embedded
 
 _MOST_WINDOWS = 4096

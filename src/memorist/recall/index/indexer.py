@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 
 from memorist.errors import MemoristError, ModelError
+from memorist.memories import writing
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.models.port import Embedder
@@ -113,7 +114,7 @@ class Indexer:
         if known is None:
             return
         if known == "":
-            while self._store.write(tenant, lambda tx: tx.index.adopt_rows(_ADOPT_BATCH)) == _ADOPT_BATCH:
+            while self._store.write(tenant, lambda tx: writing.adopt(tx, _ADOPT_BATCH)) == _ADOPT_BATCH:
                 pass
             self._store.set_index_model(tenant, self.model or _NO_MODEL)
         elif self.model and known != self.model:

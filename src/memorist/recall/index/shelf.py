@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from memorist.memories.searchable import Standing
 from memorist.recall.index.chains import Chains
 from memorist.recall.index.columns import ABSENT, KINDS, STATES, TEXTS, Column
 from memorist.recall.index.matrix import Matrix
 from memorist.recall.index.postings import Postings
 from memorist.recall.index.view import View
-from memorist.recall.searchable import Standing
 from memorist.recall.values import IndexPlace, IndexRow
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from memorist import words
 from memorist.ids import to_uuid
-from memorist.memories.values import Kind, Memory
+from memorist.memories.kinds import KINDS, source_of
+from memorist.memories.values import Memory
 from memorist.recall.values import Hit, Recalled
 from memorist.surfaces.cli.terminal import one_line, print_rendered
 from memorist.times import to_iso
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 # About four lines of a terminal.
 _LONGEST_TEXT = 320
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-_KINDS = {
-    Kind.FACT: "fact",
-    Kind.CHAT_MESSAGE: "message",
-    Kind.TOOL_OUTPUT: "tool output",
-    Kind.DOCUMENT_CHUNK: "document",
-}
 
 
 def recalled_record(recalled: Recalled) -> dict[str, Any]:
@@ -44,7 +39,7 @@ def _hit_record(hit: Hit) -> dict[str, Any]:
     record = {
         "id": str(to_uuid(memory.id)),
         "source_kind": memory.kind,
-        "source_ref": memory.session if memory.kind is Kind.CHAT_MESSAGE else memory.source_ref,
+        "source_ref": source_of(memory),
         "content": hit.excerpt,
         "event_time": to_iso(memory.event_time or memory.created_at),
         "score": hit.score,
@@ -97,7 +92,7 @@ def _origin(memory: Memory) -> Iterator[str]:
     meta = memory.meta or {}
     headings = meta.get("heading_path")
     speaker = meta.get("speaker") or meta.get("tool_name") or meta.get("role")
-    yield _KINDS[memory.kind]
+    yield KINDS[memory.kind].one
     if isinstance(headings, list):
         yield one_line(" > ".join(map(str, headings)))
     elif isinstance(speaker, str):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memorist.errors import Invalid, InvalidField, InvalidJson
+from memorist.memories.fields import check_draft
 from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform import validation
 from memorist.platform.values import Owner
@@ -60,7 +61,7 @@ def remember(
         meta=_json_object(meta), project=project, session=session, owner=Owner() if shared else None,
         ttl=None if ttl_minutes is None else _minutes(ttl_minutes),
     )  # fmt: skip
-    validation.draft(draft)  # Before a tenant is made for it.
+    check_draft(draft)  # Before a tenant is made for it.
     with opened(flags) as door:
         principal = door.caller()
         door.make_tenant(principal)

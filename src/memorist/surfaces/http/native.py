@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from memorist.codec import to_record
-from memorist.memories.service import EDITABLE
+from memorist.memories.fields import EDITABLE
 from memorist.memories.values import Draft, Kind, Memory, Order, Remembered, Status
 from memorist.platform.values import Event, Principal
 from memorist.recall.values import Question, Recalled

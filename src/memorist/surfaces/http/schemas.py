@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema, core_schema
 
 from memorist.codec import fields_of, from_record
+from memorist.memories.fields import FIELDS
 from memorist.memories.values import Draft, Memory
 from memorist.platform import validation
 from memorist.recall.values import Question
@@ -22,23 +23,8 @@ from memorist.tools import Moment
 _Seconds = Annotated[float, Field(gt=0, le=validation.MAX_TTL.total_seconds(), allow_inf_nan=False)]
 # It is for the doors that know what makes theirs the same.
 _HIDDEN: dict[type, frozenset[str]] = {Draft: frozenset({"same_as"})}
-_OF_A_DRAFT = {
-    "content": "The text to remember.",
-    "kind": "Where it came from.",
-    "category": "A slug.",
-    "name": "A slug, unique among what its owner has.",
-    "description": "One line.",
-    "excerpt": "The part of the source that it was taken from.",
-    "importance": "An ordering hint: higher comes first.",
-    "confidence": "From 0 to 1.",
-    "relevance": "From 0 to 1.",
-    "meta": "Anything else to keep with it.",
-    "source_ref": "What it was made from.",
-    "trust": "Who vouches for it.",
-    "project": "A path or a name.",
-    "session": "The conversation that it is of.",
-    "retention": "Whether the tenant's policy ages it.",
-    "event_time": "When it happened. Absent: now.",
+_OF_A_MEMORY = {one.name: f"{one.about[0].upper()}{one.about[1:]}." for one in FIELDS}
+_OF_A_DRAFT = _OF_A_MEMORY | {
     "owner": "Whose it is. Absent: the caller's.",
     "ttl": "How long it lives, in seconds.",
 }
@@ -59,7 +45,7 @@ _OF_A_QUESTION = {
     "explain": "Tell of every memory how it came to its rank.",
     "why_not": "The id of a memory that you expected: the answer tells why it is not among the hits.",
 }
-_DESCRIPTIONS: dict[type, dict[str, str]] = {Draft: _OF_A_DRAFT, Memory: _OF_A_DRAFT, Question: _OF_A_QUESTION}
+_DESCRIPTIONS: dict[type, dict[str, str]] = {Draft: _OF_A_DRAFT, Memory: _OF_A_MEMORY, Question: _OF_A_QUESTION}
 
 
 class AsRecord:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from memorist.ids import new_id
-from memorist.memories import lifecycle
+from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Move, Policy, SweepState
 from memorist.memories.values import Kind, Memory, Retention, Status
 from memorist.platform.values import Event
@@ -45,7 +45,7 @@ class AgingConformance(StoreFixtures):
 
     def test_memory_without_a_deadline_is_never_due(self, store: Store, tenant: str) -> None:
         memory = make_memory(tenant)
-        store.write(tenant, lambda tx: tx.memories.insert(memory))
+        store.write(tenant, lambda tx: writing.insert(tx, memory))
         end = START + 10_000 * _DAY
         assert store.write(tenant, lambda tx: (tx.aging.claim_due(end, 5), tx.aging.claim_expired(end, 5))) == ([], [])
 
@@ -54,7 +54,7 @@ class AgingConformance(StoreFixtures):
             status: make_memory(tenant, status=status, expires_at=START, hard_delete_at=START + _DAY)
             for status in set(Status) - {Status.PURGED}
         }
-        store.write(tenant, lambda tx: [tx.memories.insert(memory) for memory in rows.values()])
+        store.write(tenant, lambda tx: [writing.insert(tx, memory) for memory in rows.values()])
         found = store.write(tenant, lambda tx: tx.aging.claim_expired(START, 10))
         assert {memory.status for memory in found} == {Status.ACTIVE, Status.ARCHIVED}
         assert store.read(tenant, lambda tx: (tx.aging.has_expired(START), tx.aging.has_expired(START - _STEP))) == (
@@ -70,7 +70,7 @@ class AgingConformance(StoreFixtures):
             replace(retired, id=new_id("mem"), anonymized_at=START),
             replace(retired, id=new_id("mem"), updated_at=START + _DAY),
         ]
-        store.write(tenant, lambda tx: [tx.memories.insert(memory) for memory in (retired, *others)])
+        store.write(tenant, lambda tx: [writing.insert(tx, memory) for memory in (retired, *others)])
         assert store.write(tenant, lambda tx: tx.aging.claim_retired(START, 10)) == [retired]
         assert store.read(tenant, lambda tx: (tx.aging.has_retired(START), tx.aging.has_retired(START - _STEP))) == (
             True,
@@ -82,7 +82,7 @@ class AgingConformance(StoreFixtures):
         _aging(store, tenant, START, expires_at=START)
         gone = make_memory(tenant, status=Status.SOFT_DELETED, deleted_at=START, hard_delete_at=START + _DAY)
         retired = make_memory(tenant, status=Status.ARCHIVED, superseded_by=gone.id)
-        store.write(tenant, lambda tx: [tx.memories.insert(memory) for memory in (gone, retired)])
+        store.write(tenant, lambda tx: [writing.insert(tx, memory) for memory in (gone, retired)])
         counts = {
             (one.move, one.kind): one for one in store.read(tenant, lambda tx: tx.aging.count_due(START + _DAY, START))
         }
@@ -99,7 +99,7 @@ class AgingConformance(StoreFixtures):
 
         def work(tx: Writer) -> int:
             claimed = tx.aging.claim_due(START, 5)
-            return sum(tx.aging.move(lifecycle.archive(m, Policy(), START + _DAY), m.updated_at) for m in claimed)
+            return sum(writing.move(tx, lifecycle.archive(m, Policy(), START + _DAY), m.updated_at) for m in claimed)
 
         def drain(_: int) -> int:
             moved = 0
@@ -113,9 +113,9 @@ class AgingConformance(StoreFixtures):
     def test_move_writes_the_state_and_the_deadlines_of_an_unchanged_row_only(self, store: Store, tenant: str) -> None:
         memory = _aging(store, tenant, START, name="kept", meta={"kept": True})
         moved = lifecycle.archive(memory, Policy(), START + _DAY)
-        assert store.write(tenant, lambda tx: tx.aging.move(moved, memory.updated_at))
+        assert store.write(tenant, lambda tx: writing.move(tx, moved, memory.updated_at))
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == moved
-        assert not store.write(tenant, lambda tx: tx.aging.move(moved, memory.updated_at))
+        assert not store.write(tenant, lambda tx: writing.move(tx, moved, memory.updated_at))
         assert store.read(tenant, lambda tx: tx.aging.has_due(START + _DAY)) is False
         [entry] = store.read(tenant, lambda tx: tx.index.load("ada", "", 5))
         assert entry.standing == 1
@@ -123,7 +123,7 @@ class AgingConformance(StoreFixtures):
     def test_deadlines_are_scanned_and_set(self, store: Store, tenant: str) -> None:
         aging = _aging(store, tenant, START + _DAY)
         kept, gone = make_memory(tenant), make_memory(tenant, status=Status.SOFT_DELETED, deleted_at=START)
-        store.write(tenant, lambda tx: [tx.memories.insert(memory) for memory in (kept, gone)])
+        store.write(tenant, lambda tx: [writing.insert(tx, memory) for memory in (kept, gone)])
         rows = store.read(tenant, lambda tx: tx.aging.scan("", 10))
         assert [(row.id, row.status, row.archive_at, due) for row, due in rows] == [
             (aging.id, Status.ACTIVE, aging.archive_at, aging.archive_at),
@@ -131,8 +131,8 @@ class AgingConformance(StoreFixtures):
         ]
         assert store.read(tenant, lambda tx: tx.aging.scan(aging.id, 10)) == rows[1:]
         later = replace(rows[0][0], archive_at=START + 2 * _DAY, updated_at=aging.updated_at + _STEP)
-        assert store.write(tenant, lambda tx: tx.aging.set_deadlines(later, aging.updated_at))
-        assert not store.write(tenant, lambda tx: tx.aging.set_deadlines(later, aging.updated_at))
+        assert store.write(tenant, lambda tx: writing.set_deadlines(tx, later, aging.updated_at))
+        assert not store.write(tenant, lambda tx: writing.set_deadlines(tx, later, aging.updated_at))
         expected = replace(aging, archive_at=later.archive_at, updated_at=later.updated_at)
         assert store.read(tenant, lambda tx: tx.memories.get(aging.id)) == expected
 
@@ -151,7 +151,7 @@ class AgingConformance(StoreFixtures):
         def clear(tx: Writer) -> None:
             tx.tool_outputs.insert(memory.id, "kiln")
             tx.events.append([told])
-            tx.aging.clear_traces(memory, tx.events.of([memory.id]))
+            writing.clear_traces(tx, memory, tx.events.of([memory.id]))
 
         store.write(tenant, clear)
         assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) is None
@@ -176,7 +176,7 @@ def _aging(store: Store, tenant: str, due: datetime, **fields: object) -> Memory
     memory = make_memory(tenant, retention=Retention.POLICY, archive_at=due, **fields)
 
     def work(tx: Writer) -> None:
-        assert tx.memories.insert(memory)
+        assert writing.insert(tx, memory)
         tx.events.append([make_event(memory)])
 
     store.write(tenant, work)
@@ -184,8 +184,8 @@ def _aging(store: Store, tenant: str, due: datetime, **fields: object) -> Memory
 
 
 def _move(moved: Memory, memory: Memory, tx: Writer) -> bool:
-    return tx.aging.move(moved, memory.updated_at)
+    return writing.move(tx, moved, memory.updated_at)
 
 
 def _set(moved: Memory, memory: Memory, tx: Writer) -> bool:
-    return tx.aging.set_deadlines(moved, memory.updated_at)
+    return writing.set_deadlines(tx, moved, memory.updated_at)

@@ -7,6 +7,7 @@ from typing import Any
 
 from memorist.erasure.values import EVERYTHING
 from memorist.ids import new_id
+from memorist.memories import writing
 from memorist.platform.values import (
     Owner,
 )
@@ -38,7 +39,7 @@ class ErasureConformance(StoreFixtures):
 
         def write(tx: Writer) -> None:
             for memory in (gone, kept):
-                tx.memories.insert(memory)
+                writing.insert(tx, memory)
                 tx.events.append([make_event(memory), make_event(memory)])
                 tx.tool_outputs.insert(memory.id, "payload")
             for one in (record, other):

@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from memorist.facts.values import Doubt, DoubtStatus
+from memorist.memories import writing
 from memorist.memories.values import Memory, Position, Status
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Reader, Store, Writer
@@ -94,7 +95,7 @@ class FactConformance(StoreFixtures):
         assert listed(EVERYBODY, in_tenant=neighbour) == []
         assert _counted(store, tenant) == (3, 2, 1)
         gone = replace(facts[0], status=Status.ARCHIVED, updated_at=_SOON)
-        store.write(tenant, lambda tx: tx.memories.replace(gone, facts[0].updated_at))
+        store.write(tenant, lambda tx: writing.replace(tx, gone, facts[0].updated_at))
         assert listed(OwnerFilter("ada")) == [doubts[1].id]
         assert _counted(store, tenant) == (2, 1, 1)
         assert _counted(store, neighbour) == (0, 0, 0)

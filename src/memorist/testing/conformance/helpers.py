@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from memorist.ingestion.values import Document
+from memorist.memories import writing
 from memorist.memories.values import Memory
 from memorist.platform.values import ApiKey, Event, IdempotencyRecord, OwnerFilter
 from memorist.ports import Store, Writer
@@ -17,7 +18,7 @@ ADA = OwnerFilter("ada", any_agent=True)
 
 def insert(store: Store, memory: Memory, *events: Event) -> Memory:
     def work(tx: Writer) -> bool:
-        inserted = tx.memories.insert(memory)
+        inserted = writing.insert(tx, memory)
         tx.events.append(events)
         return inserted
 
@@ -37,7 +38,7 @@ def created(store: Store, memory: Memory) -> Memory:
 
 def change(store: Store, memory: Memory, **fields: Any) -> Memory:
     after = replace(memory, updated_at=memory.updated_at + timedelta(seconds=1), **fields)
-    assert store.write(memory.tenant, lambda tx: tx.memories.replace(after, memory.updated_at)) is True
+    assert store.write(memory.tenant, lambda tx: writing.replace(tx, after, memory.updated_at)) is True
     return after
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from memorist.memories import writing
+from memorist.memories.searchable import Standing
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Owner
 from memorist.ports import Store, Writer
-from memorist.recall.searchable import Standing
 from memorist.recall.values import IndexCounts, IndexPage, IndexPlace, IndexRow
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
@@ -75,14 +76,14 @@ class IndexConformance(StoreFixtures):
 
     def test_failed_write_leaves_nothing_in_the_index(self, store: Store, tenant: str) -> None:
         def work(tx: Writer) -> None:
-            tx.memories.insert(make_memory(tenant))
+            writing.insert(tx, make_memory(tenant))
             raise RuntimeError
 
         with pytest.raises(RuntimeError):
             store.write(tenant, work)
         assert index_rows(store, tenant, "ada") == []
         twin = insert(store, make_memory(tenant, dedup_key="same"))
-        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, dedup_key="same"))) is False
+        assert store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant, dedup_key="same"))) is False
         assert [row.memory_id for row in index_rows(store, tenant, "ada")] == [twin.id]
 
     def test_index_is_read_by_user_in_id_order_in_pieces(self, store: Store, tenant: str) -> None:
@@ -237,7 +238,7 @@ class IndexConformance(StoreFixtures):
 
     def test_nothing_is_adopted_where_everything_is_in_the_index(self, store: Store, tenant: str) -> None:
         insert(store, make_memory(tenant))
-        assert store.write(tenant, lambda tx: tx.index.adopt_rows(100)) == 0
+        assert store.write(tenant, lambda tx: writing.adopt(tx, 100)) == 0
 
     def test_turn_before_is_the_last_message_of_the_same_session_and_owner(self, store: Store, tenant: str) -> None:
         def turn(**fields: Any) -> Memory:

@@ -9,6 +9,7 @@ import pytest
 
 from memorist.errors import Conflict
 from memorist.ids import new_id
+from memorist.memories import writing
 from memorist.memories.values import Kind, Memory, Query, Status
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Store
@@ -102,19 +103,19 @@ class MemoryConformance(MemoryListConformance):
     def test_second_insert_of_an_id_writes_nothing(self, store: Store, tenant: str) -> None:
         memory = insert(store, make_memory(tenant))
         twin = make_memory(tenant, id=memory.id, content="other")
-        assert store.write(tenant, lambda tx: tx.memories.insert(twin)) is False
+        assert store.write(tenant, lambda tx: writing.insert(tx, twin)) is False
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_active_text_exists_once_an_owner(self, store: Store, tenant: str) -> None:
         first = insert(store, make_memory(tenant, dedup_key="same"))
-        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, dedup_key="same"))) is False
+        assert store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant, dedup_key="same"))) is False
         for owner in (Owner("bob"), Owner("ada", "coder"), Owner(None, "coder"), Owner()):
             insert(store, make_memory(tenant, dedup_key="same", owner=owner))
         assert store.read(tenant, lambda tx: tx.memories.find_duplicate("ada", None, "same")) == first
 
     def test_active_name_exists_once_an_owner(self, store: Store, tenant: str) -> None:
         first = insert(store, make_memory(tenant, name="deploy"))
-        assert store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant, name="deploy"))) is False
+        assert store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant, name="deploy"))) is False
         for owner in (Owner("bob"), Owner("ada", "coder"), Owner(None, "coder"), Owner()):
             insert(store, make_memory(tenant, name="deploy", owner=owner))
         assert store.read(tenant, lambda tx: tx.memories.find_named("ada", None, "deploy")) == first
@@ -149,18 +150,18 @@ class MemoryConformance(MemoryListConformance):
 
     def test_many_are_inserted_at_once_unless_one_exists(self, store: Store, tenant: str, neighbour: str) -> None:
         memories = [make_memory(tenant) for _ in range(3)]
-        assert store.write(tenant, lambda tx: tx.memories.insert_many(memories)) is True
+        assert store.write(tenant, lambda tx: writing.insert_many(tx, memories)) is True
         ids = [memory.id for memory in memories]
         assert sorted(store.read(tenant, lambda tx: tx.memories.get_many(ids)), key=lambda one: one.id) == memories
         assert [row.memory_id for row in index_rows(store, tenant, "ada")] == ids
         assert store.read(neighbour, lambda tx: tx.memories.get_many(ids)) == []
-        assert store.write(tenant, lambda tx: tx.memories.insert_many([])) is True
-        assert store.write(tenant, lambda tx: tx.memories.insert_many([make_memory(tenant), memories[1]])) is False
+        assert store.write(tenant, lambda tx: writing.insert_many(tx, [])) is True
+        assert store.write(tenant, lambda tx: writing.insert_many(tx, [make_memory(tenant), memories[1]])) is False
 
     def test_one_of_many_concurrent_equal_inserts_wins(self, store: Store, tenant: str) -> None:
         def insert(_: int) -> bool:
             memory = make_memory(tenant, dedup_key="same")
-            return store.write(tenant, lambda tx: tx.memories.insert(memory))
+            return store.write(tenant, lambda tx: writing.insert(tx, memory))
 
         with ThreadPoolExecutor(16) as threads:
             assert sum(threads.map(insert, range(48))) == 1
@@ -170,21 +171,21 @@ class MemoryConformance(MemoryListConformance):
         after = replace(
             full_memory(tenant), id=before.id, created_at=before.created_at, access_count=99, last_accessed_at=None
         )
-        assert store.write(tenant, lambda tx: tx.memories.replace(after, before.updated_at)) is True
+        assert store.write(tenant, lambda tx: writing.replace(tx, after, before.updated_at)) is True
         found = store.read(tenant, lambda tx: tx.memories.get(before.id))
         assert found == replace(after, access_count=3, last_accessed_at=START)
 
     def test_replace_of_a_changed_memory_does_nothing(self, store: Store, tenant: str) -> None:
         memory = insert(store, make_memory(tenant))
         newer = replace(memory, content="newer", updated_at=START + timedelta(microseconds=1))
-        assert store.write(tenant, lambda tx: tx.memories.replace(newer, memory.updated_at)) is True
+        assert store.write(tenant, lambda tx: writing.replace(tx, newer, memory.updated_at)) is True
         lost = replace(memory, content="lost", updated_at=START + timedelta(microseconds=2))
-        assert store.write(tenant, lambda tx: tx.memories.replace(lost, memory.updated_at)) is False
+        assert store.write(tenant, lambda tx: writing.replace(tx, lost, memory.updated_at)) is False
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == newer
 
     def test_replace_of_a_missing_memory_does_nothing(self, store: Store, tenant: str) -> None:
         memory = make_memory(tenant)
-        assert store.write(tenant, lambda tx: tx.memories.replace(memory, memory.updated_at)) is False
+        assert store.write(tenant, lambda tx: writing.replace(tx, memory, memory.updated_at)) is False
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) is None
 
     @pytest.mark.parametrize("clash", [{"name": "deploy"}, {"dedup_key": "same"}])
@@ -194,7 +195,7 @@ class MemoryConformance(MemoryListConformance):
         insert(store, make_memory(tenant, **clash))
         memory = insert(store, make_memory(tenant))
         with pytest.raises(Conflict):
-            store.write(tenant, lambda tx: tx.memories.replace(replace(memory, **clash), memory.updated_at))
+            store.write(tenant, lambda tx: writing.replace(tx, replace(memory, **clash), memory.updated_at))
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory
 
     def test_one_of_many_concurrent_replacements_wins(self, store: Store, tenant: str) -> None:
@@ -202,7 +203,7 @@ class MemoryConformance(MemoryListConformance):
 
         def change(number: int) -> bool:
             after = replace(memory, importance=number, updated_at=START + timedelta(seconds=number))
-            return store.write(tenant, lambda tx: tx.memories.replace(after, memory.updated_at))
+            return store.write(tenant, lambda tx: writing.replace(tx, after, memory.updated_at))
 
         with ThreadPoolExecutor(16) as threads:
             assert sum(threads.map(change, range(1, 33))) == 1
@@ -233,7 +234,7 @@ class MemoryConformance(MemoryListConformance):
 
     def test_held_memories_are_those_that_exist(self, store: Store, tenant: str, neighbour: str) -> None:
         memories = [make_memory(tenant), make_memory(tenant)]
-        store.write(tenant, lambda tx: tx.memories.insert_many(memories))
+        store.write(tenant, lambda tx: writing.insert_many(tx, memories))
         asked = [memories[1].id, new_id("mem"), memories[0].id]
         assert store.write(tenant, lambda tx: tx.memories.hold(asked)) == {memory.id for memory in memories}
         assert store.write(tenant, lambda tx: tx.memories.hold([])) == set()

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memorist.ids import new_id
+from memorist.memories import writing
 from memorist.memories.values import Memory
 from memorist.platform.values import OwnerFilter
 from memorist.ports import Store, Writer
@@ -22,7 +23,7 @@ class RecallConformance(StoreFixtures):
         recalls = [_recall(memory, START + timedelta(seconds=number)) for number in range(4)]
 
         def write(tx: Writer) -> None:
-            tx.memories.insert(memory)
+            writing.insert(tx, memory)
             tx.recalls.insert([*recalls, _recall(gone, START)])
             tx.recalls.insert(recalls[:1])
             tx.recalls.trim([memory.id, gone.id], 3)
@@ -38,8 +39,8 @@ class RecallConformance(StoreFixtures):
         by_ada, by_bob = _recall(memory, START), replace(_recall(memory, START), user="bob", agent=None)
 
         def write(tx: Writer) -> None:
-            tx.memories.insert(memory)
-            tx.memories.insert(gone)
+            writing.insert(tx, memory)
+            writing.insert(tx, gone)
             tx.recalls.insert([by_ada, by_bob, _recall(gone, START)])
 
         store.write(tenant, write)

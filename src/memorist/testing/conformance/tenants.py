@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from memorist.memories import writing
 from memorist.memories.values import Kind, Query
 from memorist.platform.values import Tenant
 from memorist.ports import Reader, Store, Writer
@@ -112,7 +113,7 @@ class TenantConformance(StoreFixtures):
             tx.index.release_claims()
             tx.documents.erase(document)
             return [
-                tx.memories.replace(replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
+                writing.replace(tx, replace(memory, tenant=neighbour, content="mine"), memory.updated_at),
                 sum(tx.erasure.erase_rows([memory.id]).values()),
                 sum(tx.erasure.erase_owned(EVERYBODY).values()),
                 tx.idempotency.drop_expired(START + timedelta(days=999)),
@@ -120,7 +121,7 @@ class TenantConformance(StoreFixtures):
                 tx.index.save_vectors([make_embedded(memory, vectors=b"mine")]),
                 tx.index.unindex("another", 10),
                 tx.index.claim_waiting(START, START, 10),
-                tx.index.adopt_rows(10),
+                writing.adopt(tx, 10),
             ]
 
         assert not any(store.write(neighbour, vandalise))
@@ -146,7 +147,7 @@ class TenantConformance(StoreFixtures):
 
     def test_memory_is_stored_under_the_transactions_tenant(self, store: Store, tenant: str, neighbour: str) -> None:
         memory = make_memory(neighbour)
-        assert store.write(tenant, lambda tx: tx.memories.insert(memory)) is True
+        assert store.write(tenant, lambda tx: writing.insert(tx, memory)) is True
         assert store.read(neighbour, lambda tx: tx.memories.get(memory.id)) is None
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == replace(memory, tenant=tenant)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memorist.errors import Conflict
+from memorist.memories import writing
 from memorist.memories.values import Memory
 from memorist.ports import Reader, Store, Writer
 from memorist.testing.conformance.fixtures import StoreFixtures
@@ -35,7 +36,7 @@ class TransactionConformance(StoreFixtures):
         memory = make_memory(tenant)
 
         def work(tx: Writer) -> Memory | None:
-            tx.memories.insert(memory)
+            writing.insert(tx, memory)
             return tx.memories.get(memory.id)
 
         assert store.write(tenant, work) == memory
@@ -47,7 +48,7 @@ class TransactionConformance(StoreFixtures):
         memory = make_memory(tenant)
 
         def work(tx: Writer) -> None:
-            tx.memories.insert(memory)
+            writing.insert(tx, memory)
             tx.events.append([make_event(memory)])
             tx.keys.insert(make_key(tenant))
             raise error

@@ -9,6 +9,7 @@ import pytest
 
 from memorist.errors import StoreError
 from memorist.ids import new_id, to_uuid
+from memorist.memories import writing
 from memorist.ports import Store
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import EVERYBODY, created, insert
@@ -74,7 +75,7 @@ class UpkeepConformance(StoreFixtures):
             store.ping,
             store.list_tenants,
             lambda: store.read(tenant, lambda tx: tx.keys.all()),
-            lambda: store.write(tenant, lambda tx: tx.memories.insert(make_memory(tenant))),
+            lambda: store.write(tenant, lambda tx: writing.insert(tx, make_memory(tenant))),
         ]
         for call in calls:
             with pytest.raises(StoreError):

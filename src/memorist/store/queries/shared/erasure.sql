@@ -311,11 +311,7 @@ UPDATE memory_events SET payload = :payload WHERE tenant_id = :tenant AND seq = 
 -- The tables where a living row holds a piece of text, also as a word of our own.
 SELECT 'memories' WHERE EXISTS (
     SELECT 1 FROM memories WHERE tenant_id = :tenant AND (
-        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!' OR session_id LIKE :piece ESCAPE '!'
-        OR project LIKE :piece ESCAPE '!' OR category LIKE :piece ESCAPE '!' OR name LIKE :piece ESCAPE '!'
-        OR description LIKE :piece ESCAPE '!' OR content LIKE :piece ESCAPE '!' OR excerpt LIKE :piece ESCAPE '!'
-        OR meta LIKE :piece ESCAPE '!' OR source_ref LIKE :piece ESCAPE '!' OR kind LIKE :piece ESCAPE '!'
-        OR status LIKE :piece ESCAPE '!'
+        {memory_holds_piece} OR kind LIKE :piece ESCAPE '!' OR status LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'memory_index' WHERE EXISTS (

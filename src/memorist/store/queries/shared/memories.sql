@@ -1,18 +1,6 @@
 -- Statements that run unchanged on SQLite, PostgreSQL and Citus.
 -- Each has a name and a line that says what it is for. A statement on a tenant's table names :tenant, or it is refused.
 
--- fragment: memory_columns
-id, tenant_id, content, content_hash, dedup_key, created_at, updated_at, user_id, agent_id, session_id, project,
-kind, category, name, description, excerpt, importance, confidence, relevance, meta, source_ref, trust, status,
-retention, superseded_by, event_time, valid_from, valid_to, archive_at, retention_expires_at, expires_at, deleted_at,
-hard_delete_at, anonymized_at, access_count, last_accessed_at
-
--- fragment: memory_values
-:id, :tenant, :content, :content_hash, :dedup_key, :created_at, :updated_at, :user_id, :agent_id, :session_id, :project,
-:kind, :category, :name, :description, :excerpt, :importance, :confidence, :relevance, :meta, :source_ref, :trust, :status,
-:retention, :superseded_by, :event_time, :valid_from, :valid_to, :archive_at, :retention_expires_at, :expires_at, :deleted_at,
-:hard_delete_at, :anonymized_at, :access_count, :last_accessed_at
-
 -- fragment: list_filters
     AND (expires_at IS NULL OR expires_at > :now) AND anonymized_at IS NULL
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
@@ -33,15 +21,7 @@ INSERT INTO memories ({memory_columns}, due_at) VALUES ({memory_values}, :due_at
 
 -- name: replace_memory
 -- Change a memory that nobody changed since it was read.
-UPDATE memories SET
-    content = :content, content_hash = :content_hash, dedup_key = :dedup_key, updated_at = :updated_at,
-    user_id = :user_id, agent_id = :agent_id, session_id = :session_id, project = :project, kind = :kind,
-    category = :category, name = :name, description = :description, excerpt = :excerpt, importance = :importance,
-    confidence = :confidence, relevance = :relevance, meta = :meta, source_ref = :source_ref, trust = :trust,
-    status = :status, retention = :retention, superseded_by = :superseded_by, event_time = :event_time,
-    valid_from = :valid_from, valid_to = :valid_to, archive_at = :archive_at,
-    retention_expires_at = :retention_expires_at, expires_at = :expires_at, deleted_at = :deleted_at,
-    hard_delete_at = :hard_delete_at, anonymized_at = :anonymized_at, due_at = :due_at
+UPDATE memories SET {memory_changes}, due_at = :due_at
 WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
 
 -- name: find_named

@@ -6,8 +6,9 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import InvalidField, MemoristError
+from memorist.memories.kinds import KINDS
 from memorist.memories.policy import Mode
-from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import JobStatus, Role
 from memorist.surfaces.dashboard.pages.growth import draw
 from memorist.surfaces.dashboard.pages.snippets import PLACEHOLDER, snippets
@@ -17,12 +18,6 @@ from memorist.views.overview import MOST, Waiting
 
 pages = Pages()
 
-_KINDS = (
-    (Kind.FACT, "Facts"),
-    (Kind.CHAT_MESSAGE, "Messages"),
-    (Kind.TOOL_OUTPUT, "Tool outputs"),
-    (Kind.DOCUMENT_CHUNK, "Documents, in chunks"),
-)
 # As the page of memories calls them.
 _RESTING = {"archived": (Status.ARCHIVED,), "deleted": (Status.SOFT_DELETED, Status.HARD_DELETE_PENDING)}
 _MOVES = {"archived": "archived", "deleted": "deleted", "purged": "erased", "anonymized": "made anonymous"}
@@ -94,7 +89,7 @@ def _page(visit: Visit, *, status: int = 200, secret: str | None = None, **conte
         section="home",
         totals=totals,
         growth=draw(totals.days),
-        kinds=[(kind, label, totals.active_of(kind)) for kind, label in _KINDS],
+        kinds=[(kind, rules.many.capitalize(), totals.active_of(kind)) for kind, rules in KINDS.items()],
         resting=[(name, sum(map(totals.of_status, states))) for name, states in _RESTING.items()],
         active=totals.of_status(Status.ACTIVE),
         health=_health(visit, waiting),

@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 from memorist.errors import Conflict
 from memorist.facts.values import FactVersion
 from memorist.ids import parse_id
+from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Principal
 from memorist.surfaces.dashboard import rendering
@@ -22,12 +23,6 @@ _LONGEST_TEXT = 20_000
 _LONGEST_OUTPUT = 500_000
 _CONFIRMATION = "erase"
 
-KINDS = {
-    Kind.FACT: "Fact",
-    Kind.CHAT_MESSAGE: "Message",
-    Kind.TOOL_OUTPUT: "Tool output",
-    Kind.DOCUMENT_CHUNK: "Part of a document",
-}
 STATES = {
     Status.ACTIVE: "Active",
     Status.ARCHIVED: "Archived",
@@ -138,7 +133,7 @@ def _shown(visit: Visit, dossier: Dossier) -> dict[str, Any]:
         "versions_left_out": left_out,
         "recalls": visit.core.recall_history.of(visit.principal, memory.id),
         "recalls_kept": visit.core.recall_history.keep,
-        "kinds": KINDS,
+        "kinds": {kind: rules.one.capitalize() for kind, rules in KINDS.items()},
         "states": STATES,
         "event_words": EVENTS,
         "heading_path": _heading_path(memory),

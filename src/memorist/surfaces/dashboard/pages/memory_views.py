@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status, Trust
 from memorist.platform import validation
 from memorist.surfaces.dashboard.visits import HOME
@@ -27,11 +28,7 @@ SORTS = {
 NO_PROFILE = "no profile"
 NO_TYPE = "no type"
 
-_KINDS: dict[str, str] = {
-    Kind.CHAT_MESSAGE: "chat message",
-    Kind.TOOL_OUTPUT: "tool output",
-    Kind.DOCUMENT_CHUNK: "document",
-}
+_KINDS: dict[str, str] = {kind: rules.one for kind, rules in KINDS.items()}
 _STATUSES = {Status.SOFT_DELETED: ("deleted", "warn"), Status.HARD_DELETE_PENDING: ("past recovery", "bad")}
 _SHOWN = 8
 _SHOWN_CHARACTERS = 420
@@ -187,7 +184,7 @@ class Row:
 
 def row_of(memory: Memory) -> Row:
     state, tone = _STATUSES.get(memory.status, (str(memory.status), "good" if memory.status is Status.ACTIVE else ""))
-    return Row(memory, _clipped(memory.content), _KINDS.get(memory.kind, str(memory.kind)), state, tone)
+    return Row(memory, _clipped(memory.content), _KINDS[memory.kind], state, tone)
 
 
 def _clipped(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from memorist.errors import InvalidField, InvalidJson
+from memorist.memories.kinds import KINDS
 from memorist.memories.policies import policy_to_record
 from memorist.memories.policy import Mode, Policy
 from memorist.memories.values import Kind
@@ -154,9 +155,7 @@ def _policy(visit: Visit) -> dict[str, Any]:
         "revision": revision,
         "history": visit.core.policies.history(visit.principal)[:5],
         "sentences": privacy_words.policy_sentences(revision.policy),
-        "kinds": {
-            kind: (label, dict(revision.policy.kinds.get(kind, {}))) for kind, label in privacy_words.KINDS.items()
-        },
+        "kinds": {kind: (rules.many, dict(revision.policy.kinds.get(kind, {}))) for kind, rules in KINDS.items()},
         "effect": None,
         **_report(revision.policy.mode, report),
     }

@@ -4,16 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memorist.erasure.values import Receipt, Verification
+from memorist.memories.kinds import KINDS
 from memorist.memories.policies import policy_to_record
 from memorist.memories.policy import Derived, Mode, Move, Policy, Windows
 from memorist.memories.values import Kind
-
-KINDS = {
-    Kind.FACT: "facts",
-    Kind.CHAT_MESSAGE: "messages",
-    Kind.TOOL_OUTPUT: "tool outputs",
-    Kind.DOCUMENT_CHUNK: "document chunks",
-}
 
 _MOVES = {
     Move.EXPIRED: "deleted, since they are past their own time",
@@ -73,8 +67,8 @@ class VerificationFinding(NamedTuple):
 def policy_sentences(policy: Policy) -> list[str]:
     """What a policy means, one rule a sentence."""
     sentences = [f"What follows the policy {_life(policy.windows)}"]
-    sentences += [f"For {KINDS[kind]}: it {_life(policy.windows_of(kind))}" for kind in policy.kinds]
-    sentences.append(f"A fact that another took the table of is anonymized after {_days(policy.anonymize_after_days)}.")
+    sentences += [f"For {KINDS[kind].many}: it {_life(policy.windows_of(kind))}" for kind in policy.kinds]
+    sentences.append(f"A fact that another took the place of is anonymized after {_days(policy.anonymize_after_days)}.")
     sentences.append(
         "A fact that was learned from something erased is erased too."
         if policy.derived_facts is Derived.ERASE
@@ -98,10 +92,10 @@ def differences(before: Policy, after: Policy) -> list[tuple[str, str, str]]:
     """What a change changes: the rule, and what it was and would be."""
     old, new = policy_to_record(before), policy_to_record(after)
     rows = [(label, _value(old[name]), _value(new[name])) for name, label in _RULES.items() if old[name] != new[name]]
-    for kind, label in KINDS.items():
+    for kind, rules in KINDS.items():
         was, becomes = old["kinds"].get(kind), new["kinds"].get(kind)
         if was != becomes:
-            rows.append((f"Only for {label}", _windows(was), _windows(becomes)))
+            rows.append((f"Only for {rules.many}", _windows(was), _windows(becomes)))
     return rows
 
 
@@ -126,13 +120,13 @@ def counts_of(
     for move, words in _MOVES.items():
         shown = list((samples or {}).get(move, ()))
         for kind, count in counts.get(move, {}).items():
-            lines.append(CountLine(words, KINDS.get(Kind(kind), kind), count, shown[:3]))
+            lines.append(CountLine(words, KINDS[Kind(kind)].many, count, shown[:3]))
             shown = []
     return lines
 
 
 def touched_of(touched: Mapping[str, int]) -> list[CountLine]:
-    return [CountLine("get other deadlines", KINDS.get(Kind(kind), kind), count) for kind, count in touched.items()]
+    return [CountLine("get other deadlines", KINDS[Kind(kind)].many, count) for kind, count in touched.items()]
 
 
 def total(counts: Mapping[str, Mapping[str, int]]) -> int:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from memorist import tools
 from memorist.errors import InvalidField, InvalidId, MemoristError, NotFound
 from memorist.ids import parse_id
+from memorist.memories.kinds import KINDS
 from memorist.memories.values import Memory
 from memorist.platform import access
 from memorist.platform.tokens import count_tokens
@@ -53,7 +54,7 @@ def show(visit: Visit) -> Response:
         context |= {"answer": None, "refusal": _refusal(error, asked)}
     if visit.is_partial:
         return visit.part("parts/recall_answer.html", beside=True, headers={"HX-Push-Url": asked.address()}, **context)
-    choices = {"scopes": _SCOPES, "kinds": recall_answer.KINDS}
+    choices = {"scopes": _SCOPES, "kinds": {kind: rules.many.capitalize() for kind, rules in KINDS.items()}}
     return visit.page("recall.html", status=status, section="recall", beside=False, **choices, **context)
 
 

@@ -7,22 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from memorist import tools, words
-from memorist.memories.values import Kind, Memory
+from memorist.memories.kinds import KINDS
+from memorist.memories.values import Memory
 from memorist.platform.tokens import count_tokens
 from memorist.recall.values import Hit, Recalled
 
-KINDS = {
-    Kind.FACT: "Facts",
-    Kind.CHAT_MESSAGE: "Messages",
-    Kind.TOOL_OUTPUT: "Tool outputs",
-    Kind.DOCUMENT_CHUNK: "Documents",
-}
-_ONE_OF_A_KIND = {
-    Kind.FACT: "fact",
-    Kind.CHAT_MESSAGE: "message",
-    Kind.TOOL_OUTPUT: "tool output",
-    Kind.DOCUMENT_CHUNK: "document",
-}
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 # Marking looks at every word, and more of a text than this is not read in a list.
 _LONGEST_MARKED = 3000
@@ -170,7 +159,7 @@ def _origin(memory: Memory) -> Iterator[str]:
     meta = memory.meta or {}
     headings = meta.get("heading_path")
     speaker = meta.get("speaker") or meta.get("tool_name") or meta.get("role")
-    yield _ONE_OF_A_KIND[memory.kind]
+    yield KINDS[memory.kind].one
     if isinstance(headings, list) and headings:
         yield " › ".join(map(str, headings))
     elif isinstance(speaker, str) and speaker:

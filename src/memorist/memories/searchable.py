@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from memorist import words
+from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status
 from memorist.models import passages
 
@@ -73,7 +74,7 @@ def as_turn(memory: Memory) -> str:
 
 def is_turn(memory: Memory) -> bool:
     """Whether it was said in a session, so that turns stand before and after it."""
-    return memory.session is not None and memory.kind in (Kind.CHAT_MESSAGE, Kind.TOOL_OUTPUT) and not repeats(memory)
+    return memory.session is not None and KINDS[memory.kind].is_said and not repeats(memory)
 
 
 def thread_of(memory: Memory) -> str:
