@@ -10,9 +10,9 @@ from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.errors import NotFound
 from memorist.memories.accesses import LONGEST_QUERY
-from memorist.memories.values import Memory, Status
+from memorist.memories.values import Memory, PastRecall, Status
 from memorist.platform.values import Owner, Principal, Role
-from memorist.recall.values import PastRecall, Question
+from memorist.recall.values import Question
 from memorist.testing import StepClock
 from tests.support.stores import bare
 
@@ -41,13 +41,13 @@ def written(core: Core, memory: Memory) -> list[PastRecall]:
     return core.store.read(memory.tenant, lambda tx: tx.recalls.of(memory.id, 1000))
 
 
-def test_recall_is_noted_with_its_question_and_place(
+def test_recall_is_noted_with_its_question_and_rank(
     core: Core, ada: Principal, remember: Remember, clock: StepClock
 ) -> None:
     first, second = remember(ada, "the kettle is blue"), remember(ada, "a blue kettle and a blue cup")
     ask(core, replace(ada, agent="coder", source="http"), "blue kettle")
     recalls = [core.recall_history.of(ada, memory.id)[0] for memory in (first, second)]
-    assert {recall.place for recall in recalls} == {1, 2}
+    assert {recall.rank for recall in recalls} == {1, 2}
     assert len({recall.id for recall in recalls}) == 1
     for recall in recalls:
         assert (recall.query, recall.user, recall.agent, recall.source) == ("blue kettle", "ada", "coder", "http")

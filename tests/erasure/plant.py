@@ -11,9 +11,8 @@ from memorist.facts.values import Doubt
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories import writing
-from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.memories.values import Draft, Kind, Memory, PastRecall, Status
 from memorist.platform.values import Event, IdempotencyRecord, Job, JobStatus, Owner, Principal, Role
-from memorist.recall.values import PastRecall
 from memorist.testing import make_memory
 from memorist.testing.clocks import START
 from memorist.turns.values import Turn, TurnEvent, TurnStatus

@@ -11,9 +11,8 @@ from memorist.erasure.ledger import ledger_lines
 from memorist.erasure.values import ErasureKind, ErasureStatus
 from memorist.errors import Forbidden, StoreBusy
 from memorist.ids import new_id
-from memorist.memories.values import Draft, Memory
+from memorist.memories.values import Draft, Memory, PastRecall
 from memorist.platform.values import Owner, Principal, Role
-from memorist.recall.values import PastRecall
 from memorist.testing.clocks import START
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
 from tests.erasure.plant import Planter, plant_key

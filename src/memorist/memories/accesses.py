@@ -14,12 +14,11 @@ from operator import attrgetter
 
 from memorist.errors import MemoristError
 from memorist.ids import new_id
-from memorist.memories.values import Memory
+from memorist.memories.values import Memory, PastRecall
 from memorist.platform.erased_names import subject_of
 from memorist.platform.loop import Loop
 from memorist.platform.values import Owner, OwnerFilter, Principal
 from memorist.ports import Store, Writer
-from memorist.recall.values import Hit, PastRecall
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
@@ -36,6 +35,7 @@ _values_of = attrgetter(*_NAMES)
 
 _Reads = dict[str, tuple[int, datetime]]
 _Recalls = deque[PastRecall]
+_Scored = tuple[Memory, float]
 
 
 class AccessLog:
@@ -57,11 +57,11 @@ class AccessLog:
             self._count(memory, now)
         return self.overlay(memory)
 
-    def record_recall(self, principal: Principal, query: str, hits: Sequence[Hit], now: datetime) -> None:
-        """Count the reads of a recall's hits, and note the question, which must hold no secret any more."""
+    def record_recall(self, principal: Principal, query: str, hits: Sequence[_Scored], now: datetime) -> None:
+        """Count the reads of what was recalled, and note the question, which must hold no secret any more."""
         with self._lock:
-            for hit in hits:
-                self._count(hit.memory, now)
+            for memory, _ in hits:
+                self._count(memory, now)
             if self._recall_history and hits:
                 waiting = self._recalls.setdefault(principal.tenant, deque(maxlen=_MOST_RECALLS))
                 waiting.extend(_noted(principal, query, hits, now))
@@ -144,12 +144,12 @@ class AccessLog:
             _log.warning("reads were not counted: %s", error.message)
 
 
-def _noted(principal: Principal, query: str, hits: Sequence[Hit], now: datetime) -> Iterator[PastRecall]:
+def _noted(principal: Principal, query: str, hits: Sequence[_Scored], now: datetime) -> Iterator[PastRecall]:
     recall_id = new_id("rec")
     query = query[:LONGEST_QUERY]
-    for place, hit in enumerate(hits, start=1):
+    for rank, (memory, score) in enumerate(hits, start=1):
         yield PastRecall(
-            hit.memory.id, now, recall_id, principal.user, principal.agent, principal.source, query, place, hit.score
+            memory.id, now, recall_id, principal.user, principal.agent, principal.source, query, rank, score
         )
 
 

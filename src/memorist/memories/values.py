@@ -201,3 +201,21 @@ class Query:
     order: Order = Order.NEWEST
     limit: int = 20
     after: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastRecall:
+    """One time that a memory came back: who asked what, and at which rank of the answer it was, from 1.
+
+    `id` is shared by all memories that came back together.
+    """
+
+    memory_id: str
+    at: datetime
+    id: str
+    user: str | None
+    agent: str | None
+    source: str
+    query: str
+    rank: int
+    score: float

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
-from memorist.memories.values import Memory
+from memorist.memories.values import Memory, PastRecall
 from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.ports import Store
-from memorist.recall.values import PastRecall
 
 
 class RecallHistory:

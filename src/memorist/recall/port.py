@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from memorist.memories.values import Memory, Row
-from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow, PastRecall
+from memorist.memories.values import Memory, PastRecall, Row
+from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
 
 
 class IndexReads(Protocol):

@@ -100,7 +100,9 @@ class Recall:
         self._models.warm_up(question)
         pool = self._pool(asked)
         found = answer(self._ranked(pool), self._accesses.overlay)
-        self._accesses.record_recall(principal, question.query, found.hits, asked.now)
+        self._accesses.record_recall(
+            principal, question.query, [(hit.memory, hit.score) for hit in found.hits], asked.now
+        )
         scores = pool.scored
         return Recalled(
             hits=found.hits,

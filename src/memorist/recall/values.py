@@ -51,24 +51,6 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class PastRecall:
-    """One time that a memory came back: who asked what, and at which place of the answer it was, from 1.
-
-    `id` is shared by all memories that came back together.
-    """
-
-    memory_id: str
-    at: datetime
-    id: str
-    user: str | None
-    agent: str | None
-    source: str
-    query: str
-    place: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
 class Recalled:
     """The answer. `degraded`: some memories are found by keyword only, because they wait for their vectors."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from memorist.recall.values import PastRecall
+from memorist.memories.values import PastRecall
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 
@@ -15,8 +15,8 @@ class RecallStatements(TenantStatements):
     def of(self, memory_id: str, limit: int) -> list[PastRecall]:
         rows = self._rows("list_recalls", memory_id=memory_id, limit=limit)
         return [
-            PastRecall(id_, from_micros(at), recall_id, user or None, agent or None, source, query, place, score)
-            for id_, at, recall_id, user, agent, source, query, place, score in rows
+            PastRecall(id_, from_micros(at), recall_id, user or None, agent or None, source, query, rank, score)
+            for id_, at, recall_id, user, agent, source, query, rank, score in rows
         ]
 
     def insert(self, recalls: Iterable[PastRecall]) -> None:
@@ -30,7 +30,7 @@ class RecallStatements(TenantStatements):
                 "agent_id": recall.agent or "",
                 "source": recall.source,
                 "query": recall.query,
-                "place": recall.place,
+                "place": recall.rank,
                 "score": recall.score,
             }
             for recall in recalls

@@ -28,7 +28,7 @@ _NO_SPACE = 100 * 1024**2
 _OTHERS = 0o077
 
 
-class State(StrEnum):
+class Health(StrEnum):
     OK = "ok"
     WARNING = "warning"
     PROBLEM = "problem"
@@ -37,7 +37,7 @@ class State(StrEnum):
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
     check: str
-    state: State
+    state: Health
     message: str
 
 
@@ -45,7 +45,7 @@ class DoctorFinding:
 def doctor(flags: Flags) -> None:
     """Check this installation and its database, and say what to do. Changes nothing; exits with 1 on a problem."""
     findings = list(_examine(flags))
-    healthy = all(finding.state is not State.PROBLEM for finding in findings)
+    healthy = all(finding.state is not Health.PROBLEM for finding in findings)
     if flags.as_json:
         print_json({"ok": healthy, "checks": [asdict(finding) for finding in findings]})
     else:
@@ -61,7 +61,7 @@ def _examine(flags: Flags) -> Iterator[DoctorFinding]:
     try:
         loaded = load_settings(flags.as_settings())
     except MemoristError as error:
-        yield DoctorFinding("settings", State.PROBLEM, error.message)
+        yield DoctorFinding("settings", Health.PROBLEM, error.message)
         return
     yield from _check_settings(loaded)
     yield from _check_models(loaded.settings)
@@ -72,22 +72,22 @@ def _examine(flags: Flags) -> Iterator[DoctorFinding]:
         else:
             yield from _check_sqlite(loaded.settings, path)
     except MemoristError as error:
-        yield DoctorFinding("database", State.PROBLEM, error.message)
+        yield DoctorFinding("database", Health.PROBLEM, error.message)
 
 
 def _check_versions() -> Iterator[DoctorFinding]:
     supported = sys.version_info[:2] >= _OLDEST_PYTHON
     oldest = ".".join(map(str, _OLDEST_PYTHON))
     advice = "" if supported else f"; install {oldest} or newer"
-    yield DoctorFinding("python", State.OK if supported else State.PROBLEM, f"{platform.python_version()}{advice}")
-    yield DoctorFinding("memorist", State.OK, __version__)
+    yield DoctorFinding("python", Health.OK if supported else Health.PROBLEM, f"{platform.python_version()}{advice}")
+    yield DoctorFinding("memorist", Health.OK, __version__)
 
 
 def _check_settings(loaded: LoadedSettings) -> Iterator[DoctorFinding]:
     if not loaded.warnings:
-        yield DoctorFinding("settings", State.OK, "every value is valid, and no MEMORIST_ variable is unknown")
+        yield DoctorFinding("settings", Health.OK, "every value is valid, and no MEMORIST_ variable is unknown")
     for warning in loaded.warnings:
-        yield DoctorFinding("settings", State.WARNING, f"{warning} Correct or unset it.")
+        yield DoctorFinding("settings", Health.WARNING, f"{warning} Correct or unset it.")
 
 
 def _check_models(settings: Settings) -> Iterator[DoctorFinding]:
@@ -95,18 +95,18 @@ def _check_models(settings: Settings) -> Iterator[DoctorFinding]:
         try:
             model = opened(settings)
             if model is None:
-                yield DoctorFinding(name, State.OK, "off: recall goes on without it")
+                yield DoctorFinding(name, Health.OK, "off: recall goes on without it")
                 continue
             model.load()
-            yield DoctorFinding(name, State.OK, model.model_id)
+            yield DoctorFinding(name, Health.OK, model.model_id)
         except MemoristError as error:
-            yield DoctorFinding(name, State.PROBLEM, error.message)
+            yield DoctorFinding(name, Health.PROBLEM, error.message)
 
 
 def _check_postgres(settings: Settings) -> Iterator[DoctorFinding]:
     with closing(open_store(settings)) as store:
         facts = store.driver.describe()
-        yield DoctorFinding("postgresql", State.OK, f"{facts['engine']} {facts['version']}, database {facts['place']}")
+        yield DoctorFinding("postgresql", Health.OK, f"{facts['engine']} {facts['version']}, database {facts['place']}")
         yield from _check_content(store)
 
 
@@ -117,14 +117,14 @@ def _check_sqlite(settings: Settings, path: Path) -> Iterator[DoctorFinding]:
         closing(open_store(replace(settings, database=str(Path(folder) / "scratch.db")))) as scratch,
     ):
         facts = scratch.driver.describe()
-        yield DoctorFinding("sqlite", State.OK, f"{facts['version']}, at least {facts['minimum_version']} is needed")
+        yield DoctorFinding("sqlite", Health.OK, f"{facts['version']}, at least {facts['minimum_version']} is needed")
     yield from _check_folder(path.parent)
     if not path.exists():
-        yield DoctorFinding("database", State.OK, f"none yet: the first command that needs it makes {path}")
+        yield DoctorFinding("database", Health.OK, f"none yet: the first command that needs it makes {path}")
         return
     if not _may(path, os.R_OK | os.W_OK):
         yield DoctorFinding(
-            "database", State.PROBLEM, f"{path} cannot be read and written: give yourself both permissions"
+            "database", Health.PROBLEM, f"{path} cannot be read and written: give yourself both permissions"
         )
         return
     with closing(open_store(settings)) as store:
@@ -133,20 +133,20 @@ def _check_sqlite(settings: Settings, path: Path) -> Iterator[DoctorFinding]:
 
 def _check_folder(folder: Path) -> Iterator[DoctorFinding]:
     if not folder.is_dir():
-        state, advice = (State.PROBLEM, "is no folder") if folder.exists() else (State.OK, "does not exist yet")
+        state, advice = (Health.PROBLEM, "is no folder") if folder.exists() else (Health.OK, "does not exist yet")
         yield DoctorFinding("data folder", state, f"{folder} {advice}")
         return
     if not _may(folder, os.R_OK | os.W_OK | os.X_OK):
         yield DoctorFinding(
-            "data folder", State.PROBLEM, f"{folder} cannot be written: chown it to yourself, or name another"
+            "data folder", Health.PROBLEM, f"{folder} cannot be written: chown it to yourself, or name another"
         )
     elif folder.stat().st_mode & _OTHERS:
-        yield DoctorFinding("data folder", State.WARNING, f"others can look into {folder}: run `chmod 700` on it")
+        yield DoctorFinding("data folder", Health.WARNING, f"others can look into {folder}: run `chmod 700` on it")
     else:
-        yield DoctorFinding("data folder", State.OK, f"{folder} is writable, and private")
+        yield DoctorFinding("data folder", Health.OK, f"{folder} is writable, and private")
     free = shutil.disk_usage(folder).free
-    state = State.PROBLEM if free < _NO_SPACE else State.WARNING if free < _LITTLE_SPACE else State.OK
-    advice = "" if state is State.OK else "; make room before it is full"
+    state = Health.PROBLEM if free < _NO_SPACE else Health.WARNING if free < _LITTLE_SPACE else Health.OK
+    advice = "" if state is Health.OK else "; make room before it is full"
     yield DoctorFinding("disk", state, f"{free / _LITTLE_SPACE:.1f} GiB free{advice}")
 
 
@@ -159,16 +159,16 @@ def _check_content(store: Any) -> Iterator[DoctorFinding]:
     pending = store.migrator.pending()
     if pending:
         yield DoctorFinding(
-            "schema", State.WARNING, f"{len(pending)} migrations are pending: run `memorist db migrate`"
+            "schema", Health.WARNING, f"{len(pending)} migrations are pending: run `memorist db migrate`"
         )
         return
-    yield DoctorFinding("schema", State.OK, "up to date")
+    yield DoctorFinding("schema", Health.OK, "up to date")
     for name, finding in store.check(thorough=False).items():
         if finding == "ok":
-            yield DoctorFinding(name, State.OK, "ok")
+            yield DoctorFinding(name, Health.OK, "ok")
         else:
-            yield DoctorFinding(name, State.PROBLEM, f"{finding}; export what you can, then restore from an export")
+            yield DoctorFinding(name, Health.PROBLEM, f"{finding}; export what you can, then restore from an export")
     if store.has_keys():
-        yield DoctorFinding("keys", State.OK, "API keys exist")
+        yield DoctorFinding("keys", Health.OK, "API keys exist")
     else:
-        yield DoctorFinding("keys", State.OK, "none yet: `memorist serve` makes the first, or `memorist keys create`")
+        yield DoctorFinding("keys", Health.OK, "none yet: `memorist serve` makes the first, or `memorist keys create`")

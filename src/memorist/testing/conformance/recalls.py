@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 
 from memorist.ids import new_id
 from memorist.memories import writing
-from memorist.memories.values import Memory
+from memorist.memories.values import Memory, PastRecall
 from memorist.platform.values import OwnerFilter
 from memorist.ports import Store, Writer
-from memorist.recall.values import PastRecall
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import ADA

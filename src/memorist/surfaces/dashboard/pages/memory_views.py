@@ -172,7 +172,7 @@ def _group(
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MemoryLine:
     """A memory as the list shows it."""
 
     memory: Memory
@@ -182,9 +182,9 @@ class Row:
     tone: str
 
 
-def row_of(memory: Memory) -> Row:
+def row_of(memory: Memory) -> MemoryLine:
     state, tone = _STATUSES.get(memory.status, (str(memory.status), "good" if memory.status is Status.ACTIVE else ""))
-    return Row(memory, _clipped(memory.content), _KINDS[memory.kind], state, tone)
+    return MemoryLine(memory, _clipped(memory.content), _KINDS[memory.kind], state, tone)
 
 
 def _clipped(text: str) -> str:
