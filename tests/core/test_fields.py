@@ -14,7 +14,7 @@ from memorist.platform.redaction import Secrets
 from memorist.platform.values import Owner
 from memorist.store.rows import PARAMETERS, memory_from_row, memory_to_values
 from memorist.store.sql_store import SqlStore
-from memorist.store.statements import Statement, load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import full_memory
 from memorist.testing.clocks import START
 
@@ -48,7 +48,7 @@ def test_draft_gives_declared_fields_only() -> None:
 
 def test_table_has_a_column_for_every_field(store: SqlStore) -> None:
     """A field without a migration fails here, and so does a column that no field has."""
-    statement = Statement("columns", "", COLUMNS[store.driver.dialect])
+    statement = SqlStatement("columns", "", COLUMNS[store.driver.dialect])
     found = {row[0] for row in store.driver.read(None, lambda connection: connection.rows(statement, {}))}
     assert found - DERIVED == {field.column for field in FIELDS}
 
