@@ -1,115 +1,24 @@
 """The verbs as methods that return their answers."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import wraps
-from inspect import signature
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any
 
 from memorist.ingestion.values import Document
 from memorist.memories.values import Memory
 from memorist.platform.values import Principal
-from memorist.verbs import facts, keeping, memories, seen
-from memorist.verbs.kinds import Stream, Verb
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-LARGEST_PAGE = 100
+from memorist.verbs import keeping, memories, seen
+from memorist.verbs.kinds import Verb
+from memorist.verbs.listed import LARGEST_PAGE, VerbList
+from memorist.verbs.methods import Blocking
 
 
-def as_method(method: T, describe: Callable[..., Any], answers: Any = None) -> T:
-    """Show the verb's own arguments and answer in the signature, and not that it is described."""
-    described = signature(describe)
-    answer = described.return_annotation.__args__[0]
-    shown = answer if answers is None else answers[answer]
-    cast(Any, method).__signature__ = described.replace(return_annotation=None if shown is type(None) else shown)
-    return method
-
-
-def _doing(describe: Callable[P, Verb[T]]) -> "Callable[Concatenate[Verbs, P], T]":
-    @wraps(describe)
-    def method(self: "Verbs", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._do(describe(*args, **kwargs))
-
-    return as_method(method, describe)
-
-
-def _streaming(describe: Callable[P, Stream[T]]) -> "Callable[Concatenate[Verbs, P], Iterator[T]]":
-    @wraps(describe)
-    def method(self: "Verbs", /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        return self._stream(describe(*args, **kwargs))
-
-    return as_method(method, describe, Iterator)
-
-
-class Verbs(ABC):
+class Verbs(VerbList, Blocking):
     """What one principal can do, wherever it is done."""
-
-    @abstractmethod
-    def _do(self, verb: Verb[T]) -> T: ...
-
-    @abstractmethod
-    def _stream(self, stream: Stream[T]) -> Iterator[T]: ...
 
     @property
     def principal(self) -> Principal:
         """Whom this acts as. Raises Unauthenticated once the API key is revoked."""
         return self._do(keeping.principal())
-
-    remember = _doing(memories.remember)
-    remember_all = _doing(memories.remember_all)
-    recall = _doing(memories.recall)
-    get = _doing(memories.get)
-    list = _doing(memories.list)
-    edit = _doing(memories.edit)
-    forget = _doing(memories.forget)
-    archive = _doing(memories.archive)
-    restore = _doing(memories.restore)
-    events = _doing(memories.events)
-    section = _doing(memories.section)
-
-    remember_fact = _doing(facts.remember_fact)
-    extract = _doing(facts.extract)
-    history = _doing(facts.history)
-    restore_fact = _doing(facts.restore_fact)
-    in_doubt = _doing(facts.in_doubt)
-    confirm_doubt = _doing(facts.confirm_doubt)
-    refute_doubt = _doing(facts.refute_doubt)
-    dismiss_doubt = _doing(facts.dismiss_doubt)
-    jobs = _doing(facts.jobs)
-    get_job = _doing(facts.get_job)
-    retry_job = _doing(facts.retry_job)
-    drop_job = _doing(facts.drop_job)
-
-    add_messages = _doing(seen.add_messages)
-    add_tool_output = _doing(seen.add_tool_output)
-    read_tool_output = _doing(seen.read_tool_output)
-    add_document = _doing(seen.add_document)
-    get_document = _doing(seen.get_document)
-    list_documents = _doing(seen.list_documents)
-    forget_document = _doing(seen.forget_document)
-    tools = _doing(seen.tools)
-    run_tool = _doing(seen.run_tool)
-    get_turn = _doing(seen.get_turn)
-    turns = _doing(seen.turns)
-    turn = _streaming(seen.turn)
-    turn_events = _streaming(seen.turn_events)
-    changes = _streaming(seen.changes)
-
-    policy = _doing(keeping.policy)
-    set_policy = _doing(keeping.set_policy)
-    sweep = _doing(keeping.sweep)
-    erase = _doing(keeping.erase)
-    purge = _doing(keeping.purge)
-    delete_tenant = _doing(keeping.delete_tenant)
-    receipt = _doing(keeping.receipt)
-    receipts = _doing(keeping.receipts)
-    verify = _doing(keeping.verify)
-    reset = _doing(keeping.reset)
-    wait_until_indexed = _doing(keeping.wait_until_indexed)
-    import_ = _doing(keeping.import_)
-    export = _streaming(keeping.export)
 
     def iterate(self, **filters: Any) -> Iterator[Memory]:
         """Every memory that `list` shows page by page. Raises as it does."""

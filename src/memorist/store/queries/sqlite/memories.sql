@@ -28,34 +28,6 @@ WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids)) O
     FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
 )
 
--- name: insert_index
--- A new memory's row of the index.
-INSERT INTO memory_index (
-    tenant_id, user_id, memory_id, change, agent_id, thread, kind, category, project, standing, event_time, created_at,
-    expires_at, valid_from, valid_to, retired_at, digest, model, claimed_until, terms, vectors
-) VALUES (
-    :tenant, :user_id, :memory_id, {next_change}, :agent_id, :thread, :kind, :category, :project, :standing, :event_time,
-    :created_at, :expires_at, :valid_from, :valid_to, :retired_at, :digest, '', 0, :terms, NULL
-)
-ON CONFLICT DO NOTHING
-
--- name: replace_index
--- A changed memory's row of the index. Vectors stay where the text that they stand for did.
-UPDATE memory_index SET
-    change = {next_change}, agent_id = :agent_id, thread = :thread, kind = :kind, category = :category,
-    project = :project, standing = :standing, event_time = :event_time, expires_at = :expires_at,
-    valid_from = :valid_from, valid_to = :valid_to, retired_at = :retired_at, terms = :terms,
-    model = CASE WHEN digest = :digest THEN model ELSE '' END,
-    vectors = CASE WHEN digest = :digest THEN vectors END,
-    claimed_until = CASE WHEN digest = :digest THEN claimed_until ELSE 0 END,
-    digest = :digest
-WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id
-
--- name: save_vectors
--- What a model made of a text, unless the text changed meanwhile.
-UPDATE memory_index SET change = {next_change}, model = :model, vectors = :vectors, terms = :terms, digest = :digest
-WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id AND digest IN (0, :digest)
-
 -- name: unindex
 -- Put rows with vectors of another model back among those that wait.
 UPDATE memory_index SET change = (
