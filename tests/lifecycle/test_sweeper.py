@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from memorist.erasure.copies import copies_of
 
 from memorist.core import Core
 from memorist.errors import Forbidden, IllegalTransition, NotFound
@@ -443,7 +442,7 @@ def test_sweeper_of_the_server_sweeps_every_tenant_and_stops(
                 moved.set()
             return found
 
-    sweeper = Told(core.store, clock, core.policies, core.erasure.purge_rows, copies_of)
+    sweeper = Told(core.store, clock, core.policies, core.erasure)
     sweeper.start(0.01)
     assert moved.wait(20)
     sweeper.close()
