@@ -7,7 +7,7 @@ docs/images/dashboard-*.png.
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +20,7 @@ from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
 from memorist.testing.clocks import FrozenClock
+from memorist.times import SystemClock
 from tests.http.conftest import Served, serving
 from tests.support.browser import PHONE, browsing
 from tests.support.scripted_http import scripted_server
@@ -70,7 +71,7 @@ SHOTS = (
 
 
 def main() -> None:
-    clock = FrozenClock(datetime.now(UTC) - timedelta(days=_DAYS))
+    clock = FrozenClock(SystemClock().now() - timedelta(days=_DAYS))
     with (
         TemporaryDirectory(prefix="memorist-screenshots-") as folder,
         scripted_server(says("Amina does: brakes and gears, every other Wednesday. She used to race.")) as model,

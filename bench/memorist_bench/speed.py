@@ -276,7 +276,7 @@ class _Timings:
     def _time(self, name: str, step: Callable[[str, str], None], user: str, question: str) -> None:
         # The threads of the bare scan (BLAS) spin for up to a tenth of a second, waiting for more of it, and would take
         # a core from whatever is measured next.
-        time.sleep(_REST_SECONDS)
+        time.sleep(_REST_SECONDS)  # noqa: TID251
         self._seconds.setdefault(name, []).append(_timed(lambda: step(user, question)))
 
     def _embed(self, _: str, question: str) -> None:

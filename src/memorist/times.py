@@ -49,4 +49,4 @@ class SystemClock:
     """The clock of the machine."""
 
     def now(self) -> datetime:
-        return datetime.now(UTC)
+        return datetime.now(UTC)  # noqa: TID251

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email.utils import format_datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from memorist.codec import to_record
 from memorist.ingestion.service import Message
 from memorist.memories.values import Remembered
 from memorist.testing.makers import make_memory
+from memorist.times import SystemClock
 from memorist.verbs.kinds import Call
 from tests.client.faulty import Faulty, answer, cut, events, faulty_server, hang_up, problem, silence
 
@@ -61,7 +62,7 @@ def test_server_decides_how_long_to_wait(client: Client, faulty: Faulty, pauses:
 
 
 def test_wait_until_a_date(client: Client, faulty: Faulty, pauses: Pauses) -> None:
-    faulty.script = [answer(b"", 429, Retry_After=format_datetime(datetime.now(UTC) + timedelta(seconds=20))), TOOLS]
+    faulty.script = [answer(b"", 429, Retry_After=format_datetime(SystemClock().now() + timedelta(seconds=20))), TOOLS]
     client.tools()
     assert 15 < pauses[0] <= 20.5
 

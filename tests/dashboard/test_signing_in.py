@@ -1,7 +1,7 @@
 """Signing in and out with a browser: by key and by link, sessions that end, tenants and servers side by side."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from memorist.platform.values import Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from memorist.testing.clocks import FrozenClock
+from memorist.times import SystemClock
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks, check_page
 from tests.http.conftest import Served, serving
@@ -22,7 +23,7 @@ DARK = "rgb(20, 22, 26)"
 @pytest.fixture(scope="module")
 def clock() -> FrozenClock:
     # From now on, because the browser forgets cookies by its own clock.
-    return FrozenClock(datetime.now(UTC))
+    return FrozenClock(SystemClock().now())
 
 
 @pytest.fixture(scope="module")

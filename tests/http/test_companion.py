@@ -1,12 +1,13 @@
 """The companion API over a real server and both databases."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import httpx2
 import pytest
 
 from memorist.platform.values import Role
 from memorist.testing import new_tenant
+from memorist.times import SystemClock
 from tests.http.conftest import Served
 
 FINDING = {
@@ -121,7 +122,7 @@ def test_times_bound_a_list_on_both_sides(ada: httpx2.Client) -> None:
         "/v1/memory", params={"before": third["created_at"], "limit": 5, "cursor": page["next_cursor"]}
     ).json()
     assert [row["id"] for row in page["data"] + rest["data"]] == [second["id"], first["id"]]
-    assert texts(ada, after=datetime.now(UTC) + timedelta(hours=1)) == []
+    assert texts(ada, after=SystemClock().now() + timedelta(hours=1)) == []
 
 
 def test_a_plus_that_was_not_escaped_is_still_an_offset(ada: httpx2.Client) -> None:
@@ -253,7 +254,7 @@ def test_the_summary_reads_as_the_document_shows_it(ada: httpx2.Client) -> None:
             "text": "Caffeine after 2pm hurts deep sleep",
         },
     )
-    day = f"({datetime.now(UTC):%Y-%m-%d})"
+    day = f"({SystemClock().now():%Y-%m-%d})"
     found = ada.get("/v1/memory/summary").json()
     assert found["summary"] == "\n".join(
         [

@@ -128,7 +128,7 @@ def test_upkeep_waits_for_an_open_transaction(core: Core) -> None:
         try:
             core.store.checkpoint()
             core.store.check()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001
             errors.append(error)
 
     def work(tx) -> threading.Thread:
@@ -152,7 +152,7 @@ def test_closing_waits_for_an_open_transaction(core: Core, sqlite_url: str) -> N
         started.set()
         try:
             core.store.close()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001
             errors.append(error)
 
     def work(tx) -> threading.Thread:

@@ -4,7 +4,7 @@ import os
 import random
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memorist.bootstrap import open_core, open_store
@@ -22,7 +22,7 @@ def migrate(_: int, url: str) -> int:
     """Migrate, and say how many migrations this process applied."""
     store = open_store(bare(url))
     try:
-        return len(store.migrator.migrate(datetime.now(UTC)))
+        return len(store.migrator.migrate(SystemClock().now()))
     finally:
         store.close()
 

@@ -93,4 +93,4 @@ def _let_finish(folder: Path) -> None:
         if now == before:
             return
         before = now
-        time.sleep(0.5)
+        time.sleep(0.5)  # noqa: TID251

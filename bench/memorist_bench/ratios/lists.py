@@ -4,7 +4,6 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,7 +13,7 @@ import apsw
 from memorist import Memorist
 from memorist.memories.values import Memory, Order
 from memorist.platform.paging import Page
-from memorist.times import to_micros
+from memorist.times import SystemClock, to_micros
 from memorist_bench.ratios.bare import INSERT_MEMORY, bare_row
 from memorist_bench.ratios.results import Results, at_most, fact
 from memorist_bench.ratios.sentences import sentence
@@ -132,7 +131,7 @@ def _rows(count: int) -> Iterator[dict[str, Any]]:
     template = bare_row("")
     chance = random.Random(0)
     others = max(1, count // _ROWS_OF_OTHERS)
-    start = to_micros(datetime.now(UTC)) - count * 1_000_000
+    start = to_micros(SystemClock().now()) - count * 1_000_000
     for number in range(count):
         big = number % _BIG_SHARE == 0
         created_at = start + number * 1_000_000

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from langgraph.store.base import (
@@ -37,6 +37,7 @@ from memorist.ingestion.service import StoredDocument
 from memorist.ingestion.values import Document
 from memorist.memories.values import Kind
 from memorist.platform import validation
+from memorist.times import SystemClock
 from memorist.verbs import Verbs
 
 Namespace = tuple[str, ...]
@@ -83,10 +84,10 @@ class MemoristStore(BaseStore):
         memories: Verbs,
         *,
         ttl: TTLConfig | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] | None = None,
     ) -> None:
         self._memories = memories
-        self._now = now
+        self._now = now or SystemClock().now
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:

@@ -81,7 +81,7 @@ class Client(Verbs):
         session: str | None = None,
         timeout: float = 30.0,
         retries: Retries = _RETRIES,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = time.sleep,  # noqa: TID251
     ) -> None:
         """Raises Unauthenticated, InvalidSetting or InvalidField; the server is not asked yet."""
         self._http = httpx2.Client(**_connection(url, api_key, user, agent, session, timeout))

@@ -7,7 +7,6 @@ only does what it is asked, so that the one that blocks and the one that is awai
 import random
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from itertools import count
@@ -18,6 +17,7 @@ import httpx2
 
 from memorist import errors
 from memorist.errors import MemoristError, ServerUnavailable, all_errors
+from memorist.times import SystemClock
 from memorist.verbs.kinds import Call
 
 T = TypeVar("T")
@@ -168,6 +168,6 @@ def _retry_after(outcome: Outcome | None) -> float | None:
     try:
         if header.strip().isdigit():
             return float(header)
-        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(header) - SystemClock().now()).total_seconds())
     except (TypeError, ValueError):
         return None

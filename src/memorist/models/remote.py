@@ -114,4 +114,4 @@ class _Service:
 
     def _wait(self, attempt: int, retry_after: str | None) -> None:
         seconds = float(retry_after) if retry_after and retry_after.isdecimal() else 0.1 * 2**attempt
-        time.sleep(min(seconds, _LONGEST_WAIT_S) * random.uniform(0.75, 1.0))
+        time.sleep(min(seconds, _LONGEST_WAIT_S) * random.uniform(0.75, 1.0))  # noqa: TID251

@@ -171,7 +171,7 @@ class SqliteDriver:
             except apsw.BusyError:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(0.01)
+                time.sleep(0.01)  # noqa: TID251
             except apsw.ReadOnlyError:
                 # Still readable: a write will say what is wrong.
                 return

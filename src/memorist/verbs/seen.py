@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memorist.codec import to_record
@@ -14,7 +14,7 @@ from memorist.memories.values import Remembered
 from memorist.platform.feed import changes as follow_changes
 from memorist.platform.paging import Page
 from memorist.platform.values import Change
-from memorist.times import from_iso
+from memorist.times import SystemClock, from_iso
 from memorist.turns.values import LAST, STARTED, Turn, TurnEvent
 from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, part, reading, told, told_as, without_none
 
@@ -220,7 +220,7 @@ def turn_events(turn_id: str, *, after: int = 0) -> Stream[TurnEvent]:
 
 def _turn_event(event: Any) -> TurnEvent:
     # The stream tells no times: it is told as it happens.
-    return TurnEvent(int(event.id), event.event, json.loads(event.data), datetime.now(UTC))
+    return TurnEvent(int(event.id), event.event, json.loads(event.data), SystemClock().now())
 
 
 def get_turn(turn_id: str) -> Verb[Turn]:
@@ -256,7 +256,7 @@ def changes(*, after: str | None = None, wait: float | None = None) -> Stream[Ch
 
 def _change(event: Any) -> Change | None:
     if event.event == "resync":
-        return Change(event.id, "resync", "", datetime.now(UTC))
+        return Change(event.id, "resync", "", SystemClock().now())
     if event.event != "resource_change":
         return None
     row = json.loads(event.data)

@@ -215,7 +215,7 @@ class Indexer:
             if not worked:
                 if self._failed is not None:
                     raise ModelError(self._failed)
-                time.sleep(0.05)  # Others have claimed the rest.
+                self._loop.rest(0.05)  # Others have claimed the rest.
             # Counting reads the whole index: it is done now and then, and in between what was done here is subtracted.
             if not worked or time.monotonic() - counted_at > max(1.0, _COUNTING_SHARE * cost):
                 counted_at, progress, cost = self._count(tenant)

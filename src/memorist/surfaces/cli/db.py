@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import typer
@@ -14,14 +13,14 @@ from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
-from memorist.times import to_iso
+from memorist.times import SystemClock, to_iso
 
 
 @with_flags(*STORE, *REFUSED_KEY)
 def migrate(flags: Flags) -> None:
     """Bring the database up to this release, making it where it is missing. Other commands do so too."""
     with closing(open_store(operator_settings(flags))) as store:
-        migrations = [_numbered(migration) for migration in store.migrator.migrate(datetime.now(UTC))]
+        migrations = [_numbered(migration) for migration in store.migrator.migrate(SystemClock().now())]
     if flags.as_json:
         print_json({"applied": migrations})
         return

@@ -182,4 +182,4 @@ def _print_indented(table: "Table") -> None:
 
 def _pause() -> None:
     if sys.stdout.isatty():
-        time.sleep(_PAUSE_SECONDS)
+        time.sleep(_PAUSE_SECONDS)  # noqa: TID251

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import Response
 
+from memorist.times import SystemClock
 from memorist.version import __version__
 
 _FOLDER = Path(__file__).parent
@@ -97,7 +98,7 @@ def _ago(value: datetime | None, now: datetime | None = None) -> Markup:
     """How long ago, or in how long, with the exact time behind it."""
     if value is None:
         return Markup("<span class=soft>never</span>")
-    seconds = ((now or datetime.now(UTC)) - value).total_seconds()
+    seconds = ((now or SystemClock().now()) - value).total_seconds()
     words = _duration(abs(seconds))
     text = "just now" if words is None else f"{words} ago" if seconds > 0 else f"in {words}"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(value.isoformat(), _exact(value), text)
