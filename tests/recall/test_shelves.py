@@ -21,7 +21,7 @@ from memorist.recall.index.postings import wording
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.recall.ranking import rarity
-from memorist.recall.values import IndexPage, IndexPlace, IndexRow
+from memorist.recall.values import IndexPage, IndexPosition, IndexRow
 from tests.support.models import word_vector
 
 VOCABULARY = ["tea", "train", "tax", "river", "owl", "oak", "piano", "salt"]
@@ -71,14 +71,14 @@ class Rows:
         self.loads += after_id == ""
         return [row for memory_id, row in sorted(self.rows.items()) if memory_id > after_id][:limit]
 
-    def follow_index(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
+    def follow_index(self, positions: Sequence[IndexPosition], limit: int) -> list[IndexPage]:
         ordered = sorted(self.rows.values(), key=lambda row: (row.change, row.memory_id))
         return [
             IndexPage(
-                self.index_watermark(place.user),
-                [row for row in ordered if (row.change, row.memory_id) > (place.change, place.memory_id)][:limit],
+                self.index_watermark(position.user),
+                [row for row in ordered if (row.change, row.memory_id) > (position.change, position.memory_id)][:limit],
             )
-            for place in places
+            for position in positions
         ]
 
 
