@@ -337,7 +337,7 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
     signature = inspect.signature(function)
     given = [parameter for parameter in signature.parameters.values() if parameter.name not in ("self", "cls")]
     shown = [_type_name(re.sub(r"<(\w+)\.(\w+): '[^']*'>", r"\1.\2", str(parameter))) for parameter in given]
-    star = next((place for place, one in enumerate(given) if one.kind is inspect.Parameter.KEYWORD_ONLY), None)
+    star = next((index for index, one in enumerate(given) if one.kind is inspect.Parameter.KEYWORD_ONLY), None)
     if star is not None:
         shown.insert(star, "*")
     answer = f" -> {_type_name(signature.return_annotation)}"

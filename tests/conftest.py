@@ -96,7 +96,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if missing := [name for name in (*_LONGEST, *_SLOW) if not (_ROOT / name).exists()]:
         raise pytest.UsageError(f"tests/conftest.py names what is not there: {missing}")
-    order = {_ROOT / name: place for place, name in enumerate(_LONGEST)}
+    order = {_ROOT / name: index for index, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
     for item in items:
         if not _SLOW_PATHS.isdisjoint((item.path, *item.path.parents)) or _needs_postgres(item):

@@ -172,7 +172,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 
 
 def test_packages_import_only_those_before_them() -> None:
-    rank = {name: place for place, names in enumerate(ORDER) for name in names}
+    rank = {name: index for index, names in enumerate(ORDER) for name in names}
     wrong = {
         (module, imported)
         for module, imported in EDGES

@@ -129,8 +129,8 @@ def test_admin_for_a_user_with_a_bad_name_is_refused(opened: Memorist) -> None:
 @pytest.mark.parametrize("ending", ["memories", "memories.db", "memories.sqlite", "memories.sqlite3"])
 def test_folder_or_file_is_opened_and_found_again(tmp_path: Path, ending: str) -> None:
     path = tmp_path / ending
-    for place in (path, str(path)):
-        with Memorist.open(place) as m:
+    for location in (path, str(path)):
+        with Memorist.open(location) as m:
             m.user("ada").remember("the same")
             assert len(m.user("ada").list().items) == 1
     assert path.is_dir() == (ending == "memories")
@@ -149,10 +149,10 @@ def test_place_wins_over_the_settings(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not (tmp_path / "not-this.db").exists()
 
 
-@pytest.mark.parametrize("place", ["", "a\x00b"])
-def test_no_place_is_refused(place: str) -> None:
+@pytest.mark.parametrize("location", ["", "a\x00b"])
+def test_no_place_is_refused(location: str) -> None:
     with pytest.raises(InvalidSetting):
-        Memorist.open(place)
+        Memorist.open(location)
 
 
 def test_unknown_kind_of_database_is_refused() -> None:

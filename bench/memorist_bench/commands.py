@@ -44,9 +44,9 @@ def recall(
     for benchmark in benchmarks:
         if limit is not None:
             benchmark = with_fewer_questions(benchmark, limit)
-        with scratch(flags) as place, progress_bar() as report:
+        with scratch(flags) as space, progress_bar() as report:
             result = measure_recall(
-                place.core, place.tenant, place.prefix, benchmark,
+                space.core, space.tenant, space.prefix, benchmark,
                 rerank=not no_rerank, by_category=by_category, ablation=ablation, report=report,
             )  # fmt: skip
         results.append(result)
@@ -96,9 +96,9 @@ def speed(
             raise InvalidField(f"--{name} must be at least 1.", field=name)
     if users > memories:
         raise InvalidField("--users must not be more than --memories.", field="users")
-    with scratch(flags) as place, progress_bar() as report:
+    with scratch(flags) as space, progress_bar() as report:
         result = measure_speed(
-            place.core, place.settings, place.tenant, place.prefix,
+            space.core, space.settings, space.tenant, space.prefix,
             memories=memories, users=users, questions=questions, report=report,
         )  # fmt: skip
     if flags.as_json:
@@ -126,9 +126,9 @@ def dashboard(
     for name, value in (("memories", memories), ("rounds", rounds)):
         if value < 1:
             raise InvalidField(f"--{name} must be at least 1.", field=name)
-    with scratch(flags) as place, progress_bar() as report:
+    with scratch(flags) as space, progress_bar() as report:
         result = measure_dashboard(
-            place.core, place.settings, place.tenant, place.prefix, memories=memories, rounds=rounds, report=report
+            space.core, space.settings, space.tenant, space.prefix, memories=memories, rounds=rounds, report=report
         )
     if flags.as_json:
         print_json(result)

@@ -91,9 +91,9 @@ def measure_dashboard(
 @contextmanager
 def _serving(settings: Settings) -> Iterator[str]:
     """The address of a server over the same database, which ends with the block."""
-    place = ["--data", str(settings.data), "--database", settings.database_url()]
+    flags = ["--data", str(settings.data), "--database", settings.database_url()]
     with subprocess.Popen(
-        [sys.executable, "-m", "memorist", "serve", "--host", "127.0.0.1", "--port", "0", "--json", *place],
+        [sys.executable, "-m", "memorist", "serve", "--host", "127.0.0.1", "--port", "0", "--json", *flags],
         stdout=subprocess.PIPE,
         env=os.environ | {"MEMORIST_LOG_LEVEL": "error"},
         text=True,

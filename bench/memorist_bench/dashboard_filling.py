@@ -51,7 +51,7 @@ class Filled:
         """What the addresses of views are made of, several times."""
         asked = questions(7)
         made = []
-        for place, memory in enumerate(self.memories):
+        for index, memory in enumerate(self.memories):
             words = [word.strip(",.;:").lower() for word in memory.content.split() if word.isascii()]
             longest = sorted(words, key=len)
             made.append(
@@ -62,7 +62,7 @@ class Filled:
                     "other": longest[-2],
                     "rare": f"note{memory.source_ref}",
                     "project": "github.com%2Fexample%2Fshop",
-                    "turn": self.turns[place % len(self.turns)],
+                    "turn": self.turns[index % len(self.turns)],
                     "question": "+".join(next(asked).rstrip("?").split()),
                 }
             )

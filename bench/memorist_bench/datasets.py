@@ -70,11 +70,11 @@ def with_fewer_questions(benchmark: Benchmark, limit: int) -> Benchmark:
     total = sum(len(case.questions) for case in benchmark.cases)
     if limit >= total:
         return benchmark
-    chosen = {place * total // limit for place in range(limit)}
+    chosen = {index * total // limit for index in range(limit)}
     cases = []
     number = 0
     for case in benchmark.cases:
-        kept = [question for place, question in enumerate(case.questions, start=number) if place in chosen]
+        kept = [question for index, question in enumerate(case.questions, start=number) if index in chosen]
         number += len(case.questions)
         if kept:
             cases.append(Case(case.id, case.messages, kept))

@@ -74,22 +74,22 @@ def compare(conversation: LabelledConversation) -> Compared:
     told = [_told(one, conversation.vocabulary) for one in found]
     pairs = sorted(
         (
-            (similarity(wanted[1], got[1]), -place, -number)
-            for place, wanted in enumerate(conversation.expected)
+            (similarity(wanted[1], got[1]), -index, -number)
+            for index, wanted in enumerate(conversation.expected)
             for number, got in enumerate(told)
             if wanted[0] == got[0]
         ),
         reverse=True,
     )
-    places: dict[int, int] = {}
-    for likeness, place, number in pairs:
-        if likeness >= ENOUGH_WORDS and -place not in places and -number not in places.values():
-            places[-place] = -number
+    pairing: dict[int, int] = {}
+    for likeness, index, number in pairs:
+        if likeness >= ENOUGH_WORDS and -index not in pairing and -number not in pairing.values():
+            pairing[-index] = -number
     return Compared(
         conversation,
-        matched=tuple((conversation.expected[place][1], told[number][1]) for place, number in sorted(places.items())),
-        wrong=tuple(one for number, one in enumerate(told) if number not in places.values()),
-        missed=tuple(one for place, one in enumerate(conversation.expected) if place not in places),
+        matched=tuple((conversation.expected[index][1], told[number][1]) for index, number in sorted(pairing.items())),
+        wrong=tuple(one for number, one in enumerate(told) if number not in pairing.values()),
+        missed=tuple(one for index, one in enumerate(conversation.expected) if index not in pairing),
     )
 
 

@@ -41,10 +41,10 @@ def quality_by_category(answers: Sequence[Answered]) -> Mapping[str, dict[str, f
 def percentile(values: Sequence[float], percent: float) -> float:
     """The value below which so many percent of the values lie; between two neighbours in proportion."""
     ordered = sorted(values)
-    place = (len(ordered) - 1) * percent / 100
-    low = int(place)
+    at = (len(ordered) - 1) * percent / 100
+    low = int(at)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 
 def milliseconds(seconds: Sequence[float], percent: float) -> float:

@@ -67,16 +67,16 @@ def draw_speed(results: Sequence[Result]) -> str:
     }
     highest = math.ceil(max(value for values in series.values() for value in values))
     low, high = math.log10(sizes[0]), math.log10(sizes[-1])
-    places = [_LEFT + _WIDTH * (0.04 + 0.92 * (math.log10(size) - low) / (high - low)) for size in sizes]
+    xs = [_LEFT + _WIDTH * (0.04 + 0.92 * (math.log10(size) - low) / (high - low)) for size in sizes]
     lines = list(_frame("Recall in query embeddings, by memories of one user", highest, series))
     for style, values in zip(("first", "second"), series.values(), strict=True):
-        points = [(x, _y(value, highest)) for x, value in zip(places, values, strict=True)]
+        points = [(x, _y(value, highest)) for x, value in zip(xs, values, strict=True)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         lines.append(f'  <polyline class="line {style}" style="fill:none" points="{path}"/>')
         for (x, y), value in zip(points, values, strict=True):
             lines.append(f'  <circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
             lines.append(f'  <text class="mid" x="{x:.1f}" y="{y - 10:.1f}">{value:.1f}</text>')
-    for x, size in zip(places, sizes, strict=True):
+    for x, size in zip(xs, sizes, strict=True):
         lines.append(f'  <text class="soft mid" x="{x:.1f}" y="{_TOP + _HEIGHT + 20}">{size:,}</text>')
     told = "; ".join(
         f"{name}: " + ", ".join(f"{value:.1f} at {size:,}" for size, value in zip(sizes, values, strict=True))

@@ -41,7 +41,7 @@ def measure_recall(
     """
     from memorist.recall.fusion import ABLATIONS  # Here, because it imports numpy.
 
-    users = {case.id: f"{prefix}-{place}" for place, case in enumerate(benchmark.cases)}
+    users = {case.id: f"{prefix}-{index}" for index, case in enumerate(benchmark.cases)}
     total = sum(len(case.messages) for case in benchmark.cases)
     started = time.perf_counter()
     origins: dict[str, str] = {}

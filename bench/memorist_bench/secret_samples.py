@@ -225,7 +225,7 @@ def private_key(random: Random) -> tuple[str, tuple[str, ...]]:
 def card_number(random: Random) -> tuple[str, tuple[str, ...]]:
     first, size = random.choice((("4", 16), ("51", 16), ("2221", 16), ("37", 15), ("6011", 16), ("3528", 16)))
     digits = first + "".join(random.choices(string.digits, k=size - len(first) - 1))
-    total = sum(sum(divmod(int(digit) * (2 - place % 2), 10)) for place, digit in enumerate(reversed(digits)))
+    total = sum(sum(divmod(int(digit) * (2 - index % 2), 10)) for index, digit in enumerate(reversed(digits)))
     number = digits + str(-total % 10)
     groups = (number[:4], number[4:10], number[10:]) if size == 15 else [number[at : at + 4] for at in range(0, 16, 4)]
     shown = random.choice(("", " ", "-")).join(groups)

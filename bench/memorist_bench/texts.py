@@ -89,10 +89,10 @@ def conversation(seed: int, turns: int) -> list[InventedTurn]:
     speakers = ("user", random.choice(_NAMES)), ("assistant", "Assistant")
     start = _START + timedelta(hours=7 * (seed % 1200))
     made = []
-    for place in range(turns):
-        role, speaker = speakers[place % 2]
-        pattern = random.choice(_STATEMENTS if place % 2 == 0 else _REPLIES)
-        made.append(InventedTurn(role, speaker, _filled(pattern, random), start + timedelta(minutes=2 * place)))
+    for index in range(turns):
+        role, speaker = speakers[index % 2]
+        pattern = random.choice(_STATEMENTS if index % 2 == 0 else _REPLIES)
+        made.append(InventedTurn(role, speaker, _filled(pattern, random), start + timedelta(minutes=2 * index)))
     return made
 
 

@@ -55,7 +55,7 @@ def fields_of(kind: type) -> Mapping[str, tuple[Any, Field[Any]]]:
 
 @cache
 def _hints(kind: type) -> Mapping[str, Any]:
-    """The types of its fields; of a `Page[Memory]`, with Memory in the place of what a page is of."""
+    """The types of its fields; of a `Page[Memory]`, with Memory as what a page is of."""
     of = get_args(kind)
     found = get_type_hints(get_origin(kind) or kind)
     return {name: hint[of] if of and getattr(hint, "__parameters__", ()) else hint for name, hint in found.items()}

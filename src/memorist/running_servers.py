@@ -83,5 +83,5 @@ def _remove(path: Path) -> None:
 def _fingerprint(settings: Settings) -> str:
     """Which database it is, without the password that its address may hold."""
     file = settings.sqlite_path()
-    place = settings.database_url() if file is None else str(file.resolve())
-    return hashlib.sha256(place.encode()).hexdigest()
+    database = settings.database_url() if file is None else str(file.resolve())
+    return hashlib.sha256(database.encode()).hexdigest()

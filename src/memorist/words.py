@@ -71,7 +71,7 @@ def _fold(text: str) -> str:
 
 
 def _pairs(run: str) -> list[str]:
-    return [run] if len(run) == 1 else [run[place : place + 2] for place in range(len(run) - 1)]
+    return [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 @lru_cache(maxsize=65_536)

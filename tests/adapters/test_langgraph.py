@@ -116,10 +116,10 @@ def test_place_that_holds_a_secret_is_refused_and_nothing_is_stored(
 
 def test_item_whose_place_lost_a_secret_long_ago_can_still_be_read_and_removed(memories: Verbs, clock: Clock) -> None:
     store = MemoristStore(memories, now=clock)
-    [place, other] = [_document_id(("chats",), key) for key in ("4111111111111111", "5500005555555559")]
+    [one_id, other] = [_document_id(("chats",), key) for key in ("4111111111111111", "5500005555555559")]
     ends = (START_TIME + timedelta(minutes=10)).isoformat()
     text = json.dumps({"value": {"v": 1}, "ttl": 10, "expires_at": ends})
-    for one in (place, other):
+    for one in (one_id, other):
         memories.add_document('["chats", "[REDACTED:card-number]"]', text, document_id=one, shared=False)
     clock.pass_minutes(5)
     item = store.get(("chats",), "4111111111111111")

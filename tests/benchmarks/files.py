@@ -21,11 +21,11 @@ NORMALIZED: dict[str, Any] = {
             "id": "case 1",
             "messages": [
                 {
-                    "id": f"{session}:{place}", "session": session, "time": time, "speaker": speaker, "role": None,
+                    "id": f"{session}:{index}", "session": session, "time": time, "speaker": speaker, "role": None,
                     "text": text,
                 }
                 for session, time, turns in (("1", "2024-02-01T18:00:00", TURNS), ("2", "2024-02-08T18:00:00", LATER))
-                for place, (speaker, text) in enumerate(turns)
+                for index, (speaker, text) in enumerate(turns)
             ],
             "questions": [
                 {"id": "q0", "text": "Where is the rehearsal?", "category": "place", "time": None, "evidence": ["1:0"]},
@@ -54,13 +54,13 @@ LOCOMO: list[dict[str, Any]] = [
             "speaker_b": "Piet",
             "session_2_date_time": "6:05 pm on 8 February, 2024",
             "session_2": [
-                {"speaker": speaker, "dia_id": f"D2:{place}", "text": text}
-                for place, (speaker, text) in enumerate(LATER, start=1)
+                {"speaker": speaker, "dia_id": f"D2:{index}", "text": text}
+                for index, (speaker, text) in enumerate(LATER, start=1)
             ],
             "session_1_date_time": "1:56 pm on 1 February, 2024",
             "session_1": [
-                {"speaker": speaker, "dia_id": f"D1:{place}", "text": text}
-                for place, (speaker, text) in enumerate(TURNS, start=1)
+                {"speaker": speaker, "dia_id": f"D1:{index}", "text": text}
+                for index, (speaker, text) in enumerate(TURNS, start=1)
             ]
             + [{"speaker": "Piet", "dia_id": "D1:5", "text": "Look!", "blip_caption": "a cracked cello"}],
         },

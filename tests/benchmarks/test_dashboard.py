@@ -33,13 +33,13 @@ def core(settings: Settings) -> Iterator[Core]:
 
 
 @pytest.fixture
-def place(settings: Settings, tmp_path: Path) -> Settings:
+def own_settings(settings: Settings, tmp_path: Path) -> Settings:
     """The database of the core, and a folder for what a server writes."""
     return replace(settings, data=tmp_path / "data")
 
 
-def test_every_view_is_timed(core: Core, place: Settings, tenant: str) -> None:
-    result = measure_dashboard(core, place, tenant, "run", memories=240, rounds=2, report=lambda *_: None)
+def test_every_view_is_timed(core: Core, own_settings: Settings, tenant: str) -> None:
+    result = measure_dashboard(core, own_settings, tenant, "run", memories=240, rounds=2, report=lambda *_: None)
 
     assert set(result) == {
         "memories", "users", "turns", "rounds", "database", "embedder", "slowest_ms_p95", "views",
@@ -53,9 +53,9 @@ def test_every_view_is_timed(core: Core, place: Settings, tenant: str) -> None:
 
 
 def test_memories_are_of_every_kind_and_state_and_nobody_stays_signed_in(
-    core: Core, place: Settings, tenant: str
+    core: Core, own_settings: Settings, tenant: str
 ) -> None:
-    measure_dashboard(core, place, tenant, "run", memories=300, rounds=1, report=lambda *_: None)
+    measure_dashboard(core, own_settings, tenant, "run", memories=300, rounds=1, report=lambda *_: None)
 
     stored = core.store.read(tenant, lambda tx: tx.memories.scan(EVERYTHING, "", 1000))
     assert len(stored) == 300

@@ -104,17 +104,17 @@ def test_doctor_tells_an_unreachable_server(cli: Cli) -> None:
 
 
 def test_the_commands_work_on_postgresql(cli: Cli, new_postgres_url: str) -> None:
-    place = ["--database", new_postgres_url]
-    assert cli("db", "check", *place).code == 1
-    cli.ok("db", "migrate", *place)
-    memory_id = cli.json("remember", "on a server ✓", *place)["id"]
-    assert cli.json("show", memory_id, *place)["content"] == "on a server ✓"
-    before = cli.ok("export", *place).out
-    assert cli.json("reset", "--all", "--yes", *place)["erased"] == 1
-    cli.ok("import", "-", *place, stdin=before.encode())
-    assert cli.ok("export", *place).out == before
-    assert cli.json("db", "check", *place)["ok"]
-    assert cli.json("db", "status", *place)["database"]["engine"].startswith("PostgreSQL")
-    found = states(cli, *place)
+    database = ["--database", new_postgres_url]
+    assert cli("db", "check", *database).code == 1
+    cli.ok("db", "migrate", *database)
+    memory_id = cli.json("remember", "on a server ✓", *database)["id"]
+    assert cli.json("show", memory_id, *database)["content"] == "on a server ✓"
+    before = cli.ok("export", *database).out
+    assert cli.json("reset", "--all", "--yes", *database)["erased"] == 1
+    cli.ok("import", "-", *database, stdin=before.encode())
+    assert cli.ok("export", *database).out == before
+    assert cli.json("db", "check", *database)["ok"]
+    assert cli.json("db", "status", *database)["database"]["engine"].startswith("PostgreSQL")
+    found = states(cli, *database)
     assert found["postgresql"][0] == "ok"
     assert found["embedder"][0] == "ok"

@@ -229,9 +229,9 @@ def test_place_that_the_environment_names_is_checked_too(
 
 
 def test_writing_makes_the_database_that_is_then_read(cli: Cli, tmp_path: Path) -> None:
-    place = ("--data", str(tmp_path / "new"))
-    cli.ok("remember", "tea", *place)
-    assert cli.texts(*place) == {"tea"}
+    data = ("--data", str(tmp_path / "new"))
+    cli.ok("remember", "tea", *data)
+    assert cli.texts(*data) == {"tea"}
     assert cli("list").code == 0  # The usual place is nobody's typing mistake.
 
 

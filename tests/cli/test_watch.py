@@ -19,9 +19,9 @@ def test_what_is_there_is_printed_from_any_position(cli: Cli) -> None:
     expected = [("created", first), ("created", second), ("deleted", first)]
     printed = cli.ok("watch", "--once", "--json").out
     assert told(printed) == expected
-    for place, line in enumerate(printed.splitlines()):
+    for index, line in enumerate(printed.splitlines()):
         position = json.loads(line)["position"]
-        assert told(cli.ok("watch", "--once", "--json", "--after", position).out) == expected[place + 1 :]
+        assert told(cli.ok("watch", "--once", "--json", "--after", position).out) == expected[index + 1 :]
     plain = cli.ok("watch", "--once").out.splitlines()
     assert [line.split()[1:3] for line in plain] == [[action, memory_id] for action, memory_id in expected]
 

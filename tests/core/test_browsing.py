@@ -191,11 +191,11 @@ def _expected(principal: Principal, memories: list[Memory], browse: Browse) -> l
             and all(word in memory.content.casefold() for word in browse.text.casefold().split())
         )
 
-    def place(memory: Memory) -> tuple[Any, ...]:
+    def order_key(memory: Memory) -> tuple[Any, ...]:
         weight = max(memory.importance, 0) if browse.order is BrowseOrder.IMPORTANCE else 0
         return weight, memory.created_at, memory.id
 
-    kept = sorted(filter(fits, memories), key=place, reverse=browse.order is not BrowseOrder.OLDEST)
+    kept = sorted(filter(fits, memories), key=order_key, reverse=browse.order is not BrowseOrder.OLDEST)
     return [memory.id for memory in kept]
 
 

@@ -92,13 +92,13 @@ def test_search_finds_what_the_definition_says(core: Core, texts: list[str], que
     tenant = core.identity.create_tenant(new_tenant())[0].id
     ada = Principal(tenant, Role.USER, "ada")
     texts = [text for text in dict.fromkeys(texts) if text.strip()]
-    for place, text in enumerate(texts):
-        excerpt = texts[place - 1] if place % 3 == 0 else None
+    for index, text in enumerate(texts):
+        excerpt = texts[index - 1] if index % 3 == 0 else None
         core.chunks.remember(ada, text, "fact", excerpt=excerpt)
     expected = {
         text
-        for place, text in enumerate(texts)
-        if query.casefold() in text.casefold() or (place % 3 == 0 and query.casefold() in texts[place - 1].casefold())
+        for index, text in enumerate(texts)
+        if query.casefold() in text.casefold() or (index % 3 == 0 and query.casefold() in texts[index - 1].casefold())
     }
     assert set(found(core, ada, query)) == expected
 

@@ -122,8 +122,8 @@ def test_feed_can_be_resumed_from_every_position(core: Core, steps: list[str]) -
             expected.append(("deleted", own.pop()))
     found = seen_by(core, ada)
     assert told(found) == expected
-    for place, change in enumerate(found):
-        assert seen_by(core, ada, change.position) == found[place + 1 :]
+    for index, change in enumerate(found):
+        assert seen_by(core, ada, change.position) == found[index + 1 :]
 
 
 def test_long_feed_is_read_page_by_page(core: Core, ada: Principal) -> None:

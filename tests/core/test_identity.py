@@ -140,8 +140,8 @@ def test_unknown_or_malformed_key_is_refused(core: Core, secret: str | None) -> 
 def test_mistyped_key_is_recognised_without_asking_the_database(core: Core, admin: Principal) -> None:
     _, secret = core.identity.create_key(admin, Role.SERVICE)
     core.store.close()
-    for place in range(len(KEY_PREFIX), len(secret)):
-        wrong = secret[:place] + ("0" if secret[place] != "0" else "1") + secret[place + 1 :]
+    for index in range(len(KEY_PREFIX), len(secret)):
+        wrong = secret[:index] + ("0" if secret[index] != "0" else "1") + secret[index + 1 :]
         with pytest.raises(Unauthenticated):
             core.identity.authenticate(wrong)
 

@@ -191,8 +191,8 @@ def test_cursor_with_any_part_forged_is_refused(core: Core, ada: Principal, curs
         4: ["x", 2**70, importance + 0.5, None],
     }
     forgeries: list[object] = [genuine[:-1], [*genuine, 0], [], {"a": 1}, name, 5, None]
-    for place, parts in forged_parts.items():
-        forgeries += [[*genuine[:place], part, *genuine[place + 1 :]] for part in parts]
+    for index, parts in forged_parts.items():
+        forgeries += [[*genuine[:index], part, *genuine[index + 1 :]] for part in parts]
     for forgery in forgeries:
         encoded = base64.urlsafe_b64encode(json.dumps(forgery).encode()).decode().rstrip("=")
         with pytest.raises(InvalidCursor):
@@ -200,8 +200,8 @@ def test_cursor_with_any_part_forged_is_refused(core: Core, ada: Principal, curs
 
 
 def test_cursor_with_a_letter_changed_is_refused_or_harmless(core: Core, ada: Principal, cursor: str) -> None:
-    for place in range(len(cursor)):
-        changed = cursor[:place] + ("A" if cursor[place] != "A" else "B") + cursor[place + 1 :]
+    for index in range(len(cursor)):
+        changed = cursor[:index] + ("A" if cursor[index] != "A" else "B") + cursor[index + 1 :]
         try:
             page = core.memories.list(ada, cursor=changed)
         except InvalidCursor:

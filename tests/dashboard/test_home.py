@@ -211,7 +211,7 @@ def test_home_by_keyboard_alone(ada: Person) -> None:
 
 def test_bars_fit_the_plot() -> None:
     today = START.date()
-    days = [(today - timedelta(days=29 - place), count) for place, count in enumerate([0, 1, 1000] * 10)]
+    days = [(today - timedelta(days=29 - index), count) for index, count in enumerate([0, 1, 1000] * 10)]
     plot = draw(days)
     assert len(plot.bars) == DAYS
     assert all(bar.y >= 0 and bar.y + bar.height <= HEIGHT for bar in plot.bars)

@@ -75,9 +75,9 @@ class Page:
     def section(self, heading: str) -> str:
         """What stands beneath a heading, up to the next one of any level. Raises LookupError."""
         parts = _HEADING.split(self.text)
-        for place in range(2, len(parts), 3):
-            if parts[place].strip() == heading:
-                return parts[place + 1]
+        for index in range(2, len(parts), 3):
+            if parts[index].strip() == heading:
+                return parts[index + 1]
         raise LookupError(f"{self.name} has no heading {heading!r}")
 
 

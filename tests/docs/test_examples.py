@@ -54,13 +54,13 @@ def session(
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_of_the_page_do_what_it_says(page: Page, session: Session) -> None:
     blocks = page.blocks()
-    for place, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         if block.exempt is not None:
             continue
         if block.language == "console":
             session.console(block)
         elif block.language == "python":
-            after = blocks[place + 1] if place + 1 < len(blocks) else None
+            after = blocks[index + 1] if index + 1 < len(blocks) else None
             shown = after.text if after is not None and after.follows and after.language == "text" else None
             session.python(block, shown)
 

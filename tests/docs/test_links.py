@@ -17,8 +17,8 @@ def test_links_and_anchors_resolve(source: Page) -> None:
 def _resolves(source: Page, link: str) -> bool:
     if link.startswith("https://"):
         return True
-    place, _, anchor = link.partition("#")
-    target = source.path.parent / place if place else source.path
+    file, _, anchor = link.partition("#")
+    target = source.path.parent / file if file else source.path
     if not target.exists() or ROOT not in target.resolve().parents:
         return False
     return not anchor or anchor in Page(target.resolve()).anchors()

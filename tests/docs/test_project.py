@@ -72,12 +72,12 @@ def _files() -> Iterator[Path]:
 
 
 def test_no_file_names_a_package_registry_or_a_place_on_this_machine() -> None:
-    places = re.compile("|".join([re.escape(str(ROOT)), r"/(?:home|Users)/[a-z]\w+/", r"(?<![\w.])/ro" + "ot/"]))
+    paths = re.compile("|".join([re.escape(str(ROOT)), r"/(?:home|Users)/[a-z]\w+/", r"(?<![\w.])/ro" + "ot/"]))
     found = []
     for path in _files():
         text = path.read_text("utf-8", errors="replace")
         found += [
             (path.name, registry) for registry in _REGISTRIES if registry in text.replace("--no-emit-index-url", "")
         ]
-        found += [(path.name, match[0]) for match in places.finditer(text)]
+        found += [(path.name, match[0]) for match in paths.finditer(text)]
     assert found == []

@@ -33,11 +33,11 @@ def encrypted_pdf(password: str) -> bytes:
 
 def _file(objects: list[bytes]) -> bytes:
     content = b"%PDF-1.4\n"
-    places = []
+    offsets = []
     for number, body in enumerate(objects, start=1):
-        places.append(len(content))
+        offsets.append(len(content))
         content += b"%d 0 obj\n%b\nendobj\n" % (number, body)
     table = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    table += b"".join(b"%010d 00000 n \n" % place for place in places)
+    table += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     trailer = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(content))
     return content + table + trailer

@@ -251,7 +251,7 @@ def test_chunks_are_exact_ordered_bounded_and_lose_nothing(text: str, media_type
         assert piece.text.strip()
         assert len(piece.text) <= (words + overlap + 2) * 48
         covered[piece.start : piece.end] = b"\x01" * len(piece.text)
-    assert [place for place, char in enumerate(extracted.text) if not char.isspace() and not covered[place]] == []
+    assert [index for index, char in enumerate(extracted.text) if not char.isspace() and not covered[index]] == []
     ends = [(piece.start, piece.end) for piece in chunks]
     assert ends == sorted(set(ends))
     assert all(before.end < after.end for before, after in pairwise(chunks))

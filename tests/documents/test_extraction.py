@@ -191,11 +191,11 @@ def test_a_broken_pdf_is_refused(content: bytes) -> None:
 
 
 @given(st.integers(0, 600), st.binary(max_size=8))
-@example(place=20, other=b"/Pages 1 0 R")
-def test_a_damaged_pdf_is_read_or_refused(place: int, other: bytes) -> None:
+@example(at=20, other=b"/Pages 1 0 R")
+def test_a_damaged_pdf_is_read_or_refused(at: int, other: bytes) -> None:
     whole = pdf("Trains leave at noon.")
     try:
-        read_document(whole[:place] + other + whole[place + len(other) :], "application/pdf")
+        read_document(whole[:at] + other + whole[at + len(other) :], "application/pdf")
     except InvalidField:
         pass
 

@@ -45,7 +45,7 @@ def test_erased_memory_is_nowhere_and_its_id_neither(
 
     assert held_by(texts) == set()
     assert held_by([kept.content]) == {kept.content}
-    assert {place: count for place, count in receipt.counts.items() if count} == {
+    assert {table: count for table, count in receipt.counts.items() if count} == {
         "memories": 1, "memory_index": 1, "memory_events": 2, "idempotency_keys": 1,
     }  # fmt: skip
     assert receipt.verification is not None

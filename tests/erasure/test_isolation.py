@@ -58,7 +58,7 @@ def rows_of(core: Core, tenant: str) -> dict[str | None, list[Any]]:
         found[document.owner.user].append(document)
     for user in USERS:
         counts = core.store.read(tenant, lambda tx, user=user: tx.erasure.count_of_user(user, core.clock.now()))
-        found[user].append({place: counts[place] for place in ("idempotency_keys", "jobs", "doubts", "tool_outputs")})
+        found[user].append({table: counts[table] for table in ("idempotency_keys", "jobs", "doubts", "tool_outputs")})
     return found
 
 

@@ -71,7 +71,7 @@ def test_receipt_counts_what_went_from_where(
 
     receipt = core.erasure.purge_user(ada)
 
-    counts = {place: count for place, count in receipt.counts.items() if count}
+    counts = {table: count for table, count in receipt.counts.items() if count}
     assert counts == {
         "memories": 10,
         "memory_index": 10,

@@ -339,8 +339,8 @@ def tell_ten(number: int, url: str, tenant: str) -> None:
     core = open_core(bare(url))
     who = Principal(tenant, Role.USER, "ada")
     threads = [
-        threading.Thread(target=tell, args=(core, who, f"The user lives in Newtown{number}{place}x."))
-        for place in range(10)
+        threading.Thread(target=tell, args=(core, who, f"The user lives in Newtown{number}{index}x."))
+        for index in range(10)
     ]
     for thread in threads:
         thread.start()

@@ -26,7 +26,7 @@ def drafts(parse: Callable[[Path], Any], path: Path) -> list[Draft]:
 
 
 def skipped(parse: Callable[[Path], Any], path: Path) -> dict[str, str]:
-    return {one.place: one.reason for one in parse(path) if isinstance(one, SkippedItem)}
+    return {one.where: one.reason for one in parse(path) if isinstance(one, SkippedItem)}
 
 
 @pytest.mark.parametrize("shape", ["results", "list", "lines"])

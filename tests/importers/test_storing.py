@@ -107,7 +107,7 @@ def test_name_that_another_text_has_is_told_and_left(core: Core, ada: Principal,
     core.memories.remember(ada, [Draft("Mine.", name="no_mocks", category="feedback")])
     report = imported(core, ada, PARSERS[Source.CLAUDE](exports.claude_folder(tmp_path / "memory")))
     assert report.imported == 3
-    assert [one.place for one in report.skipped if "no_mocks" in one.reason] == ["feedback_no_mocks.md"]
+    assert [one.where for one in report.skipped if "no_mocks" in one.reason] == ["feedback_no_mocks.md"]
     assert core.memories.get_named(ada, "no_mocks").content == "Mine."
 
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_stored_is_skipped_with_the_reason(core: Core, ada: Princ
     ]
     report = imported(core, ada, found)
     assert report.imported == 1
-    assert [one.place for one in report.skipped] == ["memory 1", "memory 2", "memory 3", "memory 4"]
+    assert [one.where for one in report.skipped] == ["memory 1", "memory 2", "memory 3", "memory 4"]
 
 
 def test_batches_are_told_one_by_one(core: Core, ada: Principal) -> None:

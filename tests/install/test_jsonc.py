@@ -75,10 +75,10 @@ def test_what_is_put_in_is_there_and_all_else_too(document: tuple[dict[str, Any]
         )
         return
     expected = json.loads(json.dumps(value))
-    place = expected
+    inner = expected
     for step in path[:-1]:
-        place = place.setdefault(step, {})
-    place[path[-1]] = ENTRY
+        inner = inner.setdefault(step, {})
+    inner[path[-1]] = ENTRY
     assert jsonc.parse(changed).value == expected
     if jsonc.find(jsonc.parse(text), path) is None:
         assert comments_of(changed) == comments_of(text)
@@ -109,9 +109,9 @@ def test_items_are_added_and_removed(document: tuple[list[Any], str], data: st.D
     changed = jsonc.append(text, (), ENTRY)
     assert jsonc.parse(changed).value == [*value, ENTRY]
     assert comments_of(changed) == comments_of(text)
-    place = data.draw(st.integers(0, len(value)))
-    left = jsonc.parse(jsonc.remove(changed, (place,))).value
-    assert left == [*value, ENTRY][:place] + [*value, ENTRY][place + 1 :]
+    index = data.draw(st.integers(0, len(value)))
+    left = jsonc.parse(jsonc.remove(changed, (index,))).value
+    assert left == [*value, ENTRY][:index] + [*value, ENTRY][index + 1 :]
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ def write_meanwhile(number: int, url: str, tenant: str, ids: list[str], now: dat
         "updated": lambda who, id_: core.memories.edit(who, id_, {"importance": rng.randrange(1, 10**6)}),
     }
     try:
-        for place in range(count):
-            if place % 5 == 0:
-                core.memories.remember(ada, [Draft(f"by {number}: {place}", retention=Retention.POLICY)])
+        for index in range(count):
+            if index % 5 == 0:
+                core.memories.remember(ada, [Draft(f"by {number}: {index}", retention=Retention.POLICY)])
             event, verb = rng.choice(list(verbs.items()))
             try:
                 verb(ada, rng.choice(ids))

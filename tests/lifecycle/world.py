@@ -60,8 +60,8 @@ class World:
         return self.clock.now()
 
     def run(self, steps: list[Step]) -> None:
-        for operation, place, number in steps:
-            row = list(self.rows.values())[place % len(self.rows)] if self.rows else None
+        for operation, index, number in steps:
+            row = list(self.rows.values())[index % len(self.rows)] if self.rows else None
             if row is None and operation not in ("policy", "sweep", "advance"):
                 operation = "add"
             getattr(self, operation)(row, number)

@@ -55,11 +55,11 @@ def test_a_long_text_of_any_script_is_cut(text: str) -> None:
 @given(st.text(max_size=400), st.integers(2, 12), st.integers(0, 1))
 def test_windows_cover_the_text_with_exact_pieces(text: str, size: int, overlap: int) -> None:
     pieces = windows(text, size, overlap)
-    place = 0
+    at = 0
     for piece in pieces:
         found = text.find(piece, 0)
         assert found >= 0
-        place = max(place, found + len(piece))
+        at = max(at, found + len(piece))
     assert text.endswith(pieces[-1].rstrip() + text[len(text.rstrip()) :]) or len(pieces) == 1
     assert sum(len(piece) for piece in pieces) >= len("".join(text.split())) or len(pieces) == 1
 

@@ -44,7 +44,7 @@ def test_threads_that_ingest_and_recall_lose_nothing(open_with: OpenCore, rng: r
                 made = [output.memory]
             else:
                 count = 20 if step == "many" else 2
-                drafts = [Draft(f"{word} fact {place}") for place in range(count)]
+                drafts = [Draft(f"{word} fact {index}") for index in range(count)]
                 made = [result.memory for result in core.memories.remember(who, drafts)]
             written += [memory.id for memory in made]
             assert made[0].id in found(core, who, word, top_k=20), "a write was not seen by the next recall"

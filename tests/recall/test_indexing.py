@@ -77,7 +77,7 @@ def test_write_waits_for_a_bounded_number_of_words(open_with: OpenCore, texts: t
     embedder = WordEmbedder(model_id="words-1")
     core = open_with(embedder, background=False)
     ada = user_of(core)
-    core.memories.remember(ada, [Draft(f"text{place} {words(count)}") for place, count in enumerate(texts)])
+    core.memories.remember(ada, [Draft(f"text{index} {words(count)}") for index, count in enumerate(texts)])
     assert is_done(core, ada.tenant) is at_once
     assert bool(embedder.embedded) is at_once
 

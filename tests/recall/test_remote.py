@@ -23,14 +23,14 @@ from tests.support.waiting import eventually
 
 def embed_all(reply: Reply, body: Body) -> None:
     rows = [
-        {"object": "embedding", "index": place, "embedding": (3 * word_vector(text)).tolist()}
-        for place, text in enumerate(body["input"])
+        {"object": "embedding", "index": index, "embedding": (3 * word_vector(text)).tolist()}
+        for index, text in enumerate(body["input"])
     ]
     reply.json({"object": "list", "data": rows, "model": body["model"]})
 
 
 def score_all(reply: Reply, body: Body) -> None:
-    rows = [{"index": place, "relevance_score": float(len(one))} for place, one in enumerate(body["documents"])]
+    rows = [{"index": index, "relevance_score": float(len(one))} for index, one in enumerate(body["documents"])]
     reply.json({"results": sorted(rows, key=lambda row: -row["relevance_score"])})
 
 

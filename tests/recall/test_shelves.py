@@ -21,7 +21,7 @@ from memorist.recall.index.postings import wording
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.recall.ranking import rarity
-from memorist.recall.values import IndexPage, IndexPlace, IndexRow
+from memorist.recall.values import IndexPage, IndexPosition, IndexRow
 from tests.support.models import word_vector
 
 VOCABULARY = ["tea", "train", "tax", "river", "owl", "oak", "piano", "salt"]
@@ -59,26 +59,30 @@ class Rows:
         self.rows[memory_id] = IndexRow(change=next(self._changes), memory_id=memory_id, **(values | fields))
         self.texts[memory_id] = windows
 
-    # As a store and its reader
+    # As a store, its reader and the index of that
+
+    @property
+    def index(self) -> "Rows":
+        return self
 
     def read(self, _: str, work: Callable[[Any], Any], **__: Any) -> Any:
         return work(self)
 
-    def index_watermark(self, _: str | None) -> int:
+    def watermark(self, _: str | None) -> int:
         return max((row.change for row in self.rows.values()), default=0)
 
-    def load_index(self, _: str | None, after_id: str, limit: int) -> list[IndexRow]:
+    def load(self, _: str | None, after_id: str, limit: int) -> list[IndexRow]:
         self.loads += after_id == ""
         return [row for memory_id, row in sorted(self.rows.items()) if memory_id > after_id][:limit]
 
-    def follow_index(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
+    def follow(self, positions: Sequence[IndexPosition], limit: int) -> list[IndexPage]:
         ordered = sorted(self.rows.values(), key=lambda row: (row.change, row.memory_id))
         return [
             IndexPage(
-                self.index_watermark(place.user),
-                [row for row in ordered if (row.change, row.memory_id) > (place.change, place.memory_id)][:limit],
+                self.watermark(position.user),
+                [row for row in ordered if (row.change, row.memory_id) > (position.change, position.memory_id)][:limit],
             )
-            for place in places
+            for position in positions
         ]
 
 
@@ -238,18 +242,18 @@ def test_load_that_fails_in_its_middle_leaves_nothing_behind(monkeypatch: pytest
     store = Rows()
     for number in range(20):
         store.put(f"mem_{number:06}", text(rng), thread="s")
-    load = store.load_index
+    load = store.load
 
     def fails(user: str | None, after: str, limit: int) -> list[IndexRow]:
         if after:
             raise StoreUnavailable
         return load(user, after, limit)
 
-    monkeypatch.setattr(store, "load_index", fails)
+    monkeypatch.setattr(store, "load", fails)
     both = Shelves(store, model=MODEL, limit_bytes=10**9)  # type: ignore[arg-type]
     with pytest.raises(StoreUnavailable):
         both.look("t", "ada")
-    monkeypatch.setattr(store, "load_index", load)
+    monkeypatch.setattr(store, "load", load)
     assert_same(both.look("t", "ada"), store)
 
 
@@ -259,7 +263,7 @@ def test_shelves_are_loaded_before_the_transaction_that_reads_what_changed() -> 
     store.put("mem_000001", ["tea"])
     both = Shelves(store, model=MODEL, limit_bytes=10**9)  # type: ignore[arg-type]
     open_now: list[int] = []
-    read, load = store.read, store.load_index
+    read, load = store.read, store.load
     depth = 0
 
     def counted(tenant: str, work: Callable[[Any], Any], **more: Any) -> Any:
@@ -274,7 +278,7 @@ def test_shelves_are_loaded_before_the_transaction_that_reads_what_changed() -> 
         open_now.append(depth)
         return load(*arguments)
 
-    store.read, store.load_index = counted, loading  # type: ignore[method-assign]
+    store.read, store.load = counted, loading  # type: ignore[method-assign]
     assert not both.are_loaded("t", ["ada", None])
     assert [view.size for view in both.look_at("t", ["ada", None])] == [1, 1]
     assert both.are_loaded("t", ["ada", None])

@@ -127,9 +127,9 @@ def test_preview_cuts_no_secret_in_two(settings: Settings, tenant: str) -> None:
     core = open_core(Settings(**{**_values(settings), "tool_output_preview": 200}))
     ada = Principal(tenant, Role.USER, "ada")
     try:
-        for place in range(60, 300, 12):
+        for index in range(60, 300, 12):
             token = new_token()
-            content = "x " * (place // 2) + token + " y" * 200
+            content = "x " * (index // 2) + token + " y" * 200
             output = core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content=content)
             _, whole = core.ingestion.read_tool_output(ada, output.key)
             assert whole == content.replace(token, MARKER)

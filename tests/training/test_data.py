@@ -11,7 +11,7 @@ FOREIGN = "My plane was late and so I missed the whole first act of the play"
 
 def item(source: str, *texts: str) -> dict[str, object]:
     messages = [["user", "8 May 2023", 0, text] for text in texts]
-    return {"s": source, "m": messages, "q": [[f"question {place}?", [place]] for place in range(len(texts))]}
+    return {"s": source, "m": messages, "q": [[f"question {index}?", [index]] for index in range(len(texts))]}
 
 
 def test_sources_that_are_not_free_are_left_out_with_what_was_made_of_them() -> None:
@@ -45,8 +45,8 @@ def test_conversations_repeat_for_a_seed_and_ask_about_what_was_said() -> None:
     assert chats == list(converse(6, seed=3))
     for chat in chats:
         assert "{" not in str(chat["m"]) + str(chat["q"])
-        assert all(0 <= place < len(chat["m"]) for _, places in chat["q"] for place in places)
-        assert any(len(places) > 1 for _, places in chat["q"])
+        assert all(0 <= index < len(chat["m"]) for _, evidence in chat["q"] for index in evidence)
+        assert any(len(evidence) > 1 for _, evidence in chat["q"])
 
 
 def test_every_topic_can_be_asked_about() -> None:

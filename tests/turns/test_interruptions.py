@@ -108,8 +108,8 @@ def talk(number: int, address: str, key: str, log: Log, deadline: float) -> None
                         )
                     else:
                         turn_id = events[0][2]["turn_id"]
-                        place = {"Last-Event-ID": str(events[-1][0])}
-                        request = client.build_request("GET", f"/v1/turns/{turn_id}/events", headers=place)
+                        position = {"Last-Event-ID": str(events[-1][0])}
+                        request = client.build_request("GET", f"/v1/turns/{turn_id}/events", headers=position)
                     read_some(client, request, events, rng.choice([1, 2, 5, 20, 1000]))
                 except httpx2.ConnectError:
                     log.machine.is_up.wait(30)  # Nobody is there: that is no interruption, but the wait after one.

@@ -115,6 +115,6 @@ def test_without_a_session_a_conversation_that_fits_is_stored_by_its_end(
 def test_two_who_drop_the_same_at_once_store_it_once(core: Core, ada: Principal) -> None:
     said = [Message("user", f"Said long ago, number {number}.") for number in range(20)]
     with ThreadPoolExecutor(4) as pool:
-        new = list(pool.map(lambda place: core.extraction.keep_missing(ada, f"s{place}", said), range(4)))
+        new = list(pool.map(lambda index: core.extraction.keep_missing(ada, f"s{index}", said), range(4)))
     assert sum(map(len, new)) == 20
     assert stored(core, ada) == Counter(one.content for one in said)

@@ -33,8 +33,8 @@ class _Connection:
             return False
         if not self._received.startswith(_OK):
             raise RuntimeError(f"the server answered {self._received[:200]!r}")
-        place = self._received.lower().index(_LENGTH) + len(_LENGTH)
-        length = int(self._received[place : self._received.index(b"\r", place)])
+        at = self._received.lower().index(_LENGTH) + len(_LENGTH)
+        length = int(self._received[at : self._received.index(b"\r", at)])
         if len(self._received) < head + len(_END_OF_HEAD) + length:
             return False
         self._received = b""

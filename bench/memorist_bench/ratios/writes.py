@@ -66,8 +66,8 @@ def _interleaved(contenders: dict[str, Burst]) -> dict[str, list[float]]:
     order = list(contenders)
     for round_number in range(_ROUNDS + 1):
         order = order[1:] + order[:1]
-        for place, name in enumerate(order):
-            start = (round_number * len(order) + place) * _WRITES
+        for index, name in enumerate(order):
+            start = (round_number * len(order) + index) * _WRITES
             elapsed = contenders[name]([sentence(number) for number in range(start, start + _WRITES)])
             if round_number > 0:
                 seconds[name].append(elapsed)

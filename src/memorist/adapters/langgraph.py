@@ -50,7 +50,7 @@ _FRESH = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Listed:
     """An item in the list: where it is, without what it holds."""
 
     id: str
@@ -191,22 +191,22 @@ class MemoristStore(BaseStore):
 
     def _search(self, op: SearchOp) -> Iterator[SearchItem]:
         scores = self._scores(op.query) if op.query else {}
-        places = [place for place in self._places() if _is_below(place.namespace, op.namespace_prefix)]
-        places.sort(key=lambda place: (-scores.get(place.id, -1.0), -place.updated_at.timestamp(), place.id))
+        listed = [one for one in self._list() if _is_below(one.namespace, op.namespace_prefix)]
+        listed.sort(key=lambda one: (-scores.get(one.id, -1.0), -one.updated_at.timestamp(), one.id))
         found = 0
         unscored = []
-        for place in places:
+        for one in listed:
             if found >= op.offset + op.limit:
                 return
-            stored = self._get(place.id)
+            stored = self._get(one.id)
             if stored is None or not _matches(stored.item.value, op.filter or {}):
                 continue
-            if op.query and stored.index is False and place.id in scores:
+            if op.query and stored.index is False and one.id in scores:
                 unscored.append(stored)
                 continue
             found += 1
             if found > op.offset:
-                yield self._found(stored, scores.get(place.id), op.refresh_ttl)
+                yield self._found(stored, scores.get(one.id), op.refresh_ttl)
         # What is not to be searched comes last, where there is room.
         for stored in unscored[max(0, op.offset - found) :][: op.offset + op.limit - found]:
             yield self._found(stored, None, op.refresh_ttl)
@@ -230,21 +230,21 @@ class MemoristStore(BaseStore):
         return scores
 
     def _all(self) -> Iterator[_Stored]:
-        for place in list(self._places()):
-            yield _decoded(self._memories.get_document(place.id))
+        for one in list(self._list()):
+            yield _decoded(self._memories.get_document(one.id))
 
-    def _places(self) -> Iterator[_Place]:
+    def _list(self) -> Iterator[_Listed]:
         for document in self._memories.iterate_documents():
             if document.id.startswith(_FOLDER):
                 *namespace, _ = json.loads(document.title)
-                yield _Place(document.id, tuple(namespace), document.updated_at)
+                yield _Listed(document.id, tuple(namespace), document.updated_at)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
         found = {
-            place.namespace[: op.max_depth]
-            for place in self._places()
-            if all(_fits(condition, place.namespace) for condition in conditions)
+            one.namespace[: op.max_depth]
+            for one in self._list()
+            if all(_fits(condition, one.namespace) for condition in conditions)
         }
         return sorted(found)[op.offset : op.offset + op.limit]
 

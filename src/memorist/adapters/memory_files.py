@@ -76,18 +76,18 @@ class MemoryFiles:
         missing = f"Error: The path {path} does not exist. Please provide a valid path."
 
         def change(text: str) -> tuple[str, str]:
-            places = [found.start() for found in re.finditer(re.escape(old), text)] if old else []
-            if not places:
+            starts = [found.start() for found in re.finditer(re.escape(old), text)] if old else []
+            if not starts:
                 raise FileProblem(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )  # fmt: skip
-            numbers = [text.count("\n", 0, place) + 1 for place in places]
-            if len(places) > 1:
+            numbers = [text.count("\n", 0, start) + 1 for start in starts]
+            if len(starts) > 1:
                 raise FileProblem(
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
                     f"{', '.join(map(str, numbers))}. Please ensure it is unique"
                 )
-            changed = text[: places[0]] + new + text[places[0] + len(old) :]
+            changed = text[: starts[0]] + new + text[starts[0] + len(old) :]
             first = max(1, numbers[0] - 2)
             last = numbers[0] + new.count("\n") + 2
             snippet = _numbered(_lines(changed)[first - 1 : last], first)

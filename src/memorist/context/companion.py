@@ -118,9 +118,9 @@ class Companion:
         filters = (principal.tenant, slices, categories, since, until)
         # Before every id of that moment: what was created then is not from before it.
         start = None if until is None else Position(until, "")
-        place = _CURSORS.decode(cursor, filters) or start
+        position = _CURSORS.decode(cursor, filters) or start
         found = _newest(
-            self._store, principal.tenant, slices, categories, self._clock.now(), limit + 1, after=place, since=since
+            self._store, principal.tenant, slices, categories, self._clock.now(), limit + 1, after=position, since=since
         )
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
@@ -214,12 +214,12 @@ def _newest(
     size = limit // 4 + 1
 
     def walk(tx: Reader, part: OwnerFilter, category: str) -> Iterator[Memory]:
-        place = after
-        while page := tx.context.list_category(part, category, now, size, after=place, since=since):
+        position = after
+        while page := tx.context.list_category(part, category, now, size, after=position, since=since):
             yield from page
             if len(page) < size:
                 return
-            place = Position(page[-1].created_at, page[-1].id)
+            position = Position(page[-1].created_at, page[-1].id)
 
     def work(tx: Reader) -> list[Memory]:
         walks = [walk(tx, part, category) for part in slices for category in categories]

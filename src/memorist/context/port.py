@@ -29,5 +29,5 @@ class ContextReads(Protocol):
         after: Position | None,
         since: datetime | None,
     ) -> list[Memory]:
-        """Current facts of a user in one category, newest first: after a place in that order, newer than `since`."""
+        """Current facts of a user in one category, newest first: after a position in that order, newer than `since`."""
         ...

@@ -127,9 +127,9 @@ class _Cutter:
     def _last_cut(self, start: int) -> int:
         """Where the words that fit a chunk end: before a word, or where none begins nearby, in the midst of one."""
         last = bisect_left(self._words, start) + self._size
-        for place in self._words[last : last - self._size // 2 : -1]:
-            if self._text[place - 1].isspace():
-                return place
+        for at in self._words[last : last - self._size // 2 : -1]:
+            if self._text[at - 1].isspace():
+                return at
         return self._words[last]
 
     def _repeat_from(self, earlier: int, start: int, room: int, breaks: tuple[re.Pattern[str], ...]) -> int:

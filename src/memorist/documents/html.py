@@ -54,16 +54,16 @@ class _HtmlReader:
         self._cells = 0
 
     def read(self, page: str) -> ExtractedText:
-        place = 0
-        while token := _TOKEN.match(page, place):
-            place = token.end()
+        at = 0
+        while token := _TOKEN.match(page, at):
+            at = token.end()
             name = (token["name"] or "").lower()
             if token["text"]:
                 self._take(token["text"])
             elif name in _HIDDEN and not token["end"] and not token[0].endswith("/>"):
-                closing = _HIDDEN[name].search(page, place)
+                closing = _HIDDEN[name].search(page, at)
                 # Unclosed, it hides the rest of the page, as it does in a browser.
-                place = closing.start() if closing else len(page)
+                at = closing.start() if closing else len(page)
             elif _BLOCK.fullmatch(name):
                 self._flush()
                 if token["end"]:
@@ -120,11 +120,11 @@ class _HtmlReader:
         gap, mark = self._lead
         text = mark + text.strip("\n").rstrip() if self._preformatted else mark + text.strip()
         self._write(gap if self._length else "")
-        self._blocks.append(Block(self._length, self._length + len(text), *self._place(text)))
+        self._blocks.append(Block(self._length, self._length + len(text), *self._path_and_shape(text)))
         self._write(text)
         self._lead = _PARAGRAPH
 
-    def _place(self, text: str) -> tuple[tuple[str, ...], Shape]:
+    def _path_and_shape(self, text: str) -> tuple[tuple[str, ...], Shape]:
         """The path and the shape of the block that is written; a heading changes the path."""
         if self._level is None:
             return self._outline.path, Shape.LINES if self._preformatted else Shape.PROSE

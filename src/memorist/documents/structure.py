@@ -39,7 +39,7 @@ class ExtractedText:
 
 
 class Outline:
-    """The headings above the place that is being read."""
+    """The headings above what is being read."""
 
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []

@@ -98,7 +98,7 @@ class Doubts(Superseding):
             both = {pair.fact.id, pair.other.id}
             for retired in (one for one in (pair.fact, pair.other) if one.superseded_by in both):
                 self._restore(principal, retired.id, tx)
-                decided = DoubtStatus.DISMISSED  # So a fact is restored: beside what took its place.
+                decided = DoubtStatus.DISMISSED  # So a fact is restored: beside what replaced it.
             reopened = _with_facts(tx, replace(pair.doubt, status=DoubtStatus.OPEN))
             now = self._clock.now()
             if reopened is None or not (reopened.fact.is_current(now) and reopened.other.is_current(now)):

@@ -41,7 +41,7 @@ class FactHistory(Superseding):
         return self._store.read(principal.tenant, work)
 
     def retired(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Supersession]:
-        """A page of the facts that others took the place of, the last retired first, as far as they can be restored.
+        """A page of the facts that others replaced, the last retired first, as far as they can be restored.
 
         Raises InvalidField or InvalidCursor.
         """

@@ -28,11 +28,11 @@ class FactReads(Protocol):
     """Chains of facts, and doubts between them."""
 
     def superseded(self, memory_id: str) -> list[Memory]:
-        """The memories that this one took the place of."""
+        """The memories that this one replaced."""
         ...
 
     def retired(self, owner: OwnerFilter, before: Position | None, now: datetime, limit: int) -> list[Memory]:
-        """Facts of a slice that another took the place of, the last changed first, those before a place.
+        """Facts of a slice that another replaced, the last changed first, those before a position.
 
         The time of `before` is that of the last change. Anonymized and expired ones are left out.
         """

@@ -1,7 +1,7 @@
 """Facts that stay true: each new one is judged against those nearest to it, and what it contradicts is retired.
 
 The fact is durable before anybody judges it, and judging is a job, so that it is not lost. Nothing is deleted: what is
-retired is archived with what took its place and until when it held, and `restore` brings it back. Which of two facts
+retired is archived with what replaced it and until when it held, and `restore` brings it back. Which of two facts
 is the newer one is decided by when they hold, not by when they were judged, so that no chain turns back on itself.
 """
 

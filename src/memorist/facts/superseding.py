@@ -1,4 +1,4 @@
-"""A fact takes the place of another, and the other comes back. Nothing is deleted: what is retired is archived."""
+"""A fact replaces another, and the other comes back. Nothing is deleted: what is retired is archived."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ class Superseding:
         self._rows = rows
 
     def restore(self, principal: Principal, memory_id: str) -> Memory:
-        """Make a retired fact active again, beside what took its place; that pair is not judged again.
+        """Make a retired fact active again, beside what replaced it; that pair is not judged again.
 
         Raises NotFound, Forbidden, Conflict where it was not retired, DuplicateContent or NameTaken where the same text
         or name is active, or IllegalTransition where it is past recovery.
@@ -58,7 +58,7 @@ class Superseding:
     def retire(
         self, tx: Writer, principal: Principal, older: Memory, newer: Memory, details: Mapping[str, Any]
     ) -> bool:
-        """Archive a fact that another took the place of, inside a transaction. False where it is no longer active."""
+        """Archive a fact that another replaced, inside a transaction. False where it is no longer active."""
 
         def attempt() -> bool | None:
             now = self._clock.now()

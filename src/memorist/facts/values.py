@@ -62,7 +62,7 @@ class InDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """A fact that was retired, what took its place, and when, why and by whose judgement that was.
+    """A fact that was retired, what replaced it, and when, why and by whose judgement that was.
 
     `by` is None where it is gone; `confidence` where nobody said how certain it is.
     """

@@ -49,11 +49,11 @@ def parse(path: Path) -> Iterator[Found]:
         raise Invalid(f"There is no conversations.json in {path}.", field="path")
 
 
-def _conversation(conversation: Any, place: str) -> Iterator[Found]:
+def _conversation(conversation: Any, where: str) -> Iterator[Found]:
     mapping = conversation.get("mapping") if isinstance(conversation, dict) else None
     identity = (conversation.get("conversation_id") or conversation.get("id")) if mapping is not None else None
     if not isinstance(mapping, dict) or not isinstance(identity, str):
-        yield SkippedItem(place, "It has no id, or no tree of messages.")
+        yield SkippedItem(where, "It has no id, or no tree of messages.")
         return
     session = "chatgpt-" + "".join(sign for sign in identity if sign.isalnum() or sign in "-_")[:100]
     title = conversation.get("title")
@@ -61,15 +61,15 @@ def _conversation(conversation: Any, place: str) -> Iterator[Found]:
     for number, (key, node) in enumerate(branch, start=1):
         message = node.get("message")
         if isinstance(message, dict):
-            # Without an id of its own, a message has that of its place in the tree.
+            # Without an id of its own, a message has that of its node in the tree.
             own = message.get("id")
             yield from _message(
-                message, own if isinstance(own, str) else key, session, title, f"{place}, message {number}"
+                message, own if isinstance(own, str) else key, session, title, f"{where}, message {number}"
             )
     unread = sum(isinstance(node, dict) and bool(node.get("message")) for node in mapping.values())
     unread -= sum(bool(node.get("message")) for _, node in branch)
     if unread:
-        yield SkippedItem(place, f"{unread} messages are on branches that were left.")
+        yield SkippedItem(where, f"{unread} messages are on branches that were left.")
 
 
 def _branch(mapping: dict[str, Any], leaf: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -91,28 +91,28 @@ def _written(node: Any) -> float:
     return float(time) if isinstance(time, int | float) else 0.0
 
 
-def _message(message: dict[str, Any], identity: str, session: str, title: Any, place: str) -> Iterator[Found]:
+def _message(message: dict[str, Any], identity: str, session: str, title: Any, where: str) -> Iterator[Found]:
     author: Any = message.get("author")
     role = author.get("role") if isinstance(author, dict) else None
     text = _text(message.get("content"))
     time = time_of(message.get("create_time"))
     if not text.strip():
         if role in _SPOKEN:
-            yield SkippedItem(place, "It has no text.")
+            yield SkippedItem(where, "It has no text.")
         return
     if role == "assistant" and message.get("recipient") == _KEEPER:
-        yield _fact(text, time, place)
+        yield _fact(text, time, where)
         return
     if role not in _SPOKEN or message.get("recipient", "all") != "all":
-        yield SkippedItem(place, "It was not said by the user or the assistant to the other.")
+        yield SkippedItem(where, "It was not said by the user or the assistant to the other.")
         return
     meta = {"source": "chatgpt"} | ({"title": title[:200]} if isinstance(title, str) and title else {})
     try:
         draft = message_draft(0, session, Message(role, text, event_time=time, meta=meta))
     except InvalidField as error:
-        yield SkippedItem(place, error.message)
+        yield SkippedItem(where, error.message)
         return
-    yield Taken(replace(draft, source_ref=f"chatgpt:{identity}"[:500]), place)
+    yield Taken(replace(draft, source_ref=f"chatgpt:{identity}"[:500]), where)
 
 
 def _text(content: Any) -> str:
@@ -138,18 +138,18 @@ def _memories(source: TextIO, name: str) -> Iterator[Found]:
         listed = whole.get("memories") if isinstance(whole, dict) else None
         rows = enumerate(listed if isinstance(listed, list) else [], start=1)
     for number, row in rows:
-        place = f"{name}, memory {number}"
+        where = f"{name}, memory {number}"
         texts = (
             [row] if isinstance(row, str) else [row.get(key) for key in _MEMORY_TEXTS] if isinstance(row, dict) else []
         )
         text = next((text for text in texts if isinstance(text, str) and text.strip()), None)
         if text is None:
-            yield SkippedItem(place, "It has no text.")
+            yield SkippedItem(where, "It has no text.")
         else:
             time = row.get("created_at", row.get("updated_at")) if isinstance(row, dict) else None
-            yield _fact(text, time_of(time), place)
+            yield _fact(text, time_of(time), where)
 
 
-def _fact(text: str, time: Any, place: str) -> Taken:
+def _fact(text: str, time: Any, where: str) -> Taken:
     meta = {"source": "chatgpt"}
-    return Taken(Draft(text.strip(), category=UNCATEGORISED, meta=meta, trust=Trust.AGENT, event_time=time), place)
+    return Taken(Draft(text.strip(), category=UNCATEGORISED, meta=meta, trust=Trust.AGENT, event_time=time), where)

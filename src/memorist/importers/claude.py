@@ -23,14 +23,14 @@ def parse(path: Path) -> Iterator[Found]:
     if not files:
         raise Invalid(f"There is no Markdown file in {path}.", field="path")
     for file in files:
-        place = file.name if file == path else file.relative_to(path).as_posix()
+        where = file.name if file == path else file.relative_to(path).as_posix()
         text = read_text(file).replace("\r\n", "\n")
         if file.name.lower() == _INDEX:
             text = "\n".join(line for line in text.split("\n") if not _ENTRY.match(line))
             if not _says_something(text):
-                yield SkippedItem(place, "It only lists the other files.")
+                yield SkippedItem(where, "It only lists the other files.")
                 continue
-        yield _found(place, text)
+        yield _found(where, text)
 
 
 def _files(path: Path) -> list[Path]:
@@ -43,15 +43,15 @@ def _files(path: Path) -> list[Path]:
     return [one for one in found if not any(part.startswith(".") for part in one.relative_to(path).parts)]
 
 
-def _found(place: str, text: str) -> Found:
+def _found(where: str, text: str) -> Found:
     head = _HEAD.match(text)
     fields = {} if head is None else {name: _unquoted(value) for name, value in _FIELD.findall(head[1])}
     body = text[head.end() :].strip() if head else text.strip()
     if not body:
-        return SkippedItem(place, "It has no text.")
-    name = slug_of(fields.get("name", "")) or slug_of(place.removesuffix(".md"))
+        return SkippedItem(where, "It has no text.")
+    name = slug_of(fields.get("name", "")) or slug_of(where.removesuffix(".md"))
     if not name:
-        return SkippedItem(place, "Neither its head nor its file gives it a name in letters or digits.")
+        return SkippedItem(where, "Neither its head nor its file gives it a name in letters or digits.")
     kind = fields.get("type", "").lower()
     description = " ".join(fields.get("description", "").split())[:_LONGEST_LINE]
     draft = Draft(
@@ -59,11 +59,11 @@ def _found(place: str, text: str) -> Found:
         category=kind if kind in _TYPES else UNCATEGORISED,
         name=name,
         description=description or _first_line(body),
-        meta={"source": "claude", "file": place},
-        source_ref=f"claude:{place}"[:_LONGEST_LINE],
+        meta={"source": "claude", "file": where},
+        source_ref=f"claude:{where}"[:_LONGEST_LINE],
         trust=Trust.AGENT,
     )
-    return Taken(draft, place)
+    return Taken(draft, where)
 
 
 def _unquoted(value: str) -> str:

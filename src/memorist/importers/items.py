@@ -39,7 +39,7 @@ _WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 class SkippedItem:
     """Something of the export that is not imported: where it stands, and why."""
 
-    place: str
+    where: str
     reason: str
 
 
@@ -48,7 +48,7 @@ class Taken:
     """A memory to be, and where in the export it stands."""
 
     draft: Draft
-    place: str
+    where: str
 
 
 Found = Taken | SkippedItem
@@ -144,23 +144,23 @@ class _JsonReader:
         self._source = source
         self._name = name
         self._text = ""
-        self._place = 0
+        self._at = 0
         self._decoder = json.JSONDecoder()
 
     def peek(self) -> str:
         """The next character that is no white space; empty at the end."""
         while True:
-            match = _WHITE_SPACE.match(self._text, self._place)
-            self._place = match.end() if match else self._place
-            if self._place < len(self._text):
-                return self._text[self._place]
+            match = _WHITE_SPACE.match(self._text, self._at)
+            self._at = match.end() if match else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
             if not self._more(_READ_AT_ONCE):
                 return ""
 
     def takes(self, sign: str) -> bool:
         if self.peek() != sign:
             return False
-        self._place += 1
+        self._at += 1
         return True
 
     def expect(self, sign: str) -> None:
@@ -175,22 +175,22 @@ class _JsonReader:
         wanted = _READ_AT_ONCE
         while True:
             try:
-                value, end = self._decoder.raw_decode(self._text, self._place)
+                value, end = self._decoder.raw_decode(self._text, self._at)
             except (ValueError, RecursionError) as error:
-                if len(self._text) - self._place > _LARGEST_VALUE or not self._more(wanted):
+                if len(self._text) - self._at > _LARGEST_VALUE or not self._more(wanted):
                     raise InvalidJson(f"{self._name} is not whole JSON: {error}.", field="path") from error
                 wanted *= 2
                 continue
             # A number may go on in what is not read yet.
             if end == len(self._text) and self._more(wanted):
                 continue
-            self._place = end
+            self._at = end
             return value
 
     def _more(self, count: int) -> bool:
         piece = _read(self._source, self._name, count)
-        self._text = self._text[self._place :] + piece
-        self._place = 0
+        self._text = self._text[self._at :] + piece
+        self._at = 0
         return bool(piece)
 
 
@@ -208,8 +208,8 @@ def _read(source: TextIO, name: str, count: int) -> str:
         raise Invalid(f"{name} is no text in UTF-8.", field="path") from error
 
 
-def _json(text: str, place: str) -> Any:
+def _json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidJson(f"{place} is not JSON: {error}.", field="path") from error
+        raise InvalidJson(f"{where} is not JSON: {error}.", field="path") from error

@@ -20,31 +20,31 @@ def parse(path: Path) -> Iterator[Found]:
         raise Invalid(f"{path.name} is empty.", field="path")
 
 
-def _found(row: Any, place: str) -> Iterator[Found]:
+def _found(row: Any, where: str) -> Iterator[Found]:
     kind = row.get("type") if isinstance(row, dict) else None
     if kind == "entity":
-        yield from _entity(row, place)
+        yield from _entity(row, where)
     elif kind == "relation":
-        yield _relation(row, place)
+        yield _relation(row, where)
     else:
-        yield SkippedItem(place, "It is neither an entity nor a relation.")
+        yield SkippedItem(where, "It is neither an entity nor a relation.")
 
 
-def _entity(row: dict[str, Any], place: str) -> Iterator[Found]:
+def _entity(row: dict[str, Any], where: str) -> Iterator[Found]:
     name, kind = row.get("name"), row.get("entityType")
     if not _is_text(name):
-        yield SkippedItem(place, "The entity has no name.")
+        yield SkippedItem(where, "The entity has no name.")
         return
     observations = row.get("observations")
     if not isinstance(observations, list):
-        yield SkippedItem(place, "Its observations are no list.")
+        yield SkippedItem(where, "Its observations are no list.")
         return
     meta = {"source": "mcp-memory", "entity": name} | ({"entity_type": kind} if _is_text(kind) else {})
     time = time_of(row.get("createdAt"))
     if not observations:
-        yield _taken(f"{name} is a {kind}." if _is_text(kind) else f"There is {name}.", meta, kind, time, place)
+        yield _taken(f"{name} is a {kind}." if _is_text(kind) else f"There is {name}.", meta, kind, time, where)
     for number, observation in enumerate(observations, start=1):
-        at = f"{place}, observation {number}"
+        at = f"{where}, observation {number}"
         if _is_text(observation):
             # An observation says it without its subject, which is needed to understand it alone.
             yield _taken(f"{name}: {observation.strip()}", meta, kind, time, at)
@@ -52,18 +52,18 @@ def _entity(row: dict[str, Any], place: str) -> Iterator[Found]:
             yield SkippedItem(at, "It is no text.")
 
 
-def _relation(row: dict[str, Any], place: str) -> Found:
+def _relation(row: dict[str, Any], where: str) -> Found:
     parts = [row.get(field) for field in ("from", "relationType", "to")]
     if not all(_is_text(part) for part in parts):
-        return SkippedItem(place, "The relation lacks one of from, relationType and to.")
+        return SkippedItem(where, "The relation lacks one of from, relationType and to.")
     start, relation, end = (str(part) for part in parts)
     meta = {"source": "mcp-memory", "from": start, "relation": relation, "to": end}
-    return _taken(f"{start} {relation.replace('_', ' ')} {end}.", meta, None, time_of(row.get("createdAt")), place)
+    return _taken(f"{start} {relation.replace('_', ' ')} {end}.", meta, None, time_of(row.get("createdAt")), where)
 
 
-def _taken(text: str, meta: dict[str, Any], kind: object, time: Any, place: str) -> Taken:
+def _taken(text: str, meta: dict[str, Any], kind: object, time: Any, where: str) -> Taken:
     draft = Draft(text, category=category_of(kind), meta=meta, trust=Trust.AGENT, event_time=time)
-    return Taken(draft, place)
+    return Taken(draft, where)
 
 
 def _is_text(value: object) -> bool:

@@ -77,12 +77,12 @@ def _is_row(line: str) -> bool:
     return isinstance(row, dict) and not any(isinstance(row.get(key), list) for key in (*_LISTS, _RELATIONS))
 
 
-def _found(row: Any, place: str) -> Found:
+def _found(row: Any, where: str) -> Found:
     if not isinstance(row, dict):
-        return SkippedItem(place, "It is no object.")
+        return SkippedItem(where, "It is no object.")
     text = next((row[key] for key in _TEXTS if isinstance(row.get(key), str) and row[key].strip()), None)
     if text is None:
-        return SkippedItem(place, "It has no text.")
+        return SkippedItem(where, "It has no text.")
     metadata: Any = row.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     names = row.get("categories") or metadata.get("category") or metadata.get("type")
@@ -96,20 +96,20 @@ def _found(row: Any, place: str) -> Found:
             trust=Trust.AGENT,
             event_time=time_of(row.get("created_at")),
         ),
-        place,
+        where,
     )
 
 
-def _relation(row: Any, place: str) -> Found:
+def _relation(row: Any, where: str) -> Found:
     if not isinstance(row, dict):
-        return SkippedItem(place, "It is no object.")
+        return SkippedItem(where, "It is no object.")
     parts = [next((row[key] for key in keys if _is_text(row.get(key))), None) for keys in _ENDS]
     if None in parts:
-        return SkippedItem(place, "The relation lacks one of source, relationship and target.")
+        return SkippedItem(where, "The relation lacks one of source, relationship and target.")
     start, relation, end = (str(part).strip() for part in parts)
     meta = {"source": "mem0", "from": start, "relation": relation, "to": end}
     text = f"{start} {relation.replace('_', ' ')} {end}."
-    return Taken(Draft(text, category=category_of(None), meta=meta, trust=Trust.AGENT), place)
+    return Taken(Draft(text, category=category_of(None), meta=meta, trust=Trust.AGENT), where)
 
 
 def _is_text(value: object) -> bool:

@@ -114,7 +114,7 @@ def _checked(one: Found) -> Found:
     try:
         check_draft(one.draft)
     except InvalidField as error:
-        return SkippedItem(one.place, error.message)
+        return SkippedItem(one.where, error.message)
     return one
 
 
@@ -136,7 +136,7 @@ class _Known:
         """Whether it is there already; SkippedItem where something else has its name."""
         draft = taken.draft
         if draft.name is not None:
-            return self._named(draft, taken.place)
+            return self._named(draft, taken.where)
         if draft.kind is Kind.CHAT_MESSAGE and draft.session is not None:
             self._read(draft.session)
             is_there = draft.source_ref in self._sources
@@ -144,7 +144,7 @@ class _Known:
             return is_there and draft.source_ref is not None
         return False
 
-    def _named(self, draft: Draft, place: str) -> bool | SkippedItem:
+    def _named(self, draft: Draft, where: str) -> bool | SkippedItem:
         assert draft.name is not None
         text = self._names.get(draft.name)
         if text is None:
@@ -156,7 +156,7 @@ class _Known:
         # What is stored may lack a secret that stands in the file.
         if text in (draft.content, redact(draft.content).text):
             return True
-        return SkippedItem(place, f"A memory named {draft.name} with another text is here already.")
+        return SkippedItem(where, f"A memory named {draft.name} with another text is here already.")
 
     def _read(self, session: str) -> None:
         """The messages of one conversation stand together in an export, so that one at a time is enough to know."""

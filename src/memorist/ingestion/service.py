@@ -85,7 +85,7 @@ class Ingestion:
         validation.identifier("session", session)
         if not messages:
             raise InvalidField("At least one message is needed.", field="messages")
-        drafts = [message_draft(place, session, message) for place, message in enumerate(messages)]
+        drafts = [message_draft(index, session, message) for index, message in enumerate(messages)]
         return self._memories.remember(principal, drafts, idempotency_key=idempotency_key)
 
     def add_tool_output(
@@ -290,8 +290,8 @@ def preview_of(content: str, longest: int) -> str:
 _GAP = "\n[… {} characters are left out; read_tool_output has all of it …]\n"
 
 
-def message_draft(place: int, session: str, message: Message) -> Draft:
-    """The memory that a message becomes. Raises InvalidField, naming the message by its place."""
+def message_draft(index: int, session: str, message: Message) -> Draft:
+    """The memory that a message becomes. Raises InvalidField, naming the message by its index."""
     try:
         role = validation.identifier("role", message.role)
         if message.name is not None:
@@ -309,14 +309,14 @@ def message_draft(place: int, session: str, message: Message) -> Draft:
         check_draft(draft)
     except InvalidField as error:
         raise InvalidField(
-            f"Message {place}: {error.message}", field=f"messages.{place}.{error.field or 'content'}"
+            f"Message {index}: {error.message}", field=f"messages.{index}.{error.field or 'content'}"
         ) from error
     return draft
 
 
 def _with_findings(memory: Memory, one: Chunk, findings: Sequence[SecretFinding]) -> Memory:
     """The chunk's memory, which also tells of the secrets that stood in its part of the document."""
-    first, last = (bisect_left(findings, place, key=lambda finding: finding.at) for place in (one.start, one.end))
+    first, last = (bisect_left(findings, edge, key=lambda finding: finding.at) for edge in (one.start, one.end))
     inside = counted(findings[first:last])
     return replace(memory, redacted={**inside, **(memory.redacted or {})}) if inside else memory
 

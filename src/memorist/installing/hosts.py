@@ -140,10 +140,10 @@ def _json_hooks(path: Path, launcher: Launcher) -> Part:
         for event in HOOK_EVENTS:
             ours = _our_hooks(text, event)
             if ours:
-                for place in ours:
-                    node = jsonc.find(jsonc.parse(text), (*place, "command"))
+                for found in ours:
+                    node = jsonc.find(jsonc.parse(text), (*found, "command"))
                     if node is not None and node.value != launcher.hook(event):
-                        text = _put(text, (*place, "command"), launcher.hook(event))
+                        text = _put(text, (*found, "command"), launcher.hook(event))
                 continue
             made |= _missing(text, ("hooks", event, ""))
             if jsonc.find(jsonc.parse(text), ("hooks", event)) is None:
@@ -155,11 +155,11 @@ def _json_hooks(path: Path, launcher: Launcher) -> Part:
     def take_out(text: str, made: Paths) -> str:
         events = jsonc.find(jsonc.parse(text), ("hooks",))
         for event in list(events.value) if events is not None and isinstance(events.value, dict) else ():
-            for place in reversed(_our_hooks(text, event)):
-                group = jsonc.find(jsonc.parse(text), place[:-1])
+            for found in reversed(_our_hooks(text, event)):
+                group = jsonc.find(jsonc.parse(text), found[:-1])
                 assert group is not None
                 # Our group goes as a whole; from one that others share, only our hook.
-                text = jsonc.remove(text, place[:-2] if len(group.items) == 1 else place)
+                text = jsonc.remove(text, found[:-2] if len(group.items) == 1 else found)
         return _without_empty(text, made)
 
     by_hand = _shown({"hooks": {event: [entry(event)] for event in HOOK_EVENTS}})
@@ -173,9 +173,9 @@ def _our_hooks(text: str, event: str) -> list[tuple[str | int, ...]]:
     found: list[tuple[str | int, ...]] = []
     for number, group in enumerate(groups.value if groups is not None and isinstance(groups.value, list) else ()):
         hooks = group.get("hooks") if isinstance(group, dict) else None
-        for place, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+        for index, hook in enumerate(hooks if isinstance(hooks, list) else ()):
             if _is_our_hook(hook):
-                found.append(("hooks", event, number, "hooks", place))
+                found.append(("hooks", event, number, "hooks", index))
     return found
 
 

@@ -31,7 +31,7 @@ class Node:
     members: "list[tuple[str, int, Node]]" = field(default_factory=list)
     items: "list[Node]" = field(default_factory=list)
 
-    def places(self) -> list[tuple[int, int]]:
+    def spans(self) -> list[tuple[int, int]]:
         """Where each member (with its key) or item begins and ends."""
         if isinstance(self.value, dict):
             return [(start, node.end) for _, start, node in self.members]
@@ -100,16 +100,16 @@ def remove(text: str, path: Path) -> str:
     if isinstance(last, int):
         position = last
     else:
-        position = max(place for place, (key, _, _) in enumerate(parent.members) if key == last)
-    places = parent.places()
-    start, end = places[position]
+        position = max(index for index, (key, _, _) in enumerate(parent.members) if key == last)
+    spans = parent.spans()
+    start, end = spans[position]
     comma = _comma_after(text, end)
     lead = _lead(text, start, end if comma is None else comma + 1)
     if comma is not None:
         return text[:lead] + text[comma + 1 :]
     text = text[:lead] + text[end:]
     if position > 0:
-        before = _comma_after(text, places[position - 1][1])
+        before = _comma_after(text, spans[position - 1][1])
         if before is not None and before < lead:
             text = text[:before] + text[before + 1 :]
     elif not text[parent.start + 1 : lead].strip() and not text[lead : parent.end - (end - lead) - 1].strip():
@@ -119,25 +119,25 @@ def remove(text: str, path: Path) -> str:
 
 
 def _add(text: str, parent: Node, entry: str, depth: int) -> str:
-    places = parent.places()
+    spans = parent.spans()
     close = parent.end - 1
     newline, indent = newline_of(text), _indent(text)
-    after = places[-1][1] if places else parent.start + 1
-    comma = _comma_after(text, after) if places else None
+    after = spans[-1][1] if spans else parent.start + 1
+    comma = _comma_after(text, after) if spans else None
     trivia_start = after if comma is None else comma + 1
     break_at = text.rfind("\n", trivia_start, close)
     if break_at >= 0 and text[break_at - 1] == "\r":
         break_at -= 1
-    separator = "," if places and comma is None else ""
+    separator = "," if spans and comma is None else ""
     if comma is not None:  # Whoever ends lists with a comma goes on doing so.
         entry += ","
     before = text[:after] + separator + text[after:trivia_start]
     if break_at >= 0:
         # The closing bracket has a line of its own, and so will the entry, after any comment.
-        line_indent = _line_indent(text, places[-1][0]) if places else None
+        line_indent = _line_indent(text, spans[-1][0]) if spans else None
         line = newline + (indent * depth if line_indent is None else line_indent) + entry
         return before + text[trivia_start:break_at] + line + text[break_at:]
-    if places and "\n" not in text[parent.start : close]:
+    if spans and "\n" not in text[parent.start : close]:
         return f"{before} {entry}{text[trivia_start:]}"
     rest = text[trivia_start:close].strip() + text[close:]
     return before + newline + indent * depth + entry + newline + indent * (depth - 1) + rest

@@ -47,7 +47,7 @@ def remove_table(text: str, group: str, name: str) -> str:
 
 def _rest(table: list[str]) -> list[str]:
     """What follows a table's last key: it belongs to what comes next."""
-    last = max(place for place, line in enumerate(table) if line.strip() and not line.lstrip().startswith("#"))
+    last = max(index for index, line in enumerate(table) if line.strip() and not line.lstrip().startswith("#"))
     return table[last + 1 :]
 
 

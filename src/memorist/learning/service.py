@@ -201,7 +201,7 @@ class Extraction:
         tools = [one for one in messages if one.role == "tool"]
         usage = Usage()
         found: list[Candidate] = []
-        parts = list(windows([(place, one) for place, one in enumerate(messages) if one.role != "tool"]))
+        parts = list(windows([(index, one) for index, one in enumerate(messages) if one.role != "tool"]))
         for number, window in enumerate(parts if self._mode is not LearningMode.OFF else []):
             spent: list[Usage] = []
             candidates = self._candidates([*tools, *(one for _, one in window)], vocabulary, spent)

@@ -53,8 +53,8 @@ class Sources:
             if one.role == "tool":
                 self._add_tool_output(principal, session, one)
         prepared = [
-            self._prepare(principal, session, place, one)
-            for place, one in enumerate(one for one in fresh if one.role != "tool")
+            self._prepare(principal, session, number, one)
+            for number, one in enumerate(one for one in fresh if one.role != "tool")
         ]
 
         def work(tx: Writer) -> list[Memory]:
@@ -78,8 +78,8 @@ class Sources:
         owner = access.writable_owner(principal, None)
         prepared = [
             # Two who store the same at once store it once.
-            replace(self._prepare(principal, session, place, one), dedup_key=content_hash(f"message\0\0{one.key}"))
-            for place, one in enumerate(said)
+            replace(self._prepare(principal, session, index, one), dedup_key=content_hash(f"message\0\0{one.key}"))
+            for index, one in enumerate(said)
         ]
 
         def work(tx: Writer) -> list[Memory]:
@@ -99,10 +99,10 @@ class Sources:
         """Let messages be found by meaning; where nobody asks for it, it is done later."""
         self._memories.index(principal.tenant, messages)
 
-    def _prepare(self, principal: Principal, session: str, place: int, one: Utterance) -> Memory:
+    def _prepare(self, principal: Principal, session: str, index: int, one: Utterance) -> Memory:
         content = preview_of(one.content, validation.MAX_CONTENT)
         message = Message(one.role, content, one.name, one.time, {"key": one.key})
-        memory = self._memories.prepare(principal, message_draft(place, session, message))
+        memory = self._memories.prepare(principal, message_draft(index, session, message))
         return replace(memory, dedup_key=content_hash(f"message\0{session}\0{one.key}"))
 
     def _add_tool_output(self, principal: Principal, session: str, one: Utterance) -> None:

@@ -68,7 +68,7 @@ def due_at(memory: Memory) -> datetime | None:
     if memory.status is Status.ACTIVE:
         return memory.archive_at or memory.retention_expires_at
     if memory.status is Status.ARCHIVED:
-        # A fact that another took the place of does not age: it is anonymized, so that references to it hold.
+        # A fact that another replaced does not age: it is anonymized, so that references to it hold.
         deadline = None if memory.superseded_by is not None else memory.retention_expires_at
     else:
         deadline = memory.hard_delete_at
@@ -140,7 +140,7 @@ def pend(memory: Memory, now: datetime) -> Memory:
 
 
 def restore(memory: Memory, policy: Policy, now: datetime) -> Memory:
-    """Active again as if it were new; a TTL that has passed and what took its place no longer count."""
+    """Active again as if it were new; a TTL that has passed and what replaced it no longer count."""
     require(memory.status, Status.ACTIVE)
     if memory.anonymized_at is not None:
         raise IllegalTransition("This memory was anonymized: there is nothing left to restore.")

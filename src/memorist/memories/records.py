@@ -20,7 +20,7 @@ _values_of = attrgetter(*(field.name for field in EXPORTED))
 
 
 def memory_to_record(memory: Memory) -> dict[str, Any]:
-    """Every field except the tenant, which belongs to the place and not to the memory."""
+    """Every field except the tenant, which belongs to the database and not to the memory."""
     return {
         field.name: to_iso(value) if isinstance(value, datetime) else value
         for field, value in zip(EXPORTED, _values_of(memory), strict=True)

@@ -28,7 +28,7 @@ class RetentionService:
         policies: Policies,
         restore_fact: Callable[[Principal, str], Memory],
     ) -> None:
-        """`restore_fact` brings back a fact that another took the place of."""
+        """`restore_fact` brings back a fact that another replaced."""
         self._restore_fact = restore_fact
         self._store = store
         self._clock = clock

@@ -26,24 +26,24 @@ class MemoryRows:
         """Write prepared memories with their events. Raises NameTaken."""
         events: list[Event] = []
         # What can clash goes in one order, so that two batches never wait for each other.
-        order = sorted(range(len(memories)), key=lambda place: clash_key(memories[place]))
-        new = [place for place in order if not clash_key(memories[place])]
-        results = self._insert_new(tx, principal, {place: memories[place] for place in new}, events)
-        for place in order[len(new) :]:
-            results[place] = self._insert(tx, principal, memories[place], events)
+        order = sorted(range(len(memories)), key=lambda index: clash_key(memories[index]))
+        new = [index for index in order if not clash_key(memories[index])]
+        results = self._insert_new(tx, principal, {index: memories[index] for index in new}, events)
+        for index in order[len(new) :]:
+            results[index] = self._insert(tx, principal, memories[index], events)
         tx.events.append(events)
-        return [results[place] for place in range(len(memories))]
+        return [results[index] for index in range(len(memories))]
 
     def _insert_new(
         self, tx: Writer, principal: Principal, memories: Mapping[int, Memory], events: list[Event]
     ) -> dict[int, Remembered]:
         """Write those that can clash with none, together."""
-        written = {place: self._with_deadlines(tx, memory) for place, memory in memories.items()}
+        written = {index: self._with_deadlines(tx, memory) for index, memory in memories.items()}
         if not writing.insert_many(tx, list(written.values())):
             raise Conflict
         for memory in written.values():
             events += self.told(principal, memory, "created")
-        return {place: Remembered(memory, was_new=True) for place, memory in written.items()}
+        return {index: Remembered(memory, was_new=True) for index, memory in written.items()}
 
     def _with_deadlines(self, tx: Writer, memory: Memory) -> Memory:
         if memory.retention is not Retention.POLICY:
@@ -75,7 +75,7 @@ class MemoryRows:
         return until_written(attempt)
 
     def retire(self, tx: Writer, principal: Principal, memories: Sequence[Memory], event_type: str) -> None:
-        """Soft-delete rows that something else takes the place of."""
+        """Soft-delete rows that something else replaces."""
         for memory in memories:
             gone = lifecycle.soft_delete(memory, self.policy(tx), self._clock.now())
             if writing.replace(tx, gone, memory.updated_at):

@@ -301,7 +301,7 @@ def _with_rows(step: Callable[[Writer, int], tuple[int, _Moved]], rows: int, tx:
 
 
 def _events_about(tx: Reader, memory: Memory) -> list[Event]:
-    """The events of a retired fact, and those that what took its place has about it."""
+    """The events of a retired fact, and those that what replaced it has about it."""
     events = tx.events.of([memory.id, memory.superseded_by or ""])
     return [event for event in events if event.memory_id == memory.id or memory.id in str(event.payload)]
 

@@ -20,6 +20,6 @@ class LocalEmbedder(LocalModel):
         """One row of length 1 for each text, in their order. Raises WeightsDamaged."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         if texts:
-            for places, rows in self._run(texts):
-                vectors[places] = rows
+            for indexes, rows in self._run(texts):
+                vectors[indexes] = rows
         return vectors

@@ -79,13 +79,13 @@ class LocalModel:
     def _run(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]]
     ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Places of inputs and their results, batch by batch, shortest first so that little is padded."""
+        """Indexes of inputs and their results, batch by batch, shortest first so that little is padded."""
         parts = self._ready()
         encodings = parts.shared.tokenizer.encode_batch(list(inputs))
-        order = sorted(range(len(encodings)), key=lambda place: len(encodings[place]))
+        order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
         wanted = {node.name for node in parts.network.get_inputs()}
         for batch in batches(order, encodings):
-            feed = parts.shared.feed([encodings[place] for place in batch])
+            feed = parts.shared.feed([encodings[index] for index in batch])
             results: list[Any] = parts.network.run(None, {name: feed[name] for name in wanted})
             yield batch, results[0]
 
@@ -128,10 +128,10 @@ def _shared(folder: Path) -> _Shared:
 def batches(order: Sequence[int], encodings: Sequence[Encoding]) -> Iterator[list[int]]:
     """`order`, sorted by length, in pieces of at most BATCH_TOKENS when padded."""
     batch: list[int] = []
-    for place in order:
-        if batch and (len(batch) + 1) * len(encodings[place]) > BATCH_TOKENS:
+    for index in order:
+        if batch and (len(batch) + 1) * len(encodings[index]) > BATCH_TOKENS:
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(index)
     if batch:
         yield batch

@@ -71,7 +71,7 @@ class RemoteReranker:
         answer = self._service.ask(asked | ({"model": self._model} if self._model else {}))
         try:
             scores = {int(one["index"]): float(one["relevance_score"]) for one in answer["results"]}
-            found = [scores[place] for place in range(len(passages))]
+            found = [scores[index] for index in range(len(passages))]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._service.strange_answer() from error
         if not np.isfinite(found).all():

@@ -80,11 +80,11 @@ class AnthropicWire:
     def read(self, answer: Any) -> Reply:
         try:
             reply = Reply(stop=_ANTHROPIC_STOPS.get(answer["stop_reason"], Stop.DONE), is_complete=True)
-            for place, block in enumerate(answer["content"]):
+            for index, block in enumerate(answer["content"]):
                 if block["type"] == "text":
                     reply.text += _text(block["text"])
                 elif block["type"] == "tool_use":
-                    reply.calls[place] = _Call(_text(block["id"]), _text(block["name"]), json.dumps(block["input"]))
+                    reply.calls[index] = _Call(_text(block["id"]), _text(block["name"]), json.dumps(block["input"]))
             self._count(reply, answer["usage"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise LlmMalformed from error
@@ -160,9 +160,9 @@ class OpenAiWire:
             choice = answer["choices"][0]
             message = choice["message"]
             reply.text = _text(message.get("content") or "")
-            for place, call in enumerate(message.get("tool_calls") or ()):
+            for index, call in enumerate(message.get("tool_calls") or ()):
                 function = call["function"]
-                reply.calls[place] = _Call(_text(call["id"]), _text(function["name"]), _text(function["arguments"]))
+                reply.calls[index] = _Call(_text(call["id"]), _text(function["name"]), _text(function["arguments"]))
             self._stop(reply, choice.get("finish_reason"), message.get("refusal"))
             self._count(reply, answer.get("usage"))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""The feed of changes: every change of a memory that a caller may see, in the order of the commits, from any place on.
+"""The feed of changes: every change that a caller may see, in the order of the commits, from any position on.
 
 SQL is the truth: the feed is the audit trail, which is written with the change itself. A follower that fell behind, or
 comes back, reads it page by page; one that is up to date takes what is new from memory, where one thread puts it for
@@ -66,7 +66,7 @@ class Feed:
         `wake` is called, on another thread, whenever there may be something to read, and when the feed is closed.
         Raises Forbidden, InvalidCursor where the position is none, or what `who` raises.
         """
-        place = None if after is None else parse_position(after)
+        start = None if after is None else parse_position(after)
         principal = who()
         access.require(principal, access.Action.READ)
         tenant = principal.tenant
@@ -87,7 +87,7 @@ class Feed:
             self.leave(follower)
             raise
         watch.begin(head)
-        follower.begin(watch, head, place)
+        follower.begin(watch, head, start)
         self.loop.wake()
         return follower
 
@@ -176,8 +176,8 @@ class _Watch:
         with self._lock:
             if self.head is None or position < self._start:
                 return None
-            place = bisect.bisect_right(self._rows, position, key=lambda row: row.position)
-            rows = tuple(self._rows[place : place + _PAGE])
+            first = bisect.bisect_right(self._rows, position, key=lambda row: row.position)
+            rows = tuple(self._rows[first : first + _PAGE])
         return FeedPage(rows, is_last=len(rows) < _PAGE, has_unsafe=False)
 
 
@@ -198,7 +198,7 @@ class Follower:
         self._woken = threading.Event()
         self._wake = wake or self._woken.set
         self._watch = _Watch()
-        self._place = FeedPosition(0, 0)
+        self._position = FeedPosition(0, 0)
         self.tenant = tenant
         self.is_lost = False
         """The position is not of this database, or of a state of it that a restored backup knows nothing of."""
@@ -206,10 +206,10 @@ class Follower:
         self.is_behind = True
         """Whether there is more to read at once."""
 
-    def begin(self, watch: _Watch, head: FeedPosition, place: FeedPosition | None) -> None:
+    def begin(self, watch: _Watch, head: FeedPosition, position: FeedPosition | None) -> None:
         self._watch = watch
-        self.is_lost = place is not None and place > head
-        self._place = head if place is None or self.is_lost else place
+        self.is_lost = position is not None and position > head
+        self._position = head if position is None or self.is_lost else position
 
     def require_known(self) -> None:
         """Raises InvalidCursor where the position is not of this feed."""
@@ -219,7 +219,7 @@ class Follower:
     @property
     def position(self) -> str:
         """Up to where everything was read."""
-        return f"{self._place.change}-{self._place.seq}"
+        return f"{self._position.change}-{self._position.seq}"
 
     def read(self, *, fresh: bool = False) -> list[Change]:
         """The next changes, none of which was read before; after an empty answer more may be there (`is_behind`).
@@ -228,14 +228,14 @@ class Follower:
         Raises StoreError, or Unauthenticated once the credential is revoked.
         """
         slices = access.visible_slices(self._who())
-        page = None if fresh else self._watch.rows_after(self._place)
+        page = None if fresh else self._watch.rows_after(self._position)
         if page is None:
-            page = self._store.read(self.tenant, partial(_page_after, self._place))
+            page = self._store.read(self.tenant, partial(_page_after, self._position))
         # What cannot be told yet is not read again and again: the watch wakes when it can.
         self.is_behind = not page.is_last and not page.has_unsafe
         found = [_change(row) for row in page.rows if _is_change(row) and _is_visible(row, slices)]
         if page.rows:
-            self._place = page.rows[-1].position
+            self._position = page.rows[-1].position
         return found
 
     def wait(self, seconds: float | None = None) -> bool:
@@ -291,8 +291,8 @@ def parse_position(text: str) -> FeedPosition:
     return FeedPosition(int(found[1]), int(found[2]))
 
 
-def _page_after(place: FeedPosition, tx: Reader) -> FeedPage:
-    return tx.feed.read(place, _PAGE)
+def _page_after(position: FeedPosition, tx: Reader) -> FeedPage:
+    return tx.feed.read(position, _PAGE)
 
 
 def _is_change(row: FeedRow) -> bool:

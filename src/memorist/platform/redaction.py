@@ -101,12 +101,12 @@ def _moved(blocks: "Iterable[Block]", findings: Sequence[SecretFinding]) -> "Ite
     """A block that begins inside a secret goes on after it; one that is inside of it altogether goes."""
     starts = [finding.start for finding in findings]
 
-    def moved(place: int) -> int:
-        before = bisect_left(starts, place) - 1
+    def moved(at: int) -> int:
+        before = bisect_left(starts, at) - 1
         if before < 0:
-            return place
+            return at
         finding = findings[before]
-        return finding.after + max(0, place - finding.end)
+        return finding.after + max(0, at - finding.end)
 
     for block in blocks:
         start, end = moved(block.start), moved(block.end)

@@ -73,7 +73,7 @@ class Event:
 
 
 class FeedPosition(NamedTuple):
-    """A place in a tenant's feed of changes: the transaction that wrote an event, and the event's number."""
+    """A position in a tenant's feed of changes: the transaction that wrote an event, and the event's number."""
 
     change: int
     seq: int

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memorist.memories.values import Memory, PastRecall, Row
-from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
+from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPosition, IndexRow
 
 
 class IndexReads(Protocol):
@@ -19,8 +19,8 @@ class IndexReads(Protocol):
         """What is searched of a user's memories, or of those of no user, in id order."""
         ...
 
-    def follow(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
-        """For each place up to `limit` rows whose change and id come after it, in that order; all of one moment."""
+    def follow(self, positions: Sequence[IndexPosition], limit: int) -> list[IndexPage]:
+        """For each position up to `limit` rows whose change and id come after it, in that order; all of one moment."""
         ...
 
     def watermark(self, user: str | None) -> int:

@@ -98,7 +98,7 @@ class IndexRow(NamedTuple):
     vectors: bytes | None
 
 
-class IndexPlace(NamedTuple):
+class IndexPosition(NamedTuple):
     """How far somebody has read what changed among a user's rows, or among those of no user."""
 
     user: str | None
@@ -107,7 +107,7 @@ class IndexPlace(NamedTuple):
 
 
 class IndexPage(NamedTuple):
-    """Rows after a place, and the change from which on others may appear that are not to be seen yet."""
+    """Rows after a position, and the change from which on others may appear that are not to be seen yet."""
 
     watermark: int
     rows: list[IndexRow]

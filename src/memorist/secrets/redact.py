@@ -180,11 +180,11 @@ def _joined(found: list[_Span]) -> list[_Span]:
 def _apart_from(markers: list[tuple[int, int]], spans: list[_Span]) -> list[_Span]:
     """Those spans that touch no marker. Both are in the order of the text."""
     apart = []
-    place = 0
+    number = 0
     for span in spans:
-        while place < len(markers) and markers[place][1] <= span.start:
-            place += 1
-        if place == len(markers) or span.end <= markers[place][0]:
+        while number < len(markers) and markers[number][1] <= span.start:
+            number += 1
+        if number == len(markers) or span.end <= markers[number][0]:
             apart.append(span)
     return apart
 
@@ -225,13 +225,13 @@ def _in_characters(text: str, redacted: bytes, findings: list[_Marked]) -> tuple
 
 
 class _Characters:
-    """Counts the characters before places of a text, which must be asked for in their order."""
+    """Counts the characters before offsets of a text, which must be asked for in their order."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
-        self._place = self._count = 0
+        self._at = self._count = 0
 
-    def before(self, place: int) -> int:
-        self._count += len(self._text[self._place : place].decode("utf-8", "surrogatepass"))
-        self._place = place
+    def before(self, at: int) -> int:
+        self._count += len(self._text[self._at : at].decode("utf-8", "surrogatepass"))
+        self._at = at
         return self._count

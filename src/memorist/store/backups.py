@@ -14,7 +14,7 @@ _BESIDE = ("-wal", "-shm", "-journal")
 
 @contextmanager
 def placed(target: Path) -> Iterator[Path]:
-    """A new file beside the target, which takes its place when the block is done, and is gone where it fails.
+    """A new file beside the target, which replaces it when the block is done, and is gone where it fails.
 
     Only its owner can read it. Raises StoreUnavailable.
     """

@@ -6,12 +6,12 @@ from typing import Any
 from memorist.store.rows import breadth_of, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
-from memorist.views.values import BrowseCandidate, BrowseOrder, BrowsePlace, FacetRow, Stretch, Walk
+from memorist.views.values import BrowseCandidate, BrowseOrder, BrowsePosition, FacetRow, Stretch, Walk
 
 # Before and after every row, in the order of their times.
-_EARLIEST = BrowsePlace(-(2**31), -(2**62), "")
+_EARLIEST = BrowsePosition(-(2**31), -(2**62), "")
 
-_LATEST = BrowsePlace(2**31 - 1, 2**62, "~")
+_LATEST = BrowsePosition(2**31 - 1, 2**62, "~")
 
 # By order and breadth: what says where a span ends, and what reads it. An agent's own order by importance is the
 # user's: few have any.
@@ -36,13 +36,13 @@ class BrowsingStatements(TenantStatements):
     __slots__ = ()
 
     def walk(
-        self, walk: Walk, after: BrowsePlace | None, now: datetime, *, span: int, limit: int, texts: bool
+        self, walk: Walk, after: BrowsePosition | None, now: datetime, *, span: int, limit: int, texts: bool
     ) -> Stretch:
         start, end = (_EARLIEST, _LATEST) if walk.order is BrowseOrder.OLDEST else (_LATEST, _EARLIEST)
         find_edge, read_span = _STATEMENTS[walk.order, breadth_of(walk.owner)]
-        parameters = {"status": walk.status, **slice_parameters(walk.owner), **_place("after", after or start)}
+        parameters = {"status": walk.status, **slice_parameters(walk.owner), **_position("after", after or start)}
         edges = self._rows(find_edge, span=span - 1, **parameters)
-        edge = BrowsePlace(*edges[0]) if edges else None
+        edge = BrowsePosition(*edges[0]) if edges else None
         rows = self._rows(
             read_span,
             # A TTL ends what is in use; what is deleted has left it behind.
@@ -56,25 +56,25 @@ class BrowsingStatements(TenantStatements):
             texts=int(texts),
             limit=limit,
             **parameters,
-            **_place("until", edge or end),
+            **_position("until", edge or end),
         )
-        found = tuple(BrowseCandidate(BrowsePlace(*row[:3]), *row[3:]) for row in rows)
-        return Stretch(found, found[-1].place if len(found) == limit else edge)
+        found = tuple(BrowseCandidate(BrowsePosition(*row[:3]), *row[3:]) for row in rows)
+        return Stretch(found, found[-1].position if len(found) == limit else edge)
 
     def count_facets(
         self, user: str | None, after: FacetRow | None, now: datetime, limit: int, *, any_user: bool
     ) -> list[FacetRow]:
-        place = after or _FIRST
+        position = after or _FIRST
         rows = self._rows(
             "count_facets_of_tenant" if any_user else "count_facets_of_user",
             user_id=user or "",
             now=to_micros(now),
-            after_user=place.user,
-            after_status=place.status,
-            after_kind=place.kind,
-            after_category=place.category,
-            after_trust=place.trust,
-            after_agent=place.agent,
+            after_user=position.user,
+            after_status=position.status,
+            after_kind=position.kind,
+            after_category=position.category,
+            after_trust=position.trust,
+            after_agent=position.agent,
             limit=limit,
         )
         return [FacetRow(*row) for row in rows]
@@ -85,5 +85,5 @@ class BrowsingStatements(TenantStatements):
         return (rows[0][0], rows[0][1]) if rows else None
 
 
-def _place(name: str, place: BrowsePlace) -> dict[str, Any]:
-    return {f"{name}_importance": place.importance, f"{name}_time": place.created_at, f"{name}_id": place.id}
+def _position(name: str, position: BrowsePosition) -> dict[str, Any]:
+    return {f"{name}_importance": position.importance, f"{name}_time": position.created_at, f"{name}_id": position.id}

@@ -22,7 +22,7 @@ class ContextStatements(TenantStatements):
     __slots__ = ()
 
     def find_chunks(self, query: ChunkQuery, now: datetime, page: int) -> Iterator[list[ChunkCandidate]]:
-        place = _BEFORE_ALL
+        position = _BEFORE_ALL
         owner = query.owner
         while True:
             rows = self._rows(
@@ -33,15 +33,15 @@ class ContextStatements(TenantStatements):
                 project=query.project,
                 min_relevance=query.min_relevance,
                 pattern=query.pattern,
-                after_time=place[0],
-                after_id=place[1],
+                after_time=position[0],
+                after_id=position[1],
                 limit=page,
             )
             if rows:
                 yield [ChunkCandidate(*row) for row in rows]
             if len(rows) < page:
                 return
-            place = (rows[-1][0], rows[-1][1])
+            position = (rows[-1][0], rows[-1][1])
 
     def list_category(
         self,
@@ -53,7 +53,7 @@ class ContextStatements(TenantStatements):
         after: Position | None,
         since: datetime | None,
     ) -> list[Memory]:
-        place = _FIRST if after is None else {"after_time": to_micros(after.created_at), "after_id": after.id}
+        position = _FIRST if after is None else {"after_time": to_micros(after.created_at), "after_id": after.id}
         rows = self._rows(
             "list_category_of_user",
             **slice_parameters(owner),
@@ -61,6 +61,6 @@ class ContextStatements(TenantStatements):
             now=to_micros(now),
             since=-1 if since is None else to_micros(since),
             limit=limit,
-            **place,
+            **position,
         )
         return [memory_from_row(row) for row in rows]

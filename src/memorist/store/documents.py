@@ -33,12 +33,12 @@ class DocumentStatements(TenantStatements):
     def page(
         self, owner: OwnerFilter, after: Document | DocumentPosition | None, limit: int, *, whole: bool
     ) -> list[Document]:
-        place = ("", "", "") if after is None else (after.id, after.owner.user or "", after.owner.agent or "")
+        position = ("", "", "") if after is None else (after.id, after.owner.user or "", after.owner.agent or "")
         rows = self._rows(
             "list_documents",
-            after_id=place[0],
-            after_user=place[1],
-            after_agent=place[2],
+            after_id=position[0],
+            after_user=position[1],
+            after_agent=position[2],
             characters=2**31 - 1 if whole else 0,
             limit=limit,
             **slice_parameters(owner),

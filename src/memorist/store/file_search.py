@@ -29,11 +29,11 @@ def _blocks(file: Path, overlap: int) -> Iterator[bytes]:
     """The file in blocks, each of which begins with the end of the one before."""
     end = b""
     source = _handle(file)
-    place = 0
-    while block := os.pread(source, _BLOCK, place):
+    at = 0
+    while block := os.pread(source, _BLOCK, at):
         yield end + block
         end = (end + block)[-overlap:]
-        place += len(block)
+        at += len(block)
 
 
 _handles: dict[tuple[int, int], int] = {}
@@ -75,9 +75,9 @@ class _FileSearch:
             candidates = np.flatnonzero(self._sieve[self._sieved(words)])
             taken = words[candidates]
             nearest = np.minimum(np.searchsorted(self._keys, taken), self._keys.size - 1)
-            for place in candidates[self._keys[nearest] == taken].tolist():
-                end = offset + (place + 1) * KEY_BYTES
-                found.update(piece for piece in self._pieces[int(words[place])] if block.endswith(piece, 0, end))
+            for index in candidates[self._keys[nearest] == taken].tolist():
+                end = offset + (index + 1) * KEY_BYTES
+                found.update(piece for piece in self._pieces[int(words[index])] if block.endswith(piece, 0, end))
         return found
 
     def _sieved(self, words: Any) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from memorist.memories.values import Memory, Row
-from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPlace, IndexRow
+from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPosition, IndexRow
 from memorist.store.rows import index_to_parameters, memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import optional_micros, to_micros
@@ -28,10 +28,10 @@ class IndexStatements(TenantStatements):
     def load(self, user: str | None, after_id: str, limit: int) -> list[IndexRow]:
         return list(map(IndexRow._make, self._rows("load_index", user_id=user or "", after_id=after_id, limit=limit)))
 
-    def follow(self, places: Sequence[IndexPlace], limit: int) -> list[IndexPage]:
+    def follow(self, positions: Sequence[IndexPosition], limit: int) -> list[IndexPage]:
         asked = [
-            {"user_id": place.user or "", "since": place.change, "after_id": place.memory_id, "limit": limit}
-            for place in places
+            {"user_id": position.user or "", "since": position.change, "after_id": position.memory_id, "limit": limit}
+            for position in positions
         ]
         # Each row comes with the watermark; where nothing changed, it comes alone.
         return [

@@ -165,9 +165,9 @@ class PostgresDriver:
 
     def prepare_migration(self, migration: str) -> str:
         """Carry out `@tenant_table` and `@reference_table`: as shards where Citus is, as partitions elsewhere."""
-        place = _distribute if self._citus else _partition
+        spread = _distribute if self._citus else _partition
         for kind, table in _DIRECTIVE.findall(migration):
-            migration = place(migration, kind, table)
+            migration = spread(migration, kind, table)
         return f"{_CITUS_PREAMBLE}{migration}" if self._citus else migration
 
     def _has_citus(self) -> bool:

@@ -50,10 +50,10 @@ def _memory_writer() -> Callable[[Memory, str], tuple[Any, ...]]:
     A tuple, because binding by name takes the database three times as long.
     """
     names: dict[str, Any] = {"to_micros": to_micros, "dumps": partial(json.dumps, ensure_ascii=False)}
-    places = {"tenant": "tenant", "user": "memory.owner.user", "agent": "memory.owner.agent"}
+    sources = {"tenant": "tenant", "user": "memory.owner.user", "agent": "memory.owner.agent"}
     values = [
         _converted(
-            field, places.get(field.name, f"memory.{field.name}"), {datetime: "to_micros", Mapping: "dumps"}, "''"
+            field, sources.get(field.name, f"memory.{field.name}"), {datetime: "to_micros", Mapping: "dumps"}, "''"
         )
         for field in FIELDS
     ]

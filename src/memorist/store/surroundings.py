@@ -56,7 +56,7 @@ class SurroundingsStatements(TenantStatements):
         self, statement: str, memory: Memory, before: int, after: int, **where: str
     ) -> tuple[list[Memory], list[Memory]]:
         owner = memory.owner
-        place = {"user_id": owner.user or "", "agent_id": owner.agent or "", "id": memory.id, **where}
-        earlier = self._rows(f"{statement}_before", limit=before, **place)
-        later = self._rows(f"{statement}_after", limit=after, **place)
+        middle = {"user_id": owner.user or "", "agent_id": owner.agent or "", "id": memory.id, **where}
+        earlier = self._rows(f"{statement}_before", limit=before, **middle)
+        later = self._rows(f"{statement}_after", limit=after, **middle)
         return [memory_from_row(row) for row in reversed(earlier)], [memory_from_row(row) for row in later]

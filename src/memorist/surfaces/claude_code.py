@@ -82,7 +82,7 @@ def _parse(arguments: Sequence[str]) -> tuple[str, str, dict[str, str]]:
     if len(names) != 2:
         raise ValueError(f"A hook takes a host and an event, not {len(names)} arguments.")
     if "data" in flags or "database" in flags:
-        # Whoever names a place means that place, not another one from the environment.
+        # Whoever names a database means that one, not another from the environment.
         flags = {"url": "", "database": "", **flags}
     return names[0], names[1], flags
 

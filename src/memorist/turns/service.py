@@ -216,10 +216,10 @@ def _validate_position(after: int) -> None:
 def _validate(messages: Sequence[Message]) -> None:
     if not 0 < len(messages) <= MAX_MESSAGES:
         raise InvalidField(f"From 1 to {MAX_MESSAGES} messages are taken.", field="messages")
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if message.role not in ROLES:
-            raise InvalidField(f"role must be one of {', '.join(ROLES)}.", field=f"messages.{place}.role")
-        validation.text(f"messages.{place}.content", message.content, longest=validation.MAX_CONTENT)
+            raise InvalidField(f"role must be one of {', '.join(ROLES)}.", field=f"messages.{index}.role")
+        validation.text(f"messages.{index}.content", message.content, longest=validation.MAX_CONTENT)
     if messages[-1].role != "user":
         raise InvalidField("The last message must be the user's.", field=f"messages.{len(messages) - 1}.role")
 

@@ -21,17 +21,17 @@ from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock, from_micros
 from memorist.views.facet_counts import FacetCounts
-from memorist.views.values import Browse, BrowseCandidate, BrowsedPage, BrowseOrder, BrowsePlace, Facets, Walk
+from memorist.views.values import Browse, BrowseCandidate, BrowsedPage, BrowseOrder, BrowsePosition, Facets, Walk
 
 LASTING = (Status.ACTIVE, Status.ARCHIVED, Status.SOFT_DELETED, Status.HARD_DELETE_PENDING)
 """The states that can be browsed."""
 
 MAX_TEXT = 200
 
-_CURSORS: Cursors[BrowsePlace] = Cursors(
+_CURSORS: Cursors[BrowsePosition] = Cursors(
     "browse",
-    lambda place: place,
-    lambda importance, micros, memory_id: BrowsePlace(
+    lambda position: position,
+    lambda importance, micros, memory_id: BrowsePosition(
         number_part(importance), number_part(micros), id_part("mem", memory_id)
     ),
 )
@@ -68,11 +68,11 @@ class Browsing:
         filters = (principal.tenant, principal.user, principal.agent, browse)
         after = _CURSORS.decode(cursor, filters)
 
-        def work(tx: Reader) -> tuple[list[Memory], BrowsePlace | None]:
+        def work(tx: Reader) -> tuple[list[Memory], BrowsePosition | None]:
             look = _PageSearch(tx, words, now, limit + 1, self._budget_s)
-            places, end = look.collect(walks, browse.order, after, limit)
-            found = {memory.id: memory for memory in tx.memories.get_many([place.id for place in places])}
-            return [found[place.id] for place in places], end
+            positions, end = look.collect(walks, browse.order, after, limit)
+            found = {memory.id: memory for memory in tx.memories.get_many([position.id for position in positions])}
+            return [found[position.id] for position in positions], end
 
         memories, end = self._store.read(principal.tenant, work)
         items = tuple(self._accesses.overlay(memory) for memory in memories)
@@ -97,7 +97,7 @@ class Browsing:
 class _Step:
     """One step of a walk: a memory that fits or, where `fits` is False, how far was looked."""
 
-    place: BrowsePlace
+    position: BrowsePosition
     fits: bool
 
 
@@ -112,22 +112,22 @@ class _PageSearch:
     budget_s: float
 
     def collect(
-        self, walks: Sequence[Walk], order: BrowseOrder, after: BrowsePlace | None, limit: int
-    ) -> tuple[list[BrowsePlace], BrowsePlace | None]:
+        self, walks: Sequence[Walk], order: BrowseOrder, after: BrowsePosition | None, limit: int
+    ) -> tuple[list[BrowsePosition], BrowsePosition | None]:
         """At most `limit` memories in their order, and where to go on; None where there are no more."""
         until = time.perf_counter() + self.budget_s
-        found: list[BrowsePlace] = []
+        found: list[BrowsePosition] = []
         steps = [self._steps(walk, after) for walk in walks]
         for step in heapq.merge(*steps, key=_KEYS[order], reverse=order is not BrowseOrder.OLDEST):
             if step.fits:
                 if len(found) == limit:
                     return found, found[-1]
-                found.append(step.place)
+                found.append(step.position)
             elif time.perf_counter() > until:
-                return found, step.place
+                return found, step.position
         return found, None
 
-    def _steps(self, walk: Walk, after: BrowsePlace | None) -> Iterator[_Step]:
+    def _steps(self, walk: Walk, after: BrowsePosition | None) -> Iterator[_Step]:
         if walk.order is not BrowseOrder.IMPORTANCE:
             return self._walked(walk, after)
         # Those without an importance come after all that have one.
@@ -136,28 +136,28 @@ class _PageSearch:
             return self._walked(rest, after)
         return chain(self._walked(walk, after), self._walked(rest, None))
 
-    def _walked(self, walk: Walk, after: BrowsePlace | None) -> Iterator[_Step]:
+    def _walked(self, walk: Walk, after: BrowsePosition | None) -> Iterator[_Step]:
         span = _SPAN
-        place = after
+        position = after
         while True:
             began = time.perf_counter()
             limit = max(self.most, _CANDIDATES) if self.words else self.most
-            stretch = self.tx.browsing.walk(walk, place, self.now, span=span, limit=limit, texts=bool(self.words))
-            fitting = [one.place for one in stretch.candidates if _fits(one, self.words)]
+            stretch = self.tx.browsing.walk(walk, position, self.now, span=span, limit=limit, texts=bool(self.words))
+            fitting = [one.position for one in stretch.candidates if _fits(one, self.words)]
             took = time.perf_counter() - began
-            yield from (_Step(place, fits=True) for place in fitting)
+            yield from (_Step(position, fits=True) for position in fitting)
             if stretch.end is None:
                 return
-            place = stretch.end
-            yield _Step(place, fits=False)
+            position = stretch.end
+            yield _Step(position, fits=False)
             span = min(span * 2, _LONGEST_SPAN) if took < _QUICK_S else max(span // 2, _SPAN)
 
 
-# A memory comes before a mark at its place, which may be another walk's: what is marked has been seen.
+# A memory comes before a mark at its position, which may be another walk's: what is marked has been seen.
 _KEYS: dict[BrowseOrder, Callable[[_Step], tuple[Any, ...]]] = {
-    BrowseOrder.NEWEST: lambda step: (*step.place[1:], step.fits),
-    BrowseOrder.OLDEST: lambda step: (*step.place[1:], not step.fits),
-    BrowseOrder.IMPORTANCE: lambda step: (max(step.place.importance, 0), *step.place[1:], step.fits),
+    BrowseOrder.NEWEST: lambda step: (*step.position[1:], step.fits),
+    BrowseOrder.OLDEST: lambda step: (*step.position[1:], not step.fits),
+    BrowseOrder.IMPORTANCE: lambda step: (max(step.position.importance, 0), *step.position[1:], step.fits),
 }
 
 

@@ -70,7 +70,7 @@ class Dossier:
     is_enforced: bool
     """Whether the policy moves memories, or only says what it would move."""
     anonymized_from: datetime | None
-    """When a fact that another took the place of loses its text."""
+    """When a fact that another replaced loses its text."""
 
 
 class Dossiers:
@@ -239,13 +239,13 @@ def _steps(memory: Memory, policy: Policy, events: list[Event]) -> tuple[LifeSte
     here = list(Status).index(memory.status)
     ahead = _foreseen(memory, policy)
     steps = []
-    for place, status in enumerate(Status):
-        if place > here:
+    for index, status in enumerate(Status):
+        if index > here:
             steps.append(LifeStep(status, ahead.get(status)))
         else:
             at = _reached(memory, status, events)
-            if place == here or at is not None:
-                steps.append(LifeStep(status, at, is_past=place < here, is_now=place == here))
+            if index == here or at is not None:
+                steps.append(LifeStep(status, at, is_past=index < here, is_now=index == here))
     return tuple(steps)
 
 

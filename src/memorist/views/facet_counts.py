@@ -122,11 +122,11 @@ def _is_of(row: FacetRow, whose: tuple[str | None, bool]) -> bool:
 def _projects(tx: Reader, users: _Users, until: float) -> list[str]:
     found: set[str] = set()
     for user, any_user in users:
-        place: tuple[str, str] | None = ("", "")
-        while place is not None and len(found) < _MOST_PROJECTS and time.perf_counter() < until:
-            place = tx.browsing.next_project(user, place, any_user=any_user)
-            if place is not None:
-                found.add(place[1])
+        position: tuple[str, str] | None = ("", "")
+        while position is not None and len(found) < _MOST_PROJECTS and time.perf_counter() < until:
+            position = tx.browsing.next_project(user, position, any_user=any_user)
+            if position is not None:
+                found.add(position[1])
     return sorted(found, key=folding.fold)
 
 
@@ -142,10 +142,10 @@ def _tally(rows: Sequence[FacetRow], browse: Browse) -> dict[str, dict[str, int]
     counts: list[Counter[str]] = [Counter() for _ in wanted]
     for _, status, kind, category, trust, agent, memories in rows:
         values = (status, agent, category, kind, trust)
-        missed = [place for place, chosen in enumerate(wanted) if chosen and values[place] not in chosen]
+        missed = [index for index, chosen in enumerate(wanted) if chosen and values[index] not in chosen]
         if len(missed) <= 1:
-            for place in missed or range(len(wanted)):
-                counts[place][values[place]] += memories
+            for index in missed or range(len(wanted)):
+                counts[index][values[index]] += memories
     return dict(zip(_FACETS, map(dict, counts), strict=True))
 
 

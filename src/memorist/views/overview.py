@@ -155,7 +155,7 @@ class Overview:
         since = datetime(first.year, first.month, first.day, tzinfo=UTC)
         counts = tuple(one for part in slices for one in tx.overview.count_kinds(part, now))
         by_day = [tx.overview.count_days(part, since, DAYS) for part in slices]
-        days = tuple((first + timedelta(days=place), sum(day)) for place, day in enumerate(zip(*by_day, strict=True)))
+        days = tuple((first + timedelta(days=index), sum(day)) for index, day in enumerate(zip(*by_day, strict=True)))
         return Totals(counts, days)
 
     def _find_waiting(self, principal: Principal, tx: Reader) -> Waiting:

@@ -5,14 +5,14 @@ from typing import Protocol
 
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
-from memorist.views.values import BrowsePlace, FacetRow, KindCount, OwnerCount, Stretch, Walk
+from memorist.views.values import BrowsePosition, FacetRow, KindCount, OwnerCount, Stretch, Walk
 
 
 class BrowsingReads(Protocol):
     """Walks over what a caller sees."""
 
     def walk(
-        self, walk: Walk, after: BrowsePlace | None, now: datetime, *, span: int, limit: int, texts: bool
+        self, walk: Walk, after: BrowsePosition | None, now: datetime, *, span: int, limit: int, texts: bool
     ) -> Stretch:
         """What may fit among the next `span` rows of a walk, at most `limit` of them.
 

@@ -52,7 +52,7 @@ class SampleData:
                 shared=False,
             )
             learned = [(story.SCENES[0].time, story.FACT)]
-            learned += [(story.SCENES[place].time, text) for place, text in story.LEARNED]
+            learned += [(story.SCENES[index].time, text) for index, text in story.LEARNED]
             drafts = [Draft(text, session=_LEARNED, event_time=time, category="sample") for time, text in learned]
             self._facts.remember_all(principal, drafts)
         return self.count(principal)
@@ -71,8 +71,8 @@ class SampleData:
     def _add_scene(self, principal: Principal, scene: story.Scene) -> None:
         session = _PREFIX + scene.session
         messages = [
-            Message("user", text, speaker, scene.time + place * _BETWEEN_TURNS)
-            for place, (speaker, text) in enumerate(scene.turns)
+            Message("user", text, speaker, scene.time + index * _BETWEEN_TURNS)
+            for index, (speaker, text) in enumerate(scene.turns)
         ]
         self._ingestion.add_messages(principal, session, messages)
         if scene.session == story.TOOL_SESSION:

@@ -129,7 +129,7 @@ Tools are lent for a deposit of twenty euros and never leave the workshop.
 
 FACT = "Ines wants to be reminded of appointments in the morning, never in the evening."
 
-# What was learned in which scene. The second date takes the place of the first; about the door somebody must decide.
+# What was learned in which scene. The second date replaces the first; about the door somebody must decide.
 LEARNED = (
     (0, "The workshop opens on Friday, 22 May 2026."),
     (1, "The loan for the workshop is 9,000 euros, to be paid back over four years."),

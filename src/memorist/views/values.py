@@ -51,8 +51,8 @@ class Browse:
     order: BrowseOrder = BrowseOrder.NEWEST
 
 
-class BrowsePlace(NamedTuple):
-    """A place in the order of a walk; the time in microseconds."""
+class BrowsePosition(NamedTuple):
+    """A position in the order of a walk; the time in microseconds."""
 
     importance: int
     created_at: int
@@ -77,7 +77,7 @@ class Walk:
 class BrowseCandidate(NamedTuple):
     """A row that may fit a text; `content` is '' where no text is looked for."""
 
-    place: BrowsePlace
+    position: BrowsePosition
     name: str
     description: str | None
     content: str
@@ -88,7 +88,7 @@ class Stretch:
     """What was found on a part of a walk. `end` is where it stopped; None where the walk is over."""
 
     candidates: tuple[BrowseCandidate, ...]
-    end: BrowsePlace | None
+    end: BrowsePosition | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,9 +79,9 @@ class Clause:
     @property
     def head(self) -> str:
         """The noun that the subject is about: the last word before what describes it further."""
-        for place, word in enumerate(self.subject):
-            if word in v.PREPOSITIONS and place:
-                return self.subject[place - 1]
+        for at, word in enumerate(self.subject):
+            if word in v.PREPOSITIONS and at:
+                return self.subject[at - 1]
         return self.subject[-1] if self.subject else ""
 
     @property
@@ -167,13 +167,13 @@ def _sentence(sentence: str) -> list[Clause]:
 def _split(words: list[str]) -> list[list[str]]:
     """At "and" and "but" where a verb follows, and before words that only explain."""
     parts: list[list[str]] = [[]]
-    for place, word in enumerate(words):
-        if word in v.CUTS and place > 2 and word != "so":
-            if word == "since" and place + 1 < len(words) and _is_temporal(words[place + 1]):
+    for at, word in enumerate(words):
+        if word in v.CUTS and at > 2 and word != "so":
+            if word == "since" and at + 1 < len(words) and _is_temporal(words[at + 1]):
                 parts[-1].append(word)
                 continue
             break
-        if word in ("and", "but", "then") and parts[-1] and _begins_clause(words[place + 1 :]):
+        if word in ("and", "but", "then") and parts[-1] and _begins_clause(words[at + 1 :]):
             parts.append([])
         else:
             parts[-1].append(word)
@@ -188,23 +188,23 @@ def _begins_clause(words: list[str]) -> bool:
     return names_subject or _verb_at(rest, 0) or rest[0] in v.NEGATIONS or rest[:2] == ["no", "longer"]
 
 
-def _verb_at(words: list[str], place: int) -> bool:
-    word = words[place]
+def _verb_at(words: list[str], at: int) -> bool:
+    word = words[at]
     return word in v.AUXILIARIES or (word in v.VERBS and v.VERBS[word][1] in ("present", "past"))
 
 
 def _find_verb(words: list[str]) -> int | None:
     plural = words[0] in ("we", "they", "you", "user", "i") or words[0].endswith("s")
-    for place in range(1, len(words)):
-        word = words[place]
-        if words[place - 1] == "'s" or (place > 1 and words[place - 1] in v.PREPOSITIONS):
+    for at in range(1, len(words)):
+        word = words[at]
+        if words[at - 1] == "'s" or (at > 1 and words[at - 1] in v.PREPOSITIONS):
             continue
-        if word in v.NEGATIONS or (word == "no" and words[place : place + 2] == ["no", "longer"]):
-            return place
-        if _verb_at(words, place):
-            return place
-        if plural and place == 1 and word in v.VERBS and v.VERBS[word][1] == "base":
-            return place
+        if word in v.NEGATIONS or (word == "no" and words[at : at + 2] == ["no", "longer"]):
+            return at
+        if _verb_at(words, at):
+            return at
+        if plural and at == 1 and word in v.VERBS and v.VERBS[word][1] == "base":
+            return at
     # Whoever acts is followed by what it does, though the word is not known.
     return 1 if words[0] in ("user", "we", "they") and len(words) > 1 and words[1] != "'s" else None
 
@@ -221,15 +221,15 @@ def _clause(words: list[str], inherited: tuple[str, ...]) -> Clause | None:
         return None
     if inherited and (_verb_at(kept, 0) or kept[0] in v.NEGATIONS or kept[:2] == ["no", "longer"]):
         kept = [*inherited, *kept]
-        place: int | None = len(inherited)
+        at: int | None = len(inherited)
     else:
         if kept[0] in ("he", "she", "they", "it") and inherited:
             kept = [*inherited, *kept[1:]]
-        place = _find_verb(kept)
-    if place is None:
+        at = _find_verb(kept)
+    if at is None:
         return None
-    subject = tuple(kept[:place])
-    group = VerbGroup(kept[place:])
+    subject = tuple(kept[:at])
+    group = VerbGroup(kept[at:])
     if not group.read() or group.lemma is None:
         return None
     clause = _with_object(subject, group.lemma, group.rest)
@@ -262,9 +262,9 @@ def _with_object(subject: tuple[str, ...], lemma: str, rest: list[str]) -> Claus
     is_vague = bool(rest) and rest[0] in v.INDEFINITE
     value, qualifiers = _qualified([word for word in rest if word not in v.INDEFINITE])
     if relation == "home" and value and value[-1] in v.DWELLINGS:
-        place_of = next((part[1:] for part in qualifiers if part[0] in ("in", "at")), None)
-        relation, is_vague = ("dwelling", False) if place_of is None else ("home", False)
-        value, qualifiers = (value, qualifiers) if place_of is None else (place_of, frozenset())
+        where = next((part[1:] for part in qualifiers if part[0] in ("in", "at")), None)
+        relation, is_vague = ("dwelling", False) if where is None else ("home", False)
+        value, qualifiers = (value, qualifiers) if where is None else (where, frozenset())
     if relation == "be" and value[-2:] in (("years", "old"), ("year", "old")):
         relation, value = "age", value[:-2]
     elif relation == "be" and value[:1] in (("called",), ("named",)):
@@ -351,11 +351,11 @@ def _times(rest: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """Without the words of a time, and those."""
     kept: list[str] = []
     when: list[str] = []
-    for place, word in enumerate(rest):
-        around = [rest[other] for other in (place - 1, place + 1) if 0 <= other < len(rest)]
+    for at, word in enumerate(rest):
+        around = [rest[other] for other in (at - 1, at + 1) if 0 <= other < len(rest)]
         beside = any(_is_temporal(one) for one in around)
         is_day = is_number(word) and any(one in v.MONTHS for one in around)
-        is_part = word.rstrip("s") in v.DAY_PARTS and (beside or (place > 0 and rest[place - 1] in ("in", "at")))
+        is_part = word.rstrip("s") in v.DAY_PARTS and (beside or (at > 0 and rest[at - 1] in ("in", "at")))
         follows_time = word in v.DAY_PARTS | {f"{one}s" for one in v.DAY_PARTS} and bool(when)
         if _is_temporal(word) or is_day or is_part or follows_time:
             # The word that leads to a time says nothing more than that.
@@ -370,9 +370,7 @@ def _times(rest: list[str]) -> tuple[list[str], tuple[str, ...]]:
 def _qualified(rest: list[str]) -> tuple[tuple[str, ...], frozenset[tuple[str, ...]]]:
     """The value, and what stands behind it from the first preposition or condition on."""
     ends = [
-        place
-        for place, word in enumerate(rest)
-        if place and (word in v.PREPOSITIONS or word in v.CONDITIONS) and word != "of"
+        at for at, word in enumerate(rest) if at and (word in v.PREPOSITIONS or word in v.CONDITIONS) and word != "of"
     ]
     if rest and rest[0] in v.CONDITIONS:
         ends.insert(0, 0)

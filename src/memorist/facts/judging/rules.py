@@ -195,14 +195,12 @@ def _other_number(new: Clause, old: Clause) -> Verdict | None:
     if len(new.value) != len(old.value) or new.when != old.when:
         return None
     differing = [
-        place
-        for place, (one, other) in enumerate(zip(new.value, old.value, strict=True))
-        if not _equal((one,), (other,))
+        at for at, (one, other) in enumerate(zip(new.value, old.value, strict=True)) if not _equal((one,), (other,))
     ]
-    if not differing or not all(is_number(new.value[place]) and is_number(old.value[place]) for place in differing):
+    if not differing or not all(is_number(new.value[at]) and is_number(old.value[at]) for at in differing):
         return None
     verb = new.relation.split()[0]
-    counted = all(place + 1 < len(new.value) or len(new.value) == 1 for place in differing)
+    counted = all(at + 1 < len(new.value) or len(new.value) == 1 for at in differing)
     if counted and (verb in v.QUANTITIES or new.relation in v.SINGLE_RELATIONS or _is_single(new)):
         return _contradiction("It is another number.")
     if (verb in v.VERSIONED and not counted) or "every" in new.value:

@@ -24,7 +24,7 @@ class VerbGroup:
     """
 
     words: list[str]
-    place: int = 0
+    at: int = 0
     lemma: str | None = None
     negated: bool = False
     changed: bool = False
@@ -33,10 +33,10 @@ class VerbGroup:
 
     @property
     def rest(self) -> list[str]:
-        return self.words[self.place :]
+        return self.words[self.at :]
 
     def read(self) -> bool:
-        while self.place < len(self.words) and not self._take():
+        while self.at < len(self.words) and not self._take():
             pass
         if self.lemma is not None and self._is_future and self.lemma not in v.SCHEDULES:
             self.mood = Mood.PLAN
@@ -44,10 +44,10 @@ class VerbGroup:
 
     def _take(self) -> bool:
         """Read one word or a few; True where the group ends with them."""
-        word = self.words[self.place]
-        following = self.words[self.place + 1] if self.place + 1 < len(self.words) else ""
+        word = self.words[self.at]
+        following = self.words[self.at + 1] if self.at + 1 < len(self.words) else ""
         if self._is_modifier(word, following):
-            self.place += 1
+            self.at += 1
             return False
         if word in v.DO:
             return self._take_do(word)
@@ -62,10 +62,10 @@ class VerbGroup:
             self.negated = True
         elif word == "no" and following == "longer":
             self.negated = self.changed = True
-            self.place += 1
+            self.at += 1
         elif word == "used" and following == "to":
             self.mood = Mood.FORMER
-            self.place += 1
+            self.at += 1
         elif word in v.HEDGES:
             self.mood = Mood.PLAN
         elif word in v.OBLIGATIONS:
@@ -77,16 +77,16 @@ class VerbGroup:
         return True
 
     def _take_do(self, word: str) -> bool:
-        self.place += 1
-        if self.lemma is None and not _leads_to_verb(self.words, self.place):
+        self.at += 1
+        if self.lemma is None and not _leads_to_verb(self.words, self.at):
             self.lemma = "do"
             return True
         self.mood = Mood.EVENT if word == "did" else self.mood
         return False
 
     def _take_have(self, word: str) -> bool:
-        self.place += 1
-        if _leads_to_participle(self.words, self.place):
+        self.at += 1
+        if _leads_to_participle(self.words, self.at):
             self.mood = Mood.EVENT
             return False
         self.lemma = "have"
@@ -96,23 +96,23 @@ class VerbGroup:
     def _take_be(self, word: str, following: str) -> bool:
         self.mood = Mood.EVENT if word in v.PAST_BE and self.mood is Mood.STATE else self.mood
         self.lemma = "be"
-        behind = self.words[self.place + 2 : self.place + 3]
+        behind = self.words[self.at + 2 : self.at + 3]
         if following == "going" and behind == ["to"]:
             self.mood, self.lemma = Mood.PLAN, None
-            self.place += 3
+            self.at += 3
             return False
         if following in v.ARRANGED and behind in (["for"], ["on"], ["at"], ["to"]):
-            self.place += 2
+            self.at += 2
             return True
-        self.place += 1
-        if _leads_to_action(self.words, self.place):
+        self.at += 1
+        if _leads_to_action(self.words, self.at):
             return False
         # "is not": what is denied stands behind it.
-        while self.place < len(self.words) and self.words[self.place] in v.DENIALS:
+        while self.at < len(self.words) and self.words[self.at] in v.DENIALS:
             self.negated = True
-            skip = self.words[self.place : self.place + 2] == ["no", "longer"]
+            skip = self.words[self.at : self.at + 2] == ["no", "longer"]
             self.changed = self.changed or skip
-            self.place += 2 if skip else 1
+            self.at += 2 if skip else 1
         return True
 
     def _take_verb(self, word: str, following: str) -> bool:
@@ -121,61 +121,61 @@ class VerbGroup:
         if found in v.ENDING and form != "ing" and leads_to_ing:
             # "stopped smoking" is a state; "plans to quit smoking" is still a plan.
             self.negated, self.changed = not self.negated, True
-            self.place += 1
+            self.at += 1
             return False
         if found in v.STARTING and leads_to_ing:
             self.changed = True
-            self.place += 1
+            self.at += 1
             return False
-        target = _to_infinitive(self.words, self.place)
+        target = _to_infinitive(self.words, self.at)
         if found in v.PLANNING and (target is not None or form == "ing" or found in ("consider", "think")):
             self.mood = Mood.PLAN
-            self.place = target if target is not None else self.place + 1
+            self.at = target if target is not None else self.at + 1
             self.lemma = self.lemma if target is not None else found
             return target is None
         if form == "past" and self.lemma is None and self.mood is Mood.STATE:
             self.mood = Mood.EVENT
         self.lemma = found
-        self.place += 1
+        self.at += 1
         return True
 
 
-def _leads_to_verb(words: list[str], place: int) -> bool:
-    return place < len(words) and (words[place] in v.NEGATIONS or words[place] in v.VERBS or place + 1 < len(words))
+def _leads_to_verb(words: list[str], at: int) -> bool:
+    return at < len(words) and (words[at] in v.NEGATIONS or words[at] in v.VERBS or at + 1 < len(words))
 
 
-def _leads_to_participle(words: list[str], place: int) -> bool:
-    while place < len(words) and words[place] in v.NEGATIONS:
-        place += 1
-    if place >= len(words):
+def _leads_to_participle(words: list[str], at: int) -> bool:
+    while at < len(words) and words[at] in v.NEGATIONS:
+        at += 1
+    if at >= len(words):
         return False
-    word = words[place]
+    word = words[at]
     return word in ("been", "seen", "gone", "taken", "eaten", "known", "driven", "written", "spoken") or (
         word in v.VERBS and v.VERBS[word][1] == "past"
     )
 
 
-def _leads_to_action(words: list[str], place: int) -> bool:
+def _leads_to_action(words: list[str], at: int) -> bool:
     """Whether a form of "be" is followed by what somebody does, or has done to it, rather than by what it is."""
-    while place < len(words) and words[place] in (*v.DENIALS, "longer"):
-        place += 1
-    if place >= len(words):
+    while at < len(words) and words[at] in (*v.DENIALS, "longer"):
+        at += 1
+    if at >= len(words):
         return False
-    lemma, form = v.VERBS.get(words[place], ("", ""))
-    if words[place] in v.SIMPLE_PAST:
+    lemma, form = v.VERBS.get(words[at], ("", ""))
+    if words[at] in v.SIMPLE_PAST:
         return False
-    is_last = words[place + 1 : place + 2] == [] or words[place + 1] not in v.PREPOSITIONS
-    if form != "ing" and is_last and any(words[place] in group for group in v.EXCLUSIVE):
+    is_last = words[at + 1 : at + 2] == [] or words[at + 1] not in v.PREPOSITIONS
+    if form != "ing" and is_last and any(words[at] in group for group in v.EXCLUSIVE):
         return False
     return form in ("ing", "past") or lemma in ("run", "read", "set")
 
 
-def _to_infinitive(words: list[str], place: int) -> int | None:
+def _to_infinitive(words: list[str], at: int) -> int | None:
     """Where the verb stands that a planning verb leads to; None where it leads to a thing."""
-    for offset, word in enumerate(words[place + 1 : place + 3], start=1):
-        if word == "to" and place + offset + 1 < len(words):
-            return place + offset + 1
-    following = words[place + 1] if place + 1 < len(words) else ""
-    if following in ("about", "of") and place + 2 < len(words):
-        return place + 2
-    return place + 1 if v.VERBS.get(following, ("", ""))[1] == "ing" else None
+    for offset, word in enumerate(words[at + 1 : at + 3], start=1):
+        if word == "to" and at + offset + 1 < len(words):
+            return at + offset + 1
+    following = words[at + 1] if at + 1 < len(words) else ""
+    if following in ("about", "of") and at + 2 < len(words):
+        return at + 2
+    return at + 1 if v.VERBS.get(following, ("", ""))[1] == "ing" else None

@@ -56,7 +56,7 @@ def extract_locally(messages: Sequence[Utterance], vocabulary: Vocabulary) -> li
     found: list[Candidate] = []
     in_fiction = 0
     in_text = False
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         message = replace(message, content=message.content[:_LONGEST_MESSAGE])
         own = own_words(message.content)
         if message.role == "user":
@@ -66,8 +66,8 @@ def extract_locally(messages: Sequence[Utterance], vocabulary: Vocabulary) -> li
         if in_fiction or in_text:
             continue
         if message.role == "user" and takes_back(message.content):
-            found = [one for one in found if one.source < place - 1 or messages[one.source].role != "user"]
-        for one in _of_message(place, message, own, vocabulary):
+            found = [one for one in found if one.source < index - 1 or messages[one.source].role != "user"]
+        for one in _of_message(index, message, own, vocabulary):
             copied = _words_of(one.excerpt)
             may_be_chance = one.trust is Trust.USER and len(copied) < _SHORTEST_COPY
             # The lowest trust wins: words that also came from a tool are the tool's.
@@ -76,7 +76,7 @@ def extract_locally(messages: Sequence[Utterance], vocabulary: Vocabulary) -> li
     return list({one.content.casefold(): one for one in reversed(found)}.values())[::-1]
 
 
-def _of_message(place: int, message: Utterance, own: str, vocabulary: Vocabulary) -> list[Candidate]:
+def _of_message(index: int, message: Utterance, own: str, vocabulary: Vocabulary) -> list[Candidate]:
     if message.trust not in (Trust.USER, Trust.AGENT) or message.role == "other":
         return []
     by_agent = message.trust is Trust.AGENT
@@ -93,7 +93,7 @@ def _of_message(place: int, message: Utterance, own: str, vocabulary: Vocabulary
             if rule.found in _OF_A_DAY and message.time is None and hangs_on_its_day(statement.text):
                 continue
             content = _told(rule, match, statement, message, voices)
-            found.append(Candidate(rule.found, content, statement.excerpt, rule.confidence, place, message.trust))
+            found.append(Candidate(rule.found, content, statement.excerpt, rule.confidence, index, message.trust))
     return found
 
 

@@ -61,7 +61,7 @@ _REPAIR = """That was not the JSON object that was asked for ({reason}). Answer 
 
 def request_for(messages: Sequence[Utterance]) -> LlmRequest:
     """What to ask about a conversation. What tools and others wrote is not shown."""
-    lines = [f"[{place}] {shown}" for place, message in enumerate(messages) if (shown := _shown(message))]
+    lines = [f"[{index}] {shown}" for index, message in enumerate(messages) if (shown := _shown(message))]
     conversation = "\n\n".join(lines).replace("</conversation", "&lt;/conversation")
     content = f"<conversation>\n{conversation}\n</conversation>\n\nList what is worth remembering, as JSON."
     return LlmRequest((LlmMessage("user", content),), SYSTEM)
@@ -109,17 +109,17 @@ def _items(answer: str) -> list[Any]:
 def _json_values(answer: str) -> Iterator[Any]:
     """Every JSON value that stands in a text, the outermost first: models wrap it in prose and fences."""
     decoder = json.JSONDecoder()
-    place = 0
-    while (start := _first(answer, place)) is not None:
+    at = 0
+    while (start := _first(answer, at)) is not None:
         try:
-            value, place = decoder.raw_decode(answer, start)
+            value, at = decoder.raw_decode(answer, start)
             yield value
         except (ValueError, RecursionError):
-            place = start + 1
+            at = start + 1
 
 
-def _first(text: str, place: int) -> int | None:
-    found = re.compile(r"[\[{]").search(text, place)
+def _first(text: str, at: int) -> int | None:
+    found = re.compile(r"[\[{]").search(text, at)
     return found.start() if found else None
 
 
@@ -146,7 +146,7 @@ def _placed(excerpt: str, messages: Sequence[Utterance]) -> tuple[int, str] | No
         return None
     pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
     found: tuple[int, str] | None = None
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if message.role not in ("user", "assistant"):
             if pattern.search(message.content.replace("’", "'")):
                 return None
@@ -154,5 +154,5 @@ def _placed(excerpt: str, messages: Sequence[Utterance]) -> tuple[int, str] | No
         match = pattern.search(own_words(message.content[:_LONGEST_MESSAGE]))
         # The lowest trust wins, so an assistant's words count before the user's.
         if match and (found is None or message.trust is Trust.AGENT):
-            found = place, message.content[match.start() : match.end()]
+            found = index, message.content[match.start() : match.end()]
     return found

@@ -30,9 +30,9 @@ def statements(message: str, own: str) -> Iterator[Statement]:
     """What the speaker states in `own_words`. Questions, jokes, guesses and what is taken back are no statements."""
     painted = _QUOTE.sub(_paint_quote, own)
     sentences = [(start, end) for start, end in _sentences(painted) if end - start <= _LONGEST_SENTENCE]
-    for place, (start, end) in enumerate(sentences):
+    for index, (start, end) in enumerate(sentences):
         sentence = painted[start:end]
-        after = painted[slice(*sentences[place + 1])] if place + 1 < len(sentences) else ""
+        after = painted[slice(*sentences[index + 1])] if index + 1 < len(sentences) else ""
         if _JOKE.search(sentence) or _TAKEN_BACK.match(after):
             continue
         stated = _before_question(sentence)
@@ -109,17 +109,17 @@ def _without_tagged(text: str) -> str:
     """Paint over what stands in tags: what Memorist or a client adds, and what people put around what they paste."""
     pieces: list[str] = []
     unclosed: set[str] = set()
-    done = place = 0
-    while (opening := _OPENING.search(text, place)) is not None:
+    done = at = 0
+    while (opening := _OPENING.search(text, at)) is not None:
         tag = opening["tag"]
-        place = opening.end()
-        closing = None if tag in unclosed else re.compile(rf"</\s*{tag}\s*>").search(text, place)
+        at = opening.end()
+        closing = None if tag in unclosed else re.compile(rf"</\s*{tag}\s*>").search(text, at)
         if closing is None:
             unclosed.add(tag)  # And need not be looked for again.
             continue
-        place = closing.end()
-        pieces += [text[done : opening.start()], GAP * (place - opening.start())]
-        done = place
+        at = closing.end()
+        pieces += [text[done : opening.start()], GAP * (at - opening.start())]
+        done = at
     return "".join([*pieces, text[done:]])
 
 

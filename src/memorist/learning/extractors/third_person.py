@@ -24,8 +24,8 @@ ASSISTANT = Voices("The assistant", "The team", "The team's", "the user")
 
 def told_of(clause: str, voices: Voices, said_on: datetime | None = None) -> str:
     """The clause as a sentence about its speaker. A day that only its speaker knows is told with the date."""
-    place = _PLACE.match(clause)
-    before, clause_itself = (place[0], clause[place.end() :]) if place else ("", clause)
+    setting = _SETTING.match(clause)
+    before, clause_itself = (setting[0], clause[setting.end() :]) if setting else ("", clause)
     head, rest = _head(clause_itself, voices)
     if not head:
         # Whoever speaks is named once; after that a pronoun does.
@@ -100,7 +100,7 @@ def _named(match: re.Match[str], voices: Voices) -> str:
 
 
 # "In this repo we …"
-_PLACE = re.compile(r"(?:In|On|For|At|Within) [^,]{3,40}?,? (?=(?:I|we)\b)", re.IGNORECASE)
+_SETTING = re.compile(r"(?:In|On|For|At|Within) [^,]{3,40}?,? (?=(?:I|we)\b)", re.IGNORECASE)
 _OWN = re.compile(r"(?:my|our)\b", re.IGNORECASE)
 _SUBJECT = re.compile(r"(?P<who>I|[Ww]e)(?P<joined>'m|'re|'ve|'ll|'d)?\b\s*")
 _I_DO = re.compile(r"\bI ([a-z]+)")

@@ -169,7 +169,7 @@ def _utterances(value: Mapping[str, Any], tools: dict[str, str]) -> Iterator[Utt
         yield replace(base, content=content)
         return
     texts: list[str] = []
-    for place, block in enumerate(content or []):
+    for index, block in enumerate(content or []):
         block_kind = block if isinstance(block, str) else block["type"]
         if isinstance(block, str):
             texts.append(block)
@@ -179,7 +179,7 @@ def _utterances(value: Mapping[str, Any], tools: dict[str, str]) -> Iterator[Utt
             tools[str(block.get("id"))] = str(block.get("name"))
         elif block_kind == "tool_result":
             tool = tools.get(str(block.get("tool_use_id")))
-            key = f"{base.key}/{place}" if base.key else ""
+            key = f"{base.key}/{index}" if base.key else ""
             yield replace(base, role="tool", name=tool, content=_joined(block.get("content") or ""), key=key)
     if any(text.strip() for text in texts):
         yield replace(base, content="\n".join(texts))
@@ -228,8 +228,8 @@ def _spoken(text: str) -> list[Utterance]:
     before = text[: marks[0].start()].strip()
     if before:
         speeches.append(Utterance("other", before))
-    for place, mark in enumerate(marks):
-        end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
+    for index, mark in enumerate(marks):
+        end = marks[index + 1].start() if index + 1 < len(marks) else len(text)
         name = _name_of(mark)
         role = role_of(name)
         content = text[mark.end() : end].strip()

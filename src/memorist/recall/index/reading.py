@@ -10,7 +10,7 @@ from memorist.ports import Reader, Store
 from memorist.recall.index.helpers import helpers
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
-from memorist.recall.values import IndexPage, IndexPlace, IndexRow
+from memorist.recall.values import IndexPage, IndexPosition, IndexRow
 
 _PAGE = 4096
 
@@ -58,12 +58,12 @@ def _load_page(user: str | None, after: str, tx: Reader) -> list[IndexRow]:
     return tx.index.load(user, after, _PAGE)
 
 
-def _changed_pages(positions: Sequence[IndexPlace], tx: Reader) -> list[IndexPage]:
+def _changed_pages(positions: Sequence[IndexPosition], tx: Reader) -> list[IndexPage]:
     return tx.index.follow(positions, _PAGE)
 
 
-def _after(position: IndexPlace, page: IndexPage) -> IndexPlace:
-    return IndexPlace(position.user, page.rows[-1].change, page.rows[-1].memory_id) if page.rows else position
+def _after(position: IndexPosition, page: IndexPage) -> IndexPosition:
+    return IndexPosition(position.user, page.rows[-1].change, page.rows[-1].memory_id) if page.rows else position
 
 
 class _Collector:

@@ -12,7 +12,7 @@ from memorist.recall.index.columns import ABSENT, KINDS, STATES, TEXTS, Column
 from memorist.recall.index.matrix import Matrix
 from memorist.recall.index.postings import Postings
 from memorist.recall.index.view import View
-from memorist.recall.values import IndexPlace, IndexRow
+from memorist.recall.values import IndexPosition, IndexRow
 
 
 class Shelf:
@@ -47,9 +47,9 @@ class Shelf:
         return self._since is not None and (self._dead <= 256 or self._dead * 4 <= len(self._ids))
 
     @property
-    def position(self) -> IndexPlace:
+    def position(self) -> IndexPosition:
         """How far what changed was read."""
-        return IndexPlace(self.user, self._since or 0, "")
+        return IndexPosition(self.user, self._since or 0, "")
 
     def loaded(self, watermark: int) -> None:
         """Called once all rows were added that there were at the watermark."""

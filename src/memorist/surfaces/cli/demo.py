@@ -41,9 +41,9 @@ def demo(flags: Flags) -> None:
     Without --data or --database it happens in a temporary folder; in a given database the rows are erased afterwards.
     """
     clock = _StoryClock()
-    with scratch(flags, clock=clock) as place:
-        principal = Principal(place.tenant, Role.USER, f"{place.prefix}-ines", source="demo")
-        told = _Told(place.core, principal, clock, speaking=not flags.as_json)
+    with scratch(flags, clock=clock) as space:
+        principal = Principal(space.tenant, Role.USER, f"{space.prefix}-ines", source="demo")
+        told = _Told(space.core, principal, clock, speaking=not flags.as_json)
         told.store()
         for asked in story.QUESTIONS:
             told.ask(asked)
@@ -104,8 +104,8 @@ class _Told:
     def _store_scene(self, scene: story.Scene) -> int:
         self._clock.moment = scene.time
         messages = [
-            Message("user", text, speaker, scene.time + place * _BETWEEN_TURNS)
-            for place, (speaker, text) in enumerate(scene.turns)
+            Message("user", text, speaker, scene.time + index * _BETWEEN_TURNS)
+            for index, (speaker, text) in enumerate(scene.turns)
         ]
         stored = self._core.ingestion.add_messages(self._principal, scene.session, messages)
         self._ids |= {one.memory.content: one.memory.id for one in stored}

@@ -46,7 +46,7 @@ def opened(flags: Flags) -> Iterator["Door"]:
 @contextmanager
 def reading(flags: Flags) -> Iterator["Door"]:
     """The same for a command that only reads. Where somebody said where the database is, and it is not there, none is
-    made: that place was mistyped rather than meant. Raises StoreUnavailable."""
+    made: its name was mistyped rather than meant. Raises StoreUnavailable."""
     loaded = load_settings(flags.as_settings())
     path = loaded.settings.sqlite_path()
     named = [

@@ -85,7 +85,7 @@ def _print(report: Report, *, dry_run: bool, as_json: bool) -> None:
                 "imported": report.imported,
                 "already_there": report.already_there,
                 "categories": dict(sorted(report.categories.items())),
-                "skipped": [{"place": one.place, "reason": one.reason} for one in report.skipped],
+                "skipped": [{"place": one.where, "reason": one.reason} for one in report.skipped],
             }
         )
         return
@@ -101,7 +101,7 @@ def _print(report: Report, *, dry_run: bool, as_json: bool) -> None:
     if report.skipped:
         note(f"{len(report.skipped)} skipped:")
         for one in report.skipped[:_SHOWN]:
-            note(f"  {one.place}: {one.reason}")
+            note(f"  {one.where}: {one.reason}")
         rest = Counter(one.reason for one in report.skipped[_SHOWN:])
         for reason, count in rest.most_common(_SHOWN):
             note(f"  {count} more: {reason}")

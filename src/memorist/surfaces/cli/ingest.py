@@ -184,7 +184,7 @@ class _Ingesting:
 
 
 def _batch_key(session: str, first: int, batch: list[Message]) -> str:
-    """The same for the same messages at the same place of a session, so that repeating them adds nothing."""
+    """The same for the same messages at the same position of a session, so that repeating them adds nothing."""
     parts = [session, first, [asdict(message) for message in batch]]
     return f"ingest-{hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()}"
 

@@ -55,8 +55,8 @@ def complete() -> int:
 def full_app() -> typer.Typer:
     """Every command as one Typer application, for completion, documentation and tests."""
     root = new_group()
-    for name, place, summary in COMMANDS:
-        found = _load(place)
+    for name, target, summary in COMMANDS:
+        found = _load(target)
         if isinstance(found, typer.Typer):
             root.add_typer(found, name=name, help=summary)
         else:
@@ -67,7 +67,7 @@ def full_app() -> typer.Typer:
 def _run(arguments: Sequence[str]) -> int:
     _require_text(arguments)
     name, *rest = arguments
-    found = _load(_place_of(name))
+    found = _load(_target_of(name))
     if isinstance(found, typer.Typer):
         app = found
     else:
@@ -92,19 +92,19 @@ def _require_text(arguments: Sequence[str]) -> None:
             raise Invalid(f"Argument {position} holds a NUL or is not valid UTF-8: {argument[:60]!r}.")
 
 
-def _place_of(name: str) -> str:
-    places = {known: place for known, place, _ in COMMANDS}
-    if name in places:
-        return places[name]
+def _target_of(name: str) -> str:
+    targets = {known: target for known, target, _ in COMMANDS}
+    if name in targets:
+        return targets[name]
     if name.startswith("-"):
         raise Invalid(f"{name} is no option here: options come after a command, as in `{PROGRAM} list --json`.")
-    close = difflib.get_close_matches(name, places, n=1)
+    close = difflib.get_close_matches(name, targets, n=1)
     suggestion = f"Did you mean `{PROGRAM} {close[0]}`?" if close else f"`{PROGRAM} --help` lists the commands."
     raise Invalid(f"There is no command {name[:60]!r}. {suggestion}")
 
 
-def _load(place: str) -> typer.Typer | Callable[..., None]:
-    module, _, attribute = place.partition(":")
+def _load(target: str) -> typer.Typer | Callable[..., None]:
+    module, _, attribute = target.partition(":")
     name = module if "." in module else f"{_PACKAGE}.{module}"
     found: typer.Typer | Callable[..., None] = getattr(import_module(name), attribute)
     return found

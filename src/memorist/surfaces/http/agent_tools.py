@@ -44,12 +44,12 @@ def _joined_text(content: object) -> object:
     if not isinstance(content, list):
         return content
     texts = []
-    for place, part in enumerate(content):
+    for index, part in enumerate(content):
         kind = part.get("type") if isinstance(part, dict) else None
         text = part.get("text") if isinstance(part, dict) else None
         if kind not in _TEXT_PARTS or not isinstance(text, str):
             raise PydanticCustomError(
-                "content_part", "Part {place} is not text. Only parts of type text are stored", {"place": place}
+                "content_part", "Part {index} is not text. Only parts of type text are stored", {"index": index}
             )
         texts.append(text)
     return "\n".join(texts)

@@ -160,11 +160,11 @@ def _field(item: Mapping[str, Any], body: Any) -> str:
     that is no part of the name."""
     source, *location = item["loc"]
     parts = []
-    for place, part in enumerate(location):
+    for index, part in enumerate(location):
         if source != "body":
-            is_name = place == 0 or isinstance(part, int)
+            is_name = index == 0 or isinstance(part, int)
         elif isinstance(body, dict):
-            is_name = part in body or (item["type"] == _MISSING and place == len(location) - 1)
+            is_name = part in body or (item["type"] == _MISSING and index == len(location) - 1)
             body = body.get(part) if part in body else body
         elif isinstance(body, list):
             is_name = isinstance(part, int) and part < len(body)

@@ -13,7 +13,7 @@ from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import ADA, EVERYBODY, insert_all
 from memorist.testing.makers import make_memory
 from memorist.times import to_micros
-from memorist.views.values import BrowseOrder, BrowsePlace, FacetRow, Stretch, Walk
+from memorist.views.values import BrowseOrder, BrowsePosition, FacetRow, Stretch, Walk
 
 
 class BrowsingConformance(StoreFixtures):
@@ -32,9 +32,11 @@ class BrowsingConformance(StoreFixtures):
         ]
         insert_all(store, *memories, make_memory(tenant, status=Status.ARCHIVED, importance=1))
         insert_all(store, make_memory(neighbour, importance=1))
-        expected = sorted((_place(memory, order) for memory in memories), reverse=order is not BrowseOrder.OLDEST)
+        expected = sorted((_order_key(memory, order) for memory in memories), reverse=order is not BrowseOrder.OLDEST)
         found = _walked(store, tenant, Walk(owner, Status.ACTIVE, order), span, limit)
-        assert [(place.importance if order is BrowseOrder.IMPORTANCE else 0, *place[1:]) for place in found] == expected
+        assert [
+            (position.importance if order is BrowseOrder.IMPORTANCE else 0, *position[1:]) for position in found
+        ] == expected
 
     def test_every_text_that_may_fit_is_a_candidate(self, store: Store, tenant: str) -> None:
         fits = [
@@ -46,7 +48,7 @@ class BrowsingConformance(StoreFixtures):
         insert_all(store, *fits, make_memory(tenant, content="1000 sure"), make_memory(tenant, content="100 sure"))
         for pattern, wanted in (("%100!% sure%", {0, 2, 3}), ("%100sure%", {1, 3}), (None, {3})):
             found = _walked(store, tenant, Walk(ADA, Status.ACTIVE, pattern=pattern), 100, 100)
-            assert {place.id for place in found} == {fits[number].id for number in wanted}, pattern
+            assert {position.id for position in found} == {fits[number].id for number in wanted}, pattern
 
     def test_a_ttl_ends_what_is_in_use_and_anonymized_rows_are_nobodys(self, store: Store, tenant: str) -> None:
         insert_all(
@@ -82,14 +84,14 @@ class BrowsingConformance(StoreFixtures):
         assert _projects(store, tenant, any_user=True) == [("ada", "a"), ("ada", "b"), ("bob", "a")]
 
 
-def _walked(store: Store, tenant: str, walk: Walk, span: int, limit: int) -> list[BrowsePlace]:
-    found: list[BrowsePlace] = []
-    place: BrowsePlace | None = None
+def _walked(store: Store, tenant: str, walk: Walk, span: int, limit: int) -> list[BrowsePosition]:
+    found: list[BrowsePosition] = []
+    position: BrowsePosition | None = None
     while True:
-        stretch = store.read(tenant, partial(_stretch, walk, place, span, limit))
-        found += [candidate.place for candidate in stretch.candidates]
-        place = stretch.end
-        if place is None:
+        stretch = store.read(tenant, partial(_stretch, walk, position, span, limit))
+        found += [candidate.position for candidate in stretch.candidates]
+        position = stretch.end
+        if position is None:
             return found
 
 
@@ -99,16 +101,16 @@ def _count_one(after: FacetRow | None, any_user: bool, tx: Reader) -> list[Facet
 
 def _projects(store: Store, tenant: str, *, any_user: bool) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    place = ("", "")
+    position = ("", "")
     while True:
-        following = store.read(tenant, partial(_next_project, place, any_user))
+        following = store.read(tenant, partial(_next_project, position, any_user))
         if following is None:
             return found
         found.append(following)
-        place = following
+        position = following
 
 
-def _stretch(walk: Walk, after: BrowsePlace | None, span: int, limit: int, tx: Reader) -> Stretch:
+def _stretch(walk: Walk, after: BrowsePosition | None, span: int, limit: int, tx: Reader) -> Stretch:
     return tx.browsing.walk(walk, after, START, span=span, limit=limit, texts=True)
 
 
@@ -116,6 +118,6 @@ def _next_project(after: tuple[str, str], any_user: bool, tx: Reader) -> tuple[s
     return tx.browsing.next_project("ada", after, any_user=any_user)
 
 
-def _place(memory: Memory, order: BrowseOrder) -> tuple[int, int, str]:
+def _order_key(memory: Memory, order: BrowseOrder) -> tuple[int, int, str]:
     importance = memory.importance if order is BrowseOrder.IMPORTANCE else 0
     return importance, to_micros(memory.created_at), memory.id

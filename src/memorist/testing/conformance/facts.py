@@ -43,8 +43,8 @@ class FactConformance(StoreFixtures):
         wanted = sorted(retired, key=lambda one: (one.updated_at, one.id), reverse=True)
 
         def listed(owner: OwnerFilter, before: Memory | None = None, limit: int = 9, at: str = tenant) -> list[str]:
-            place = None if before is None else Position(before.updated_at, before.id)
-            return [one.id for one in store.read(at, lambda tx: tx.facts.retired(owner, place, _SOON, limit))]
+            position = None if before is None else Position(before.updated_at, before.id)
+            return [one.id for one in store.read(at, lambda tx: tx.facts.retired(owner, position, _SOON, limit))]
 
         ids = [one.id for one in wanted]
         assert listed(OwnerFilter("ada")) == ids

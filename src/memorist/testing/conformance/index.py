@@ -11,7 +11,7 @@ from memorist.memories.searchable import Standing
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Owner
 from memorist.ports import Store, Writer
-from memorist.recall.values import IndexCounts, IndexPage, IndexPlace, IndexRow
+from memorist.recall.values import IndexCounts, IndexPage, IndexPosition, IndexRow
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import change, index_rows, insert, save_vectors
@@ -113,12 +113,12 @@ class IndexConformance(StoreFixtures):
     def test_changes_of_several_users_are_of_one_moment(self, store: Store, tenant: str) -> None:
         """A memory that is given from one user to the other and back is at all times one of theirs."""
         memory = insert(store, make_memory(tenant, owner=Owner("ada")))
-        places = [IndexPlace("ada", 0, ""), IndexPlace("bob", 0, "")]
+        positions = [IndexPosition("ada", 0, ""), IndexPosition("bob", 0, "")]
         for snapshot in (True, False):
             with ThreadPoolExecutor(1) as threads:
                 giving = threads.submit(_give_to_and_fro, store, memory, 40)
                 while not giving.done():
-                    pages = store.read(tenant, lambda tx: tx.index.follow(places, 10), snapshot=snapshot)
+                    pages = store.read(tenant, lambda tx: tx.index.follow(positions, 10), snapshot=snapshot)
                     assert [row.memory_id for page in pages for row in page.rows] == [memory.id]
                 memory = giving.result()
         assert store.read(tenant, lambda tx: tx.index.follow([], 10)) == []
@@ -267,24 +267,24 @@ def _give_to_and_fro(store: Store, memory: Memory, times: int) -> Memory:
 
 def _refresh(store: Store, tenant: str, user: str | None, since: int, page: int = 100) -> list[IndexRow]:
     rows: list[IndexRow] = []
-    place = IndexPlace(user, since, "")
-    while piece := _changed(store, tenant, place, page).rows:
+    position = IndexPosition(user, since, "")
+    while piece := _changed(store, tenant, position, page).rows:
         assert len(piece) <= page
         rows += piece
-        place = IndexPlace(user, piece[-1].change, piece[-1].memory_id)
+        position = IndexPosition(user, piece[-1].change, piece[-1].memory_id)
     assert rows == sorted(rows, key=lambda row: (row.change, row.memory_id))
     return rows
 
 
 def _follow(store: Store, tenant: str, since: int, seen: dict[str, int]) -> int:
     """Note what changed since a watermark, and return the next one, both of the same moment."""
-    watermark, rows = _changed(store, tenant, IndexPlace("ada", since, ""), 1000)
+    watermark, rows = _changed(store, tenant, IndexPosition("ada", since, ""), 1000)
     seen.update((row.memory_id, row.change) for row in rows)
     return watermark
 
 
-def _changed(store: Store, tenant: str, place: IndexPlace, limit: int) -> IndexPage:
-    (page,) = store.read(tenant, lambda tx: tx.index.follow([place], limit), snapshot=False)
+def _changed(store: Store, tenant: str, position: IndexPosition, limit: int) -> IndexPage:
+    (page,) = store.read(tenant, lambda tx: tx.index.follow([position], limit), snapshot=False)
     return page
 
 

@@ -123,10 +123,10 @@ class SignInConformance(StoreFixtures):
 
         def begin(tx: Writer) -> None:
             tx.keys.insert(key)
-            for place, (kind, end) in enumerate(
+            for index, (kind, end) in enumerate(
                 [(SignInKind.SESSION, later), (SignInKind.SESSION, START), (SignInKind.LINK, later)]
             ):
-                tx.sign_ins.insert(f"{tenant}-{place}", SignIn(kind, key, START, end))
+                tx.sign_ins.insert(f"{tenant}-{index}", SignIn(kind, key, START, end))
 
         store.write(tenant, begin)
         store.write(neighbour, lambda tx: tx.keys.insert(other))

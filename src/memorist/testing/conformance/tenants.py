@@ -9,7 +9,7 @@ from memorist.memories import writing
 from memorist.memories.values import Kind, Query
 from memorist.platform.values import Tenant
 from memorist.ports import Reader, Store, Writer
-from memorist.recall.values import IndexPlace
+from memorist.recall.values import IndexPosition
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import (
@@ -83,7 +83,7 @@ class TenantConformance(StoreFixtures):
                 tx.documents.find_titled(document.owner, document.title),
                 tx.documents.find(EVERYBODY, document.id),
                 *tx.index.load("ada", "", 10),
-                *(row for page in tx.index.follow([IndexPlace("ada", 0, "")], 10) for row in page.rows),
+                *(row for page in tx.index.follow([IndexPosition("ada", 0, "")], 10) for row in page.rows),
                 *tx.index.users(),
                 *tx.documents.page(EVERYBODY, None, 10, whole=True),
                 *tx.documents.chunks_of(document),

@@ -3,7 +3,7 @@
 
 -- name: edge_newest_of_owner
 -- plan: anew
--- The place so many entries further on among one owner's memories, newest first.
+-- The position so many entries further on among one owner's memories, newest first.
 SELECT 0, created_at, id FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status
     AND (created_at, id) < (:after_time, :after_id)
@@ -11,7 +11,7 @@ ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET :span
 
 -- name: edge_newest_of_user
 -- plan: anew
--- The place so many entries further on among one user's memories, newest first.
+-- The position so many entries further on among one user's memories, newest first.
 SELECT 0, created_at, id FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
     AND (created_at, id) < (:after_time, :after_id)
@@ -19,7 +19,7 @@ ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET :span
 
 -- name: edge_newest_of_tenant
 -- plan: anew
--- The place so many entries further on among a tenant's memories, newest first.
+-- The position so many entries further on among a tenant's memories, newest first.
 SELECT 0, created_at, id FROM memories
 WHERE tenant_id = :tenant AND status = :status
     AND (created_at, id) < (:after_time, :after_id)
@@ -27,7 +27,7 @@ ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET :span
 
 -- name: edge_oldest_of_owner
 -- plan: anew
--- The place so many entries further on among one owner's memories, oldest first.
+-- The position so many entries further on among one owner's memories, oldest first.
 SELECT 0, created_at, id FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND status = :status
     AND (created_at, id) > (:after_time, :after_id)
@@ -35,7 +35,7 @@ ORDER BY created_at, id LIMIT 1 OFFSET :span
 
 -- name: edge_oldest_of_user
 -- plan: anew
--- The place so many entries further on among one user's memories, oldest first.
+-- The position so many entries further on among one user's memories, oldest first.
 SELECT 0, created_at, id FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
     AND (created_at, id) > (:after_time, :after_id)
@@ -43,7 +43,7 @@ ORDER BY created_at, id LIMIT 1 OFFSET :span
 
 -- name: edge_oldest_of_tenant
 -- plan: anew
--- The place so many entries further on among a tenant's memories, oldest first.
+-- The position so many entries further on among a tenant's memories, oldest first.
 SELECT 0, created_at, id FROM memories
 WHERE tenant_id = :tenant AND status = :status
     AND (created_at, id) > (:after_time, :after_id)
@@ -51,7 +51,7 @@ ORDER BY created_at, id LIMIT 1 OFFSET :span
 
 -- name: edge_importance_of_user
 -- plan: anew
--- The place so many entries further on among one user's memories, those with an importance, the highest first.
+-- The position so many entries further on among one user's memories, those with an importance, the highest first.
 SELECT importance, created_at, id FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND status = :status
     AND importance > 0 AND (importance, created_at, id) < (:after_importance, :after_time, :after_id)
@@ -59,7 +59,7 @@ ORDER BY importance DESC, created_at DESC, id DESC LIMIT 1 OFFSET :span
 
 -- name: edge_importance_of_tenant
 -- plan: anew
--- The place so many entries further on among a tenant's memories, those with an importance, the highest first.
+-- The position so many entries further on among a tenant's memories, those with an importance, the highest first.
 SELECT importance, created_at, id FROM memories
 WHERE tenant_id = :tenant AND status = :status
     AND importance > 0 AND (importance, created_at, id) < (:after_importance, :after_time, :after_id)

@@ -215,7 +215,7 @@ valid_to, retired_at, digest, model, terms, vectors
 -- name: load_index
 -- plan: anew
 -- answer: binary
--- A user's rows of the index in id order, from a place on.
+-- A user's rows of the index in id order, from an id on.
 SELECT {index_columns} FROM memory_index
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id > :after_id
 ORDER BY memory_id LIMIT :limit

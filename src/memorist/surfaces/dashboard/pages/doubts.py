@@ -24,7 +24,7 @@ _TABS = {"open": "To decide", "retired": "Retired lately", "kept": "Both kept"}
 
 @dataclass(frozen=True, slots=True)
 class DoubtPair:
-    """Two facts side by side, the older one first. `newer` is None where what took the place is gone."""
+    """Two facts side by side, the older one first. `newer` is None where what replaced it is gone."""
 
     id: str
     older: Memory

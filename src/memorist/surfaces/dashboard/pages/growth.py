@@ -38,9 +38,9 @@ def draw(days: Sequence[tuple[date, int]]) -> Plot:
     most = max(count for _, count in days)
     step = WIDTH / len(days)
     bars = []
-    for place, (day, count) in enumerate(days):
+    for index, (day, count) in enumerate(days):
         height = max(_LEAST, HEIGHT * count / most) if count else 0.0
-        x, y = place * step + _GAP / 2, HEIGHT - height
+        x, y = index * step + _GAP / 2, HEIGHT - height
         bars.append(GrowthBar(round(x, 2), round(y, 2), round(step - _GAP, 2), round(height, 2), _spoken(day), count))
     return Plot(tuple(bars), most, _spoken(days[0][0]), _spoken(days[-1][0]), _words(days, most))
 

@@ -17,7 +17,7 @@ _AROUND_A_QUOTE = 400
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One text that a memory of a chain had, from a moment on; who wrote it, and why it took another's place."""
+    """One text that a memory of a chain had, from a moment on; who wrote it, and why it replaced another."""
 
     memory: Memory
     title: str
@@ -44,7 +44,7 @@ class SourceLine(NamedTuple):
 
 def versions_of(chain: Sequence[FactVersion]) -> tuple[list[Version], int]:
     """What a chain of facts said, newest first, and how many older versions are left out."""
-    # From its end: of two of the same moment, the one that took the other's place comes first.
+    # From its end: of two of the same moment, the one that replaced the other comes first.
     found = [version for link in reversed(chain) for version in reversed(_versions(link, chain))]
     found.sort(key=lambda version: version.at, reverse=True)
     return found[:_MOST_VERSIONS], max(0, len(found) - _MOST_VERSIONS)
@@ -75,7 +75,7 @@ def _versions(link: FactVersion, chain: Sequence[FactVersion]) -> list[Version]:
 def _beginning(link: FactVersion, chain: Sequence[FactVersion]) -> tuple[str, Memory | None, Event | None]:
     """How a fact came into its chain, the one below that it is compared with, and what tells why one of the two went.
 
-    The chain is in the order of when its facts hold, so that what took a fact's place may also stand below it.
+    The chain is in the order of when its facts hold, so that what replaced a fact may also stand below it.
     """
     below = chain[: chain.index(link)]
     refuting = next((one for one in below if one.memory.id == link.memory.superseded_by), None)

@@ -164,7 +164,7 @@ def _group(
         Choice(value, text, count if view.is_counted else None, value == chosen) for value, (text, count) in ordered
     ]
     # What is chosen is never hidden.
-    shown = [one for place, one in enumerate(choices) if place < _SHOWN or one.is_chosen]
+    shown = [one for index, one in enumerate(choices) if index < _SHOWN or one.is_chosen]
     return Group(name, label, tuple(shown), tuple(one for one in choices if one not in shown), bool(chosen))
 
 

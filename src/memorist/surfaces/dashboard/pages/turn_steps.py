@@ -36,8 +36,8 @@ def steps_of(story: TurnStory) -> list[TurnStep]:
     for event in story.events:
         data = event.data
         if event.event == "tool.completed" and data.get("id") in calls:
-            place = calls[str(data["id"])]
-            steps[place] = _returned(steps[place], data, story)
+            index = calls[str(data["id"])]
+            steps[index] = _returned(steps[index], data, story)
             continue
         step = _step(event, story)
         if step is None:
