@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 DATA ?= .memorist
 ARGS ?=
-WORKERS ?= 2
+WORKERS ?= 3
 # A worker that has nothing left takes tests over from the other, so that both end together.
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 

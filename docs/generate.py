@@ -39,6 +39,7 @@ from memorist.surfaces.mcp import PROTOCOL
 from memorist.testing.conformance import CAPABILITIES
 from memorist.transfer.service import ImportReport
 from memorist.verbs import AsyncVerbs, Verbs
+from memorist.verbs.listed import VerbList
 
 DOCS = Path(__file__).parent
 
@@ -330,7 +331,13 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """A class's own first, then the verbs that a handle has; a client's are those, and described there."""
     yield from vars(kind).items()
     if kind is Handle:
-        yield from ((name, member) for name, member in vars(Verbs).items() if name not in vars(Handle))
+        # A property has its words, and a verb those of its description.
+        yield from ((name, getattr(Verbs, name)) for name in _verbs(Verbs) if name not in vars(Handle))
+
+
+def _verbs(kind: type) -> list[str]:
+    """The verbs, and what a class of them has beside."""
+    return [name for name in dict.fromkeys([*vars(VerbList), *vars(kind)]) if not name.startswith("_")]
 
 
 def _signature(name: str, function: Callable[..., Any]) -> str:
@@ -377,7 +384,7 @@ def client() -> str:
 
 
 def client_verbs() -> str:
-    return ", ".join(f"`{name}`" for name in vars(Verbs) if not name.startswith("_")) + "."
+    return ", ".join(f"`{name}`" for name in _verbs(Verbs)) + "."
 
 
 def client_values() -> str:
@@ -392,7 +399,7 @@ def import_categories() -> str:
 def async_library() -> str:
     lines = []
     for kind in (AsyncMemorist, AsyncHandle):
-        members = dict.fromkeys([*vars(kind), *(vars(AsyncVerbs) if kind is AsyncHandle else ())])
+        members = dict.fromkeys([*vars(kind), *(_verbs(AsyncVerbs) if kind is AsyncHandle else ())])
         names = [f"`{name}`" for name in members if not name.startswith("_")]
         lines.append(f"- `{kind.__name__}`: {', '.join(names)}")
     return "\n".join(lines)

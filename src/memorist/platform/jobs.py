@@ -165,8 +165,6 @@ class Jobs:
                 raise NotFound(f"Nothing here does jobs of the kind {job.kind!r}.")
             with unexpected_is_logged(f"the job {job.id} ({job.kind})"):
                 return self._succeed(job, handler(job), forget=forget)
-        except _GivenAway:
-            return job
         except MemoristError as error:
             return self._fail(job, error)
 
@@ -180,7 +178,10 @@ class Jobs:
                 tx.jobs.drop(job.id)
             return done
 
-        return self._store.write(job.tenant, work)
+        try:
+            return self._store.write(job.tenant, work)
+        except _GivenAway:
+            return job
 
     def _fail(self, job: Job, error: MemoristError) -> Job:
         now = self._clock.now()
@@ -312,7 +313,7 @@ def wait_before(attempt: int, retry_after: float | None = None) -> float:
     return max(wait, min(retry_after or 0.0, _LONGEST_RETRY_AFTER_S))
 
 
-class _GivenAway(MemoristError):
+class _GivenAway(Exception):
     """Undoes an attempt that took too long: another one has the job now."""
 
 

@@ -44,6 +44,13 @@ class DocumentConformance(StoreFixtures):
             assert one in expected
         assert store.read(tenant, lambda tx: tx.documents.find(OwnerFilter("eve"), "manual")) is None
 
+    def test_erased_document_is_gone_and_others_stay(self, store: Store, tenant: str) -> None:
+        gone, stays = (make_document(owner=owner, id="manual") for owner in (Owner("ada"), Owner("ada", "coder")))
+        for document in (gone, stays):
+            put_document(store, tenant, document)
+        store.write(tenant, lambda tx: tx.documents.erase(gone))
+        assert documents_of(store, tenant, EVERYBODY, 10) == [stays]
+
     def test_chunks_of_a_document_are_its_active_ones_in_order(self, store: Store, tenant: str) -> None:
         document = make_document()
 
