@@ -106,7 +106,7 @@ def every_field(do: Do) -> Any:
         meta={"a": [1, None, {"b": "ü"}]},
         source_ref="elsewhere",
         trust=Trust.TOOL,
-        project="/work/",
+        project="/srv/notes/",
         session="s1",
         event_time=datetime(2024, 5, 6, 7, 8, 9),  # Without an offset it is UTC everywhere.
         owner=Owner("ada", "coder"),

@@ -53,7 +53,7 @@ class Removal:
 
     def memories(self, memory_ids: Iterable[str]) -> None:
         for ids in naming.in_pages(memory_ids):
-            self._batch(lambda tx, ids=ids: tx.memories.get_many(ids))  # type: ignore[misc]
+            self._batch(partial(_get_many, ids))
 
     def owned(self, owner: OwnerFilter) -> None:
         """Whatever a slice of owners has."""
@@ -130,11 +130,11 @@ class Removal:
         for seq, payload in naming.events_naming(self._read):
             if ids_named_in(payload) & erased:
                 cut = json.dumps(naming.without(json.loads(payload), erased), ensure_ascii=False)
-                self._store.write(self._tenant, lambda tx, seq=seq, cut=cut: tx.erasure.rewrite_event(seq, cut))  # type: ignore[misc]
+                self._store.write(self._tenant, partial(_rewrite_event, seq, cut))
         for turn_id, seq, data in naming.turns_naming(self._read):
             if ids_named_in(data) & erased:
                 # What was injected into a turn is quoted in it.
-                self._store.write(self._tenant, lambda tx, at=(turn_id, seq): tx.erasure.empty_turn_event(*at))  # type: ignore[misc]
+                self._store.write(self._tenant, partial(_empty_turn_event, turn_id, seq))
 
     def _batch(self, find: Callable[[Writer], Sequence[Memory]]) -> int:
         def work(tx: Writer) -> tuple[Sequence[Memory], list[str | None]]:
@@ -212,3 +212,15 @@ def _strings_of(text: str) -> list[str]:
 
 def _documents(owner: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:
     return tx.documents.page(owner, after, _DOCUMENTS, whole=False)
+
+
+def _get_many(memory_ids: Sequence[str], tx: Reader) -> list[Memory]:
+    return tx.memories.get_many(memory_ids)
+
+
+def _rewrite_event(seq: int, payload: str, tx: Writer) -> None:
+    tx.erasure.rewrite_event(seq, payload)
+
+
+def _empty_turn_event(turn_id: str, seq: int, tx: Writer) -> None:
+    tx.erasure.empty_turn_event(turn_id, seq)

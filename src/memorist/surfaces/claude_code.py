@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         if host != HOST or event not in EVENTS:
             raise ValueError(f"There is no hook {host} {event}.")
         _answer(event, settings, flags, started)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - A hook never fails.
         log_fault(folder, error)
     return 0
 
@@ -195,7 +195,7 @@ class Worker:
                 is_over = other._is_abandoned(now)
                 if is_over and other._name != self._name:
                     other.finish()
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - A hook never fails.
                 log_fault(self.folder, error)
         for path in self.folder.glob("*.*"):
             with contextlib.suppress(OSError):
@@ -401,7 +401,7 @@ def log_fault(folder: Path, error: BaseException) -> None:
         }
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001 - A hook never fails.
         pass
 
 
@@ -425,7 +425,7 @@ def _in_background(folder: Path, work: Callable[[Callable[[], None]], None]) -> 
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
         work(lambda: os.close(writer))
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - A hook never fails.
         log_fault(folder, error)
     finally:
         os._exit(0)

@@ -134,7 +134,7 @@ def new_server(memory_of: Callable[[_Context], ServedMemory]) -> Server[Any]:
             result = await _on_thread(lambda: memory.run(params.name, params.arguments or {}))
         except MemoristError as error:
             return _tool_error(error)
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - The top of a call.
             _log.exception("a tool failed unexpectedly", extra={"fields": {"tool": params.name[:60]}})
             return _tool_error(MemoristError())
         return types.CallToolResult(content=[_text(json.dumps(result, ensure_ascii=False))], structured_content=result)

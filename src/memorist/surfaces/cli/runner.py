@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         raise
     except OSError as error:
         return report(MemoristError(f"The system refused: {error}."), as_json=as_json)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - The program's top.
         if os.environ.get("MEMORIST_LOG_LEVEL") == "debug":
             sys.excepthook(type(error), error, error.__traceback__)
         return report(_unexpected(error), as_json=as_json)

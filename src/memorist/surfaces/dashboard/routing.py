@@ -81,7 +81,7 @@ def _answer(site: Site, handler: Handler, request: Request, token: str, body: by
         return handler(visit)
     except MemoristError as error:
         return _explain(visit, error)
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001 - The top of a page.
         _log.exception("a page failed", extra={"fields": {"request_id": request.state.request_id}})
         return _explain(visit, MemoristError())
 

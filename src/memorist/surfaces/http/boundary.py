@@ -37,7 +37,7 @@ class Boundary:
                 await problem(PayloadTooLarge(), exchange.request_id)(scope, receive, exchange.send)
             else:
                 await self._app(scope, exchange.receive, exchange.send)
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - The server's top.
             _log.exception("unexpected error", extra={"fields": {"request_id": exchange.request_id}})
             if exchange.status == 0:
                 await problem(MemoristError(), exchange.request_id)(scope, receive, exchange.send)
