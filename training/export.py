@@ -160,7 +160,7 @@ def embedder_graph(model: EmbeddingModel, variant: str) -> onnx.ModelProto:
     summed = graph.add("ReduceSum", graph.add("Mul", hidden, kept), graph.constant(np.array([1])), keepdims=0)
     # The length of the mean and of the sum differ, their direction does not.
     graph.nodes.append(helper.make_node("LpNormalization", [summed], ["vectors"], axis=1, p=2))
-    return _model(graph, ["words", "mask"], "vectors", ["batch", WIDTH])
+    return model_of(graph, ["words", "mask"], "vectors", ["batch", WIDTH])
 
 
 def reranker_graph(model: RerankingModel, variant: str) -> onnx.ModelProto:
@@ -168,14 +168,15 @@ def reranker_graph(model: RerankingModel, variant: str) -> onnx.ModelProto:
     hidden = encode(graph, model.encoder, segments=True, first_only=True)
     scored = graph.add("MatMul", hidden, graph.constant(array(model.head.weight).T))
     graph.nodes.append(helper.make_node("Reshape", [scored, graph.constant(np.array([-1]))], ["scores"]))
-    return _model(graph, ["words", "mask", "segments"], "scores", ["batch"])
+    return model_of(graph, ["words", "mask", "segments"], "scores", ["batch"])
 
 
-def _model(graph: Graph, inputs: list[str], output: str, shape: list[object]) -> onnx.ModelProto:
+def model_of(graph: Graph, inputs: list[str], output: str, shape: list[object]) -> onnx.ModelProto:
     shapes = {
         "words": (TensorProto.FLOAT, ["batch", "length", WIDTH]),
         "mask": (TensorProto.INT32, ["batch", "length"]),
         "segments": (TensorProto.FLOAT, ["batch", "length"]),
+        "pooling": (TensorProto.FLOAT, ["batch", "sentences", "length"]),
     }
     proto = helper.make_graph(
         graph.nodes,

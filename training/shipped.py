@@ -1,0 +1,64 @@
+"""The encoders of the shipped models as torch modules again, so that what is trained next begins where they ended."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnx import numpy_helper
+
+from memorist.models.files import FOLDER
+from training.encoder import WIDTH, Encoder
+
+
+def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER) -> None:
+    """Take the weights of `name`.onnx, with what int8 in blocks left of them. Raises ValueError where it has others."""
+    graph = onnx.load(folder / f"{name}.onnx").graph
+    weights = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    products = [_product(node, weights) for node in graph.node if node.op_type == "MatMulNBits"]
+    norms = [node for node in graph.node if node.op_type == "SkipLayerNormalization"]
+    first = next(node for node in graph.node if node.op_type == "LayerNormalization")
+    # The last layer of a reranker asks for its first token alone, by a product of its own.
+    if len(products) == 4 * len(encoder.layers) + 1:
+        (query, query_bias), (both, both_bias) = products[-5:-3]
+        products[-5:-3] = [(np.concatenate([query, both]), np.concatenate([query_bias, both_bias]))]
+    if len(products) != 4 * len(encoder.layers):
+        raise ValueError(f"{name} has {len(products)} products, not four for each of {len(encoder.layers)} layers")
+    state = encoder.state_dict()
+    state["word_rows"] = torch.from_numpy(np.load(folder / "word_rows.npy"))
+    state["word_scales"] = torch.from_numpy(np.load(folder / "word_scales.npy"))
+    positions = next(value for value in weights.values() if value.shape == (encoder.positions.shape[0], WIDTH))
+    state["positions"] = torch.from_numpy(positions.copy())
+    steps = [value for value in weights.values() if value.shape == (WIDTH,) and _is_step(value, graph, weights)]
+    state["types"] = torch.zeros(2, WIDTH)
+    if steps:
+        state["types"][1] = torch.from_numpy(steps[0].copy())
+    _take_norm(state, "norm", first, 1, weights)
+    for number in range(len(encoder.layers)):
+        for part, (weight, bias) in zip(
+            ("qkv", "out", "up", "down"), products[4 * number : 4 * number + 4], strict=True
+        ):
+            state[f"layers.{number}.{part}.weight"] = torch.from_numpy(weight)
+            state[f"layers.{number}.{part}.bias"] = torch.from_numpy(bias.copy())
+        _take_norm(state, f"layers.{number}.attention_norm", norms[2 * number], 2, weights)
+        _take_norm(state, f"layers.{number}.output_norm", norms[2 * number + 1], 2, weights)
+    encoder.load_state_dict(state)
+
+
+def _product(node: onnx.NodeProto, weights: dict[str, NDArray]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    sizes = {one.name: one.i for one in node.attribute}
+    rows = weights[node.input[1]].astype(np.float32) - 128
+    scales = weights[node.input[2]].reshape(sizes["N"], -1)
+    return (rows * scales[..., None]).reshape(sizes["N"], sizes["K"]), weights[node.input[5]]
+
+
+def _is_step(value: NDArray, graph: onnx.GraphProto, weights: dict[str, NDArray]) -> bool:
+    """Whether it is what the second segment adds: the one vector that the graph multiplies with `segments`."""
+    products = [node for node in graph.node if node.op_type == "Mul"]
+    return any(weights.get(name) is value for node in products for name in node.input)
+
+
+def _take_norm(state: dict, name: str, node: onnx.NodeProto, at: int, weights: dict[str, NDArray]) -> None:
+    for offset, kind in enumerate(("weight", "bias")):
+        state[f"{name}.{kind}"] = torch.from_numpy(weights[node.input[at + offset]].copy())
