@@ -1,9 +1,9 @@
-"""What the two local models share: the tokenizer, the table of word vectors and an onnxruntime session."""
+"""What the local models share: the tokenizer, the table of word vectors and an onnxruntime session."""
 
 import io
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,8 @@ class LocalModel:
     """One network of the weights folder. Nothing is read before the first use; safe to use from many threads."""
 
     file: str
+    words: str = "english"
+    """Which tokenizer and table of word vectors it reads: the names of files in the weights folder."""
 
     def __init__(self, threads: int | None = None, folder: Path = FOLDER) -> None:
         self.threads = default_threads() if threads is None else threads
@@ -65,7 +67,7 @@ class LocalModel:
         # A plan of the memory would be kept for each shape of batch, and every batch has its own: 30 MB for nothing.
         options.enable_mem_pattern = False
         options.log_severity_level = 3
-        shared = _shared(self._folder)
+        shared = _shared(self._folder, self.words)
         network = onnxruntime.InferenceSession(
             read_weights(self.file, self._folder), options, providers=["CPUExecutionProvider"]
         )
@@ -77,17 +79,26 @@ class LocalModel:
         return self._parts
 
     def _run(
-        self, inputs: Sequence[str] | Sequence[tuple[str, str]]
+        self, inputs: Sequence[str] | Sequence[tuple[str, str]], more: "More | None" = None
     ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Indexes of inputs and their results, batch by batch, shortest first so that little is padded."""
+        """Indexes of inputs and their results, batch by batch, shortest first so that little is padded.
+
+        `more` makes what the network is fed beside the tokens.
+        """
         parts = self._ready()
         encodings = parts.shared.tokenizer.encode_batch(list(inputs))
         order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
         wanted = {node.name for node in parts.network.get_inputs()}
         for batch in batches(order, encodings):
-            feed = parts.shared.feed([encodings[index] for index in batch])
+            read = [encodings[index] for index in batch]
+            feed = parts.shared.feed(read)
+            if more is not None:
+                feed |= more(batch, read)
             results: list[Any] = parts.network.run(None, {name: feed[name] for name in wanted})
             yield batch, results[0]
+
+
+More = Callable[[Sequence[int], Sequence[Encoding]], dict[str, NDArray[Any]]]
 
 
 class _Shared(NamedTuple):
@@ -114,14 +125,21 @@ class _Parts(NamedTuple):
     network: onnxruntime.InferenceSession
 
 
-@lru_cache(maxsize=2)
-def _shared(folder: Path) -> _Shared:
-    """The tokenizer and the words, one copy for both models."""
-    tokenizer = Tokenizer.from_buffer(read_weights("tokenizer.json", folder))
+_FILES = {
+    "english": ("tokenizer.json", "word_rows.npy", "word_scales.npy"),
+    "many_languages": ("many_tokenizer.json", "many_rows.npy", "many_scales.npy"),
+}
+
+
+@lru_cache(maxsize=4)
+def _shared(folder: Path, words: str) -> _Shared:
+    """The tokenizer and the words, one copy for all models that read them."""
+    tokenizer_file, rows_file, scales_file = _FILES[words]
+    tokenizer = Tokenizer.from_buffer(read_weights(tokenizer_file, folder))
     tokenizer.no_padding()
     tokenizer.enable_truncation(LONGEST, strategy="longest_first")
-    rows = np.load(io.BytesIO(read_weights("word_rows.npy", folder)))
-    scales = np.load(io.BytesIO(read_weights("word_scales.npy", folder)))
+    rows = np.load(io.BytesIO(read_weights(rows_file, folder)))
+    scales = np.load(io.BytesIO(read_weights(scales_file, folder)))
     return _Shared(tokenizer, rows, scales)
 
 

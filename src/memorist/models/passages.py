@@ -4,7 +4,7 @@ The models were trained on exactly these shapes, so indexing, recall and trainin
 """
 
 import re
-from datetime import datetime
+from datetime import date
 
 EMBEDDED_CONTEXT_WORDS = 32
 """How much of the turn before is embedded with a turn."""
@@ -44,9 +44,9 @@ def turn(speaker: str, text: str) -> str:
     return f"{speaker}: {text}" if speaker else text
 
 
-def spoken_date(moment: datetime) -> str:
+def spoken_date(day: date) -> str:
     """`8 May 2023`: the way people write a date, and the way they ask about it, in any locale."""
-    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
 def windows(text: str, size: int = WINDOW_WORDS, overlap: int = WINDOW_OVERLAP) -> list[str]:

@@ -1,4 +1,4 @@
-"""What recall, judging and turns need of models."""
+"""What recall, judging, learning and turns need of models."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -8,6 +8,9 @@ from memorist.models.values import LlmAnswer, LlmRequest
 if TYPE_CHECKING:  # Only those who embed pay for importing numpy.
     import numpy as np
     from numpy.typing import NDArray
+
+    from memorist.models.comparer import DatedFact
+    from memorist.models.tagger import Passage, Tag
 
 
 class Llm(Protocol):
@@ -68,4 +71,20 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """A row of length 1 for each text, in their order."""
+        ...
+
+
+class Tagger(Protocol):
+    """Says of each sentence of messages whether it is worth keeping. Raises ModelError where it cannot."""
+
+    def tag(self, passages: "Sequence[Passage]") -> "list[list[Tag]]":
+        """A tag for each sentence of each passage, in their order."""
+        ...
+
+
+class Comparer(Protocol):
+    """Says how two facts stand to each other. Raises ModelError where it cannot."""
+
+    def compare(self, pairs: "Sequence[tuple[DatedFact, DatedFact]]") -> list[dict[str, float]]:
+        """The likelihood of each ruling for each pair of an older and a newer fact."""
         ...

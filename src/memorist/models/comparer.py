@@ -1,0 +1,38 @@
+"""The local comparer: reads two facts together, the older one first, and says how the newer stands to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memorist.models.encoder import LocalModel
+
+RULINGS = ("compatible", "contradicts", "same", "refines")
+"""What the network may say, in the order of its outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatedFact:
+    text: str
+    date: str = ""
+    """`2023-05-08`, or a part of it; empty where nobody knows."""
+
+    def shown(self) -> str:
+        return f"[{self.date[:7]}] {self.text}" if self.date else self.text
+
+
+class LocalComparer(LocalModel):
+    """It has words and a tokenizer of its own, of about a hundred languages."""
+
+    file = "comparer.onnx"
+    words = "many_languages"
+    model_id = "memorist-comparer-1"
+
+    def compare(self, pairs: Sequence[tuple[DatedFact, DatedFact]]) -> list[dict[str, float]]:
+        """The probability of each ruling for each pair of an older and a newer fact. Raises WeightsDamaged."""
+        found: list[dict[str, float]] = [{} for _ in pairs]
+        for indexes, rows in self._run([(older.shown(), newer.shown()) for older, newer in pairs]):
+            for index, outputs in zip(indexes, rows, strict=True):
+                likely = np.exp(outputs - outputs.max())
+                found[index] = dict(zip(RULINGS, (likely / likely.sum()).tolist(), strict=True))
+        return found

@@ -1,0 +1,105 @@
+"""The local tagger: reads a message after the one before it, and says of each sentence whether it is worth keeping."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding
+
+from memorist.models.encoder import LocalModel
+from memorist.models.passages import last_words, turn
+
+TOPICS = (
+    "identity", "home", "work", "study", "relation", "pet", "health", "diet", "taste", "goal", "plan", "habit",
+    "possession", "instruction", "decision", "event", "project", "other",
+)  # fmt: skip
+"""What a sentence may be about, in the order of the network's outputs."""
+
+NEEDS = ("nothing", "sentence before", "message before")
+"""What has to be known for a sentence to be understood, in the order of the network's outputs."""
+
+PREVIOUS_WORDS = 40
+"""How much of the message before is read with a message."""
+
+OUTPUTS = 3 + len(TOPICS) + len(NEEDS) + 1
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A message and the one before it. `sentences` are where its sentences begin and end in `text`."""
+
+    text: str
+    sentences: Sequence[Span]
+    speaker: str = ""
+    previous: str = ""
+    start: int = 0
+    """Where the text begins in its message."""
+
+    def pair(self) -> tuple[str, str]:
+        """What the network reads: the end of the message before, and this one with its speaker."""
+        return last_words(self.previous, PREVIOUS_WORDS), turn(self.speaker, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What the model says of a sentence: how likely it is worth keeping (`keep`), should be kept (`should`) or must
+    be (`must`), what it is about, what it needs to be understood, and how likely it is about the one spoken to."""
+
+    keep: float
+    should: float
+    must: float
+    topic: str
+    needs: str
+    of_other: float
+
+
+class LocalTagger(LocalModel):
+    file = "tagger.onnx"
+    model_id = "memorist-tagger-1"
+
+    def tag(self, passages: Sequence[Passage]) -> list[list[Tag]]:
+        """A tag for each sentence of each passage, in their order. Raises WeightsDamaged."""
+        found: list[list[Tag]] = [[] for _ in passages]
+        for indexes, rows in self._run([one.pair() for one in passages], lambda *batch: _pooled(passages, *batch)):
+            for index, outputs in zip(indexes, rows, strict=True):
+                found[index] = [tag_of(row) for row in outputs[: len(passages[index].sentences)]]
+        return found
+
+
+def _pooled(
+    passages: Sequence[Passage], batch: Sequence[int], encodings: Sequence[Encoding]
+) -> dict[str, NDArray[np.float32]]:
+    """The weights by which the tokens of each sentence are averaged."""
+    sentences = max(1, *(len(passages[index].sentences) for index in batch))
+    weights = np.zeros((len(batch), sentences, max(map(len, encodings))), dtype=np.float32)
+    for row, (index, encoding) in enumerate(zip(batch, encodings, strict=True)):
+        own = pooling(passages[index], encoding)
+        weights[row, : own.shape[0], : own.shape[1]] = own
+    return {"pooling": weights}
+
+
+def pooling(passage: Passage, encoding: Encoding) -> NDArray[np.float32]:
+    """A row for each sentence: the share that each token has in its mean. A sentence that was cut off has none."""
+    shift = len(turn(passage.speaker, "")) if passage.speaker else 0
+    rows = np.zeros((len(passage.sentences), len(encoding.ids)), dtype=np.float32)
+    offsets, segments = encoding.offsets, encoding.type_ids
+    for row, (start, end) in enumerate(passage.sentences):
+        tokens = [
+            token
+            for token, (first, last) in enumerate(offsets)
+            if segments[token] == 1 and first >= start + shift and last <= end + shift and last > first
+        ]
+        if tokens:
+            rows[row, tokens] = 1 / len(tokens)
+    return rows
+
+
+def tag_of(outputs: NDArray[Any]) -> Tag:
+    keep, should, must = (float(value) for value in 1 / (1 + np.exp(-outputs[:3])))
+    topics, needs = outputs[3 : 3 + len(TOPICS)], outputs[3 + len(TOPICS) : -1]
+    other = float(1 / (1 + np.exp(-outputs[-1])))
+    return Tag(keep, should, must, TOPICS[int(topics.argmax())], NEEDS[int(needs.argmax())], other)
