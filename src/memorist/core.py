@@ -18,7 +18,7 @@ from memorist.memories.policy import Policy
 from memorist.memories.retention import RetentionService
 from memorist.memories.service import Memories
 from memorist.memories.values import Memory
-from memorist.models.port import Embedder, Llm, Reranker
+from memorist.models.port import Embedder, Llm, Reranker, Tagger
 from memorist.platform.idempotency import Idempotency
 from memorist.platform.identity import Identity
 from memorist.platform.redaction import Redaction
@@ -60,6 +60,12 @@ T = TypeVar("T")
 _FINISH_ERASURES_EVERY_S = 3600.0
 
 
+def _local_tagger() -> Tagger:
+    from memorist.models.tagger import LocalTagger
+
+    return LocalTagger()
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the core can be told. The models are made when they are first needed; without them, keywords alone count."""
@@ -82,6 +88,7 @@ class Options:
     transcript_roots: tuple[Path, ...] = ()
     llm: Callable[[], Llm | None] = lambda: None
     extractor: str = "auto"
+    tagger: Callable[[], Tagger] = _local_tagger
     toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
     turn_limits: TurnLimits = TurnLimits()
 
@@ -136,6 +143,10 @@ class Core:
     @_made_once
     def llm(self) -> Llm | None:
         return self.options.llm()
+
+    @_made_once
+    def tagger(self) -> Tagger:
+        return self.options.tagger()
 
     @_made_once
     def judge(self) -> Judge | None:
@@ -248,6 +259,7 @@ class Core:
             self.jobs,
             self.redaction,
             lambda: self.llm,
+            lambda: self.tagger,
             self.options.extractor,
         )
 

@@ -1,6 +1,7 @@
-"""The rules: what they take from a conversation, how they tell it, and what they leave alone."""
+"""The local extractor: what it takes from a conversation, how it tells it, and what it leaves alone."""
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -8,39 +9,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.section import format_section
-from memorist.learning.extractors.kinds import StatementKind, Vocabulary, category_of
+from memorist.learning.extractors.kinds import Candidate, StatementKind, Vocabulary, category_of
 from memorist.learning.extractors.local import extract_locally
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Memory, Trust
+from memorist.models.tagger import LocalTagger
 from memorist.platform.values import Owner
+
+TAGGER = LocalTagger()
+
+
+def extract(messages: Sequence[Utterance], vocabulary: Vocabulary = Vocabulary.CODING) -> list[Candidate]:
+    return extract_locally(messages, vocabulary, TAGGER)
 
 
 def found(*messages: str | Utterance, vocabulary: Vocabulary = Vocabulary.CODING) -> list[tuple[str, str]]:
     said = [one if isinstance(one, Utterance) else Utterance("user", one) for one in messages]
-    return [(str(one.found), one.content) for one in extract_locally(said, vocabulary)]
+    return [(str(one.found), one.content) for one in extract(said, vocabulary)]
 
 
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
         ("I prefer tabs over spaces, and I hate semicolons.",
-         [("preference", "User prefers tabs over spaces."), ("preference", "User hates semicolons.")]),
-        ("i'm vegetarian, what can I cook?", [("preference", "User is vegetarian.")]),
+         [("preference", "User prefers tabs over spaces, and they hate semicolons.")]),
+        ("i'm vegetarian, what can I cook?", [("preference", "User is vegetarian, what can they cook?")]),
         ("By the way, my wife is allergic to nuts.", [("fact", "User's wife is allergic to nuts.")]),
         ("I've been running for 8 years.", [("fact", "User has been running for 8 years.")]),
         ("Actually, I moved to Berlin in June.", [("fact", "User moved to Berlin in June.")]),
-        ("I no longer eat fish.", [("fact", "User no longer eats fish.")]),
+        ("I no longer eat fish.", [("preference", "User no longer eats fish.")]),
         ("My goal is to run a marathon by October.", [("goal", "User's goal is to run a marathon by October.")]),
         ("I'll send the report by Friday.", [("commitment", "User will send the report by Friday.")]),
-        ("I've noticed I sleep worse after coffee.", [("insight", "User has noticed they sleep worse after coffee.")]),
-        ("Red wine gives me headaches.", [("insight", "Red wine gives the user headaches.")]),
+        ("I've noticed I sleep worse after coffee.", [("fact", "User has noticed they sleep worse after coffee.")]),
+        ("Red wine gives me headaches.", [("fact", "User: Red wine gives me headaches.")]),
         ("We decided to use Postgres for our API.", [("decision", "The team decided to use Postgres for their API.")]),
         ("Let's use Drizzle as the ORM.", [("decision", "Decided to use Drizzle as the ORM.")]),
         ("The root cause was a stale DNS cache.", [("solution", "The root cause was a stale DNS cache.")]),
         ("In this repo we use ruff, not flake8.", [("convention", "In this repo the team uses ruff, not flake8.")]),
         ("Never commit to main.", [("convention", "Never commit to main.")]),
-        ("Always answer in German.", [("preference", "Standing request of the user: always answer in German.")]),
-        ("Call me Sam.", [("preference", "User wants to be called Sam.")]),
+        ("Always answer in German.", [("convention", "Always answer in German.")]),
+        ("Call me Sam.", [("fact", "User: Call me Sam.")]),
         ("The API listens on port 8081.", [("fact", "The API listens on port 8081.")]),
     ],
 )  # fmt: skip
@@ -55,11 +63,9 @@ def test_statements_are_told_of_the_user(said: str, expected: list[tuple[str, st
         "Maybe I prefer tabs.",
         "I think we should use Redis.",
         "If I lived in Rome, I would need a scooter.",
-        "I'm thinking about moving to Rome.",
         "I love it!",
         "I'd love to see that.",
         "I like how you explained it.",
-        "I want to add a button.",
         "I want to know what time it is.",
         "The server is down.",
         "The build is taking forever.",
@@ -109,7 +115,7 @@ def test_an_assistant_tells_of_the_work_and_not_of_the_user() -> None:
         Utterance("assistant", "The leak was caused by an unbounded cache. I live in the cloud. I prefer tabs."),
         Utterance("assistant", "I have decided to quit my job."),
     ]
-    (one,) = extract_locally(messages, Vocabulary.CODING)
+    (one,) = extract(messages)
     assert (one.found, one.trust) == (StatementKind.SOLUTION, Trust.AGENT)
 
 
@@ -133,18 +139,22 @@ def test_a_story_goes_on_for_some_messages() -> None:
 
 def test_a_day_that_only_the_speaker_knows_gets_its_date() -> None:
     said = Utterance("user", "I'll send the report by tomorrow.", time=datetime(2026, 5, 20, tzinfo=UTC))
-    assert found(said) == [("commitment", "User will send the report by tomorrow (said on 2026-05-20).")]
+    assert found(said) == [("commitment", "User will send the report by tomorrow (21 May 2026).")]
 
 
 @pytest.mark.parametrize(
-    "said",
-    ["My deadline is tomorrow at noon.", "I have an exam in three days.", "I'll send the report by next Friday."],
+    ("said", "day"),
+    [
+        ("My deadline is tomorrow at noon.", "tomorrow (21 May 2026)"),
+        ("I have an exam in three days.", "in three days (23 May 2026)"),
+        ("I'll send the report by next Friday.", "next Friday (22 May 2026)"),
+    ],
 )
-def test_a_coming_day_of_which_nobody_knows_the_date_is_not_kept(said: str) -> None:
+def test_a_coming_day_of_which_nobody_knows_the_date_is_not_kept(said: str, day: str) -> None:
     """It would be wrong from the day after on."""
     assert found(said) == []
     dated = Utterance("user", said, time=datetime(2026, 5, 20, tzinfo=UTC))
-    assert "(said on 2026-05-20)" in found(dated)[0][1]
+    assert day in found(dated)[0][1]
 
 
 def test_what_is_past_or_decided_is_kept_without_its_date() -> None:
@@ -158,7 +168,7 @@ def test_what_is_past_or_decided_is_kept_without_its_date() -> None:
         ("Always run pnpm test before you commit.", "Always run pnpm test before you commit."),
         ("Never push unless you have run the tests.", "Never push unless you have run the tests."),
         ("In this repo, always lint before you push.", "In this repo, always lint before you push."),
-        ("Never touch my config unless you ask me.", "Never touch the user's config unless you ask them."),
+        ("Never touch my config unless you ask me.", "Never touch the user's config unless you ask the user."),
         ("We always check that you are on main.", "The team always checks that the assistant is on main."),
         (
             "I prefer short answers unless you need more room.",
@@ -171,9 +181,54 @@ def test_whom_the_user_speaks_to_is_told_in_a_whole_sentence(said: str, expected
     assert [content for _, content in found(said)] == [expected]
 
 
+CHAT = [
+    ("Ada", "Hi Tom! I moved to Lisbon last week. It was exhausting but worth it."),
+    ("Tom", "Wow, congratulations! You always wanted that. How long have you been planning it?"),
+    ("Ada", "Three years already! My sister Mia helped me pack."),
+    ("Tom", "That's great to hear. I'm training for a marathon in October, by the way."),
+]
+
+
+def chat(said: Sequence[tuple[str, str]] = CHAT) -> list[Candidate]:
+    day = datetime(2026, 5, 20, tzinfo=UTC)
+    return extract([Utterance("other", text, name, day) for name, text in said], Vocabulary.COMPANION)
+
+
+def test_in_a_chat_each_one_s_facts_are_that_one_s_by_name() -> None:
+    told = {(one.about, one.topic): one.content for one in chat()}
+    assert told["Ada", "home"].startswith("Ada moved to Lisbon last week (the week before 20 May 2026).")
+    assert told["Ada", "relation"] == "Ada's sister Mia helped them pack."
+    assert any(about == "Tom" and "marathon in October" in text for (about, _), text in told.items())
+    assert not any("congratulations" in text for text in told.values())
+
+
+def test_an_answer_is_kept_with_what_was_asked() -> None:
+    answers = [one.content for one in chat() if "Three years" in one.content]
+    assert answers == ['Asked "How long have you been planning it?", Ada said: Three years already!']
+
+
+def test_a_sentence_that_leans_on_another_is_kept_with_it() -> None:
+    (moved,) = [one for one in chat() if one.topic == "home"]
+    assert moved.content.endswith("It was exhausting but worth it.")
+    assert moved.excerpt == "I moved to Lisbon last week. It was exhausting but worth it."
+
+
+def test_messages_that_were_read_before_tell_only_what_the_others_answer() -> None:
+    said = [Utterance("assistant", "How long have you lived in Rome?"), Utterance("user", "Ten years now.")]
+    assert [one.source for one in extract_locally(said, Vocabulary.COMPANION, TAGGER, since=1)] == [1]
+    told = [Utterance("user", "I live in Rome."), Utterance("user", "My dog is called Rex.")]
+    assert [one.source for one in extract_locally(told, Vocabulary.COMPANION, TAGGER, since=1)] == [1]
+
+
+def test_a_text_that_no_memory_holds_is_cut_where_a_clause_ends() -> None:
+    (one,) = found("I'm moving to Lisbon in June, " + "and I have to sell my old car before that, " * 20)
+    assert len(one[1]) <= 500
+    assert one[1].endswith("…")
+
+
 def test_excerpts_stand_word_for_word_in_the_message() -> None:
     message = "Hi  there!\n\n- **I prefer** `tabs`,\n  always.\n- So what?"
-    (one,) = extract_locally([Utterance("user", message)], Vocabulary.CODING)
+    (one,) = extract([Utterance("user", message)])
     assert one.excerpt in message
     assert one.content == "User prefers tabs, always."
 
@@ -203,7 +258,7 @@ _WORDS = st.sampled_from(
 
 @given(st.lists(_WORDS, max_size=60).map(" ".join))
 def test_any_words_are_read_and_every_excerpt_stands_in_them(message: str) -> None:
-    for one in extract_locally([Utterance("user", message), Utterance("assistant", message)], Vocabulary.COMPANION):
+    for one in extract([Utterance("user", message), Utterance("assistant", message)], Vocabulary.COMPANION):
         assert one.excerpt in message
         assert 0 < one.confidence <= 1
 
@@ -214,7 +269,12 @@ def test_any_words_are_read_and_every_excerpt_stands_in_them(message: str) -> No
      "a: \n", "My Ada Tom Sue ", "I get up ", "aaaa", "  ", "- "],
 )  # fmt: skip
 def test_long_and_strange_messages_take_no_longer(piece: str) -> None:
-    message = piece * (20_000 // len(piece))
-    started = time.perf_counter()
-    extract_locally([Utterance("user", message)], Vocabulary.CODING)
-    assert time.perf_counter() - started < 3
+    """Twice as much takes about twice as long, and what is too long for a person is cut."""
+    short, long = (Utterance("user", piece * (size // len(piece))) for size in (1_000, 200_000))
+    extract([short])
+    started = time.process_time()
+    extract([short])
+    once = time.process_time() - started
+    started = time.process_time()
+    extract([long])
+    assert time.process_time() - started < 60 * once + 0.5

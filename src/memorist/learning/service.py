@@ -19,7 +19,7 @@ from memorist.learning.extractors.kinds import Candidate, Vocabulary, category_o
 from memorist.learning.extractors.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
 from memorist.learning.sources import Sources
 from memorist.memories.values import Draft, Memory, Remembered, Status
-from memorist.models.port import Llm
+from memorist.models.port import Llm, Tagger
 from memorist.models.values import Stop, Usage
 from memorist.platform import validation
 from memorist.platform.audit import event_by
@@ -89,6 +89,7 @@ class Extraction:
         jobs: Jobs,
         redaction: Redaction,
         llm: Callable[[], Llm | None],
+        tagger: Callable[[], Tagger],
         mode: str = LearningMode.AUTO,
     ) -> None:
         self._store = store
@@ -98,6 +99,7 @@ class Extraction:
         self._jobs = jobs
         self._redaction = redaction
         self._llm = llm
+        self._tagger = tagger
         self._mode = LearningMode(mode)
         self._spending = Spending(store, clock)
         # What jobs have taken that somebody waits for, by their ids.
@@ -204,8 +206,10 @@ class Extraction:
         parts = list(windows([(index, one) for index, one in enumerate(messages) if one.role != "tool"]))
         for number, window in enumerate(parts if self._mode is not LearningMode.OFF else []):
             spent: list[Usage] = []
-            candidates = self._candidates([*tools, *(one for _, one in window)], vocabulary, spent)
-            found += [replace(one, source=window[one.source - len(tools)][0]) for one in candidates]
+            earlier = [messages[window[0][0] - 1]] if window[0][0] else []
+            known = [*tools, *earlier]
+            candidates = self._candidates([*known, *(one for _, one in window)], vocabulary, spent, len(known))
+            found += [replace(one, source=window[one.source - len(known)][0]) for one in candidates]
             usage = _sum([usage, *spent])
             if report is not None:
                 report(number + 1, len(parts))
@@ -313,14 +317,16 @@ class Extraction:
         ids = [str(id_) for id_ in job.payload["messages"]]
         session = str(job.payload["session"])
 
-        def load(tx: Reader) -> tuple[list[Memory], list[Event], list[str]]:
+        def load(tx: Reader) -> tuple[list[Memory], list[Event], list[str], list[Memory]]:
+            rows = tx.memories.get_many(ids)
             return (
-                tx.memories.get_many(ids),
+                rows,
                 tx.events.of(ids[:1]),
                 self._sources.tool_texts(tx, job.principal, session),
+                [one for row in rows[:1] for one in tx.surroundings.said_around(row, session, 1, 0)[0]],
             )
 
-        rows, events, tools = self._store.read(job.tenant, load)
+        rows, events, tools, earlier = self._store.read(job.tenant, load)
         read_before = next((event for event in events if event.event_type == EXTRACTED), None)
         if read_before is not None:
             return dict(read_before.payload)
@@ -329,16 +335,17 @@ class Extraction:
         if not sources:
             return {"extractor": self._name(), "memories": [], "skipped": "The messages are gone."}
         vocabulary = Vocabulary(job.payload["vocabulary"])
-        said = [Utterance("tool", text) for text in tools] + [_utterance(row, job) for row in sources]
+        known = [*(Utterance("tool", text) for text in tools), *(_utterance(row, job) for row in earlier)]
+        said = [_utterance(row, job) for row in sources]
         spent: list[Usage] = []
         try:
-            candidates = self._candidates(said, vocabulary, spent)
+            candidates = self._candidates([*known, *said], vocabulary, spent, len(known))
         except LlmError as error:
             self._tell_failure(job, sources[0], error, spent)
             raise
         finally:
             self._count(job, spent)
-        drafts = [_draft(one, sources[one.source - len(tools)], job, vocabulary, self._name()) for one in candidates]
+        drafts = [_draft(one, sources[one.source - len(known)], job, vocabulary, self._name()) for one in candidates]
         return self._store_found(job, sources, drafts, _sum(spent))
 
     def _count(self, job: Job, spent: Sequence[Usage]) -> None:
@@ -370,13 +377,16 @@ class Extraction:
             return {"extractor": self._name(), "memories": [], "skipped": "Another attempt stored them."}
         return result
 
-    def _candidates(self, messages: Sequence[Utterance], vocabulary: Vocabulary, spent: list[Usage]) -> list[Candidate]:
+    def _candidates(
+        self, messages: Sequence[Utterance], vocabulary: Vocabulary, spent: list[Usage], since: int
+    ) -> list[Candidate]:
+        """What is found in the messages from number `since` on."""
         llm = self._model()
         if llm is not None:
-            return _ask(llm, messages, spent)
+            return [one for one in _ask(llm, messages, spent) if one.source >= since]
         from memorist.learning.extractors.local import extract_locally  # Its rules take a moment to load.
 
-        return extract_locally(messages, vocabulary)
+        return extract_locally(messages, vocabulary, self._tagger(), since=since)
 
     def _model(self) -> Llm | None:
         return self._llm() if self._mode is LearningMode.AUTO else None
@@ -417,9 +427,11 @@ def _draft(found: Candidate, source: Memory, job: Job, vocabulary: Vocabulary, e
         category=category_of(found.found, vocabulary),
         excerpt=found.excerpt,
         confidence=found.confidence,
-        relevance=found.confidence,
+        relevance=found.confidence if found.importance is None else found.importance,
         meta={
             "extracted_as": str(found.found),
+            **({"topic": found.topic} if found.topic else {}),
+            **({"about": found.about} if found.about else {}),
             "extractor": extractor,
             "message_id": source.id,
             # Beside the memory, not as its session: it outlives that, and comes again in others.

@@ -67,3 +67,8 @@ class Candidate:
     confidence: float
     source: int
     trust: Trust = Trust.USER
+    topic: str = ""
+    """What it is about, such as `home` or `health`; empty where nobody said."""
+    about: str = ""
+    """Of whom it tells: a speaker's name, or `User`."""
+    importance: float | None = None

@@ -1,107 +1,277 @@
-"""The extractor that needs no language model: rules over the statements of a conversation. Pure.
+"""The extractor that needs no language model: a trained tagger chooses the sentences, rules make facts of them.
 
-It is cautious: a memory that is missed is still in the stored messages, a wrong one misleads for good.
+What an assistant says is read by rules alone, and only for work that was done: what a user is like, the user tells.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from memorist.learning.extractors.days import names_a_coming_day
 from memorist.learning.extractors.kinds import Candidate, StatementKind, Vocabulary
-from memorist.learning.extractors.rules import Rule, rule_for
+from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
+from memorist.learning.extractors.sentences import sentence_spans
 from memorist.learning.extractors.statements import (
-    Statement,
+    is_a_guess,
+    is_a_joke,
     is_about_a_text,
+    is_mostly_quoted,
     own_words,
     sets_a_fiction,
     statements,
     takes_back,
 )
-from memorist.learning.extractors.third_person import (
-    ASSISTANT,
-    USER_AT_HOME,
-    USER_AT_WORK,
-    Voices,
-    hangs_on_its_day,
-    told_of,
-)
+from memorist.learning.extractors.third_person import ASSISTANT, USER_AT_HOME, USER_AT_WORK, Voices, told_of
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Trust
+from memorist.models.passages import count_words, turn
+from memorist.models.port import Tagger
+from memorist.models.tagger import Passage, Tag
 
-NAME = "local-1"
+LONGEST_CONTENT = 500
+"""Characters of a memory: one of the published APIs takes no more."""
+
+KEPT = 0.5
+"""How likely a sentence must be worth keeping."""
 
 # More was hardly typed by a person.
-_LONGEST_MESSAGE = 20_000
+_LONGEST_MESSAGE = 12_000
+# What the tagger reads well at once.
+_WORDS_AT_ONCE = 140
 # Messages of the user that may be about a story after it was asked for, with the one that asks.
 _FICTION_LASTS = 4
 # A shorter stretch of words may be in a tool's output by chance.
 _SHORTEST_COPY = 15
-# "From Lyon to Naples, I'm leaving on …": what comes before may be left away, unless it says that it is not meant so.
-_BEGINNING = re.compile(
-    r"(?!(?:according|in|if|when|unless|once|after|before|until|while|to|for|he|she|they)\b)(?:[\w'-]+ ){0,5}[\w'-]+, "
-    r"(?=(?:I|I'm|I've|I'll|we|we're|we've|my|our)\b)",
-    re.IGNORECASE,
-)
+_LONGEST_QUESTION = 160
 _AND_THIS = re.compile(
     r"\W*(?:and|now|next|also)?\W*(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
 )
 _WORDS = re.compile(r"\w+")
-# "My deadline is tomorrow" is wrong from the day after on; that somebody decided something this week stays true.
-_OF_A_DAY = frozenset({StatementKind.FACT, StatementKind.GOAL, StatementKind.COMMITMENT})
+_PICTURE = re.compile(r"\s*\[(?:shared )?(?:image|photo|picture|video|sticker)\b[^\]]*\]", re.IGNORECASE)
+_CLAUSE = re.compile(r"(?<=[,;]) (?=(?:and|but|so|because|considering|given|which|while|since|although)\b)")
+
+_KINDS = {
+    "goal": StatementKind.GOAL,
+    "plan": StatementKind.COMMITMENT,
+    "taste": StatementKind.PREFERENCE,
+    "diet": StatementKind.PREFERENCE,
+    "instruction": StatementKind.PREFERENCE,
+    "decision": StatementKind.DECISION,
+    "other": StatementKind.INSIGHT,
+}
+"""What a sentence is by its topic; a fact where the topic is not named."""
 
 
-def extract_locally(messages: Sequence[Utterance], vocabulary: Vocabulary) -> list[Candidate]:
-    """What is worth remembering, in the order in which it was said, each thing once."""
-    others = [_words_of(message.content) for message in messages if message.role not in ("user", "assistant")]
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Sentences of a message that make one memory: where they begin and end, and what the first one's tag is."""
+
+    spans: tuple[tuple[int, int], ...]
+    tag: Tag
+    before: str = ""
+    """What the message before says that this one answers."""
+
+
+def extract_locally(
+    messages: Sequence[Utterance], vocabulary: Vocabulary, tagger: Tagger, *, since: int = 0
+) -> list[Candidate]:
+    """What is worth remembering, in the order in which it was said, each thing once.
+
+    The messages before number `since` were read before: they tell what the others are about.
+    """
+    tools = [_words_of(message.content) for message in messages if message.role == "tool"]
+    read = {index: own_words(one.content[:_LONGEST_MESSAGE]) for index, one in _meant(messages) if index >= since}
+    tagged = _tagged(messages, {index: text for index, text in read.items() if _is_person(messages[index])}, tagger)
     found: list[Candidate] = []
-    in_fiction = 0
-    in_text = False
-    for index, message in enumerate(messages):
-        message = replace(message, content=message.content[:_LONGEST_MESSAGE])
-        own = own_words(message.content)
-        if message.role == "user":
-            in_fiction = _FICTION_LASTS if sets_a_fiction(own) else max(0, in_fiction - 1)
-            in_text = is_about_a_text(own) or (in_text and bool(_AND_THIS.match(own)))
-        # What is said in a story, or to be translated, is meant by nobody; and so is what is answered to it.
-        if in_fiction or in_text:
-            continue
+    for index, own in read.items():
+        message = messages[index]
         if message.role == "user" and takes_back(message.content):
             found = [one for one in found if one.source < index - 1 or messages[one.source].role != "user"]
-        for one in _of_message(index, message, own, vocabulary):
-            copied = _words_of(one.excerpt)
-            may_be_chance = one.trust is Trust.USER and len(copied) < _SHORTEST_COPY
-            # The lowest trust wins: words that also came from a tool are the tool's.
-            if may_be_chance or not any(copied in other for other in others):
-                found.append(one)
+        of_message = _of_person(index, messages, own, tagged[index], vocabulary) if index in tagged else ()
+        of_work = _of_work(index, message, own) if vocabulary is Vocabulary.CODING or index not in tagged else ()
+        by_rule = [*of_work]
+        excerpts = [one.excerpt for one in by_rule]
+        by_tagger = [
+            one for one in of_message if not any(one.excerpt in other or other in one.excerpt for other in excerpts)
+        ]
+        found += [one for one in (*by_rule, *by_tagger) if not _is_copied(one, tools)]
     return list({one.content.casefold(): one for one in reversed(found)}.values())[::-1]
 
 
-def _of_message(index: int, message: Utterance, own: str, vocabulary: Vocabulary) -> list[Candidate]:
-    if message.trust not in (Trust.USER, Trust.AGENT) or message.role == "other":
-        return []
-    by_agent = message.trust is Trust.AGENT
-    voices = ASSISTANT if by_agent else USER_AT_WORK if vocabulary is Vocabulary.CODING else USER_AT_HOME
-    found = []
-    for statement in statements(message.content, own):
-        fitting = rule_for(statement.text, by_agent=by_agent)
-        beginning = _BEGINNING.match(statement.text)
-        if fitting is None and beginning is not None:
-            statement = replace(statement, text=statement.text[beginning.end() :])
-            fitting = rule_for(statement.text, by_agent=by_agent)
-        if fitting is not None:
-            rule, match = fitting
-            if rule.found in _OF_A_DAY and message.time is None and hangs_on_its_day(statement.text):
-                continue
-            content = _told(rule, match, statement, message, voices)
-            found.append(Candidate(rule.found, content, statement.excerpt, rule.confidence, index, message.trust))
+def _meant(messages: Sequence[Utterance]) -> Iterator[tuple[int, Utterance]]:
+    """The messages whose words are meant: not what is said in a story, or to be translated, nor what answers that."""
+    in_fiction = 0
+    in_text = False
+    for index, message in enumerate(messages):
+        if message.role == "user":
+            own = own_words(message.content[:_LONGEST_MESSAGE])
+            in_fiction = _FICTION_LASTS if sets_a_fiction(own) else max(0, in_fiction - 1)
+            in_text = is_about_a_text(own) or (in_text and bool(_AND_THIS.match(own)))
+        if not in_fiction and not in_text and (message.role == "assistant" or _is_person(message)):
+            yield index, message
+
+
+def _is_person(message: Utterance) -> bool:
+    return message.role == "user" or (message.role == "other" and bool(message.name))
+
+
+def _is_copied(one: Candidate, tools: Sequence[str]) -> bool:
+    """The lowest trust wins: words that also came from a tool are the tool's."""
+    copied = _words_of(one.excerpt)
+    may_be_chance = one.trust is Trust.USER and len(copied) < _SHORTEST_COPY
+    return not may_be_chance and any(copied in tool for tool in tools)
+
+
+# What people say
+
+
+def _tagged(messages: Sequence[Utterance], read: dict[int, str], tagger: Tagger) -> dict[int, list[_Kept]]:
+    """What is worth keeping of each message, from one run over all of them."""
+    parts = [(index, passage) for index, own in read.items() for passage in _passages(messages, index, own)]
+    tags = tagger.tag([passage for _, passage in parts])
+    found: dict[int, list[_Kept]] = {index: [] for index in read}
+    for (index, passage), of_passage in zip(parts, tags, strict=True):
+        found[index] += _kept(passage, of_passage)
     return found
 
 
-def _told(rule: Rule, match: re.Match[str], statement: Statement, message: Utterance, voices: Voices) -> str:
-    clause = statement.text
-    if rule.content is not None:
-        clause = rule.content.format(*match.groups(), whole=clause[:1].lower() + clause[1:])
-    return told_of(clause, voices, message.time)
+def _passages(messages: Sequence[Utterance], index: int, own: str) -> Iterator[Passage]:
+    """A message in pieces that the tagger reads at once. Each has the whole text before it as what went before."""
+    spans = sentence_spans(own)
+    earlier = next((one for one in reversed(messages[:index]) if one.role != "tool"), None)
+    previous = "" if earlier is None else turn(_speaker(earlier), earlier.content)
+    piece: list[tuple[int, int]] = []
+    for span in spans:
+        if piece and count_words(own[piece[0][0] : span[1]]) > _WORDS_AT_ONCE:
+            yield _passage(own, piece, messages[index], previous)
+            previous, piece = turn(_speaker(messages[index]), own[: piece[-1][1]]), []
+        piece.append(span)
+    if piece:
+        yield _passage(own, piece, messages[index], previous)
+
+
+def _passage(own: str, spans: Sequence[tuple[int, int]], message: Utterance, previous: str) -> Passage:
+    # What is before the piece is blank, so that a sentence keeps its position in the message.
+    start = spans[0][0]
+    shifted = [(first - start, last - start) for first, last in spans]
+    return Passage(own[start : spans[-1][1]], shifted, _speaker(message), previous, start)
+
+
+def _kept(passage: Passage, tags: Sequence[Tag]) -> Iterator[_Kept]:
+    """The sentences to keep: one that is not understood without another is kept together with it."""
+    open_: _Kept | None = None
+    for number, ((first, last), tag) in enumerate(zip(passage.sentences, tags, strict=True)):
+        span = first + passage.start, last + passage.start
+        if tag.keep < KEPT:
+            if open_ is not None:
+                yield open_
+            open_ = None
+            continue
+        needs_sentence = number > 0 and tag.needs == "sentence before"
+        if open_ is not None and needs_sentence and span[1] - open_.spans[0][0] <= LONGEST_CONTENT * 0.7:
+            open_ = replace(open_, spans=(*open_.spans, span), tag=_stronger(open_.tag, tag))
+            continue
+        if open_ is not None:
+            yield open_
+        spans: tuple[tuple[int, int], ...] = (span,)
+        if open_ is None and needs_sentence:
+            before = passage.sentences[number - 1]
+            spans = ((before[0] + passage.start, before[1] + passage.start), span)
+        asked = _question(passage.previous) if tag.needs == "message before" and number == 0 else ""
+        open_ = _Kept(spans, tag, asked)
+    if open_ is not None:
+        yield open_
+
+
+def _stronger(one: Tag, other: Tag) -> Tag:
+    return one if one.must >= other.must else replace(other, needs=one.needs)
+
+
+def _question(previous: str) -> str:
+    """What the message before asks at its end, or says there."""
+    sentences = [previous[first:last] for first, last in sentence_spans(previous)]
+    asked = [one for one in sentences if one.endswith("?")] or sentences[-1:]
+    said = asked[-1].split(": ", 1)[-1] if asked else ""
+    return said if len(said) <= _LONGEST_QUESTION else ""
+
+
+def _candidate(index: int, messages: Sequence[Utterance], kept: _Kept, vocabulary: Vocabulary) -> Candidate:
+    message = messages[index]
+    voices = _voices(messages, index, vocabulary)
+    excerpt = message.content[kept.spans[0][0] : kept.spans[-1][1]]
+    texts = [_PICTURE.sub("", message.content[first:last]) for first, last in kept.spans]
+    said_on = None if message.time is None else message.time.date()
+    content = " ".join(told_of(text, voices, said_on, follows=number > 0) for number, text in enumerate(texts))
+    if kept.before:
+        verb = "Asked" if kept.before.endswith("?") else "To"
+        content = f'{verb} "{kept.before}", {voices.i} said: {" ".join(texts)}'
+    found = _KINDS.get(kept.tag.topic, StatementKind.FACT)
+    about = voices.you if kept.tag.of_other > KEPT and message.role == "other" else voices.i
+    importance = (kept.tag.keep + kept.tag.should + kept.tag.must) / 3
+    return Candidate(
+        found,
+        _short(content),
+        excerpt,
+        round(kept.tag.keep, 3),
+        index,
+        Trust.USER,
+        topic=kept.tag.topic,
+        about=about,
+        importance=round(importance, 3),
+    )
+
+
+def _of_person(
+    index: int, messages: Sequence[Utterance], own: str, told: Sequence[_Kept], vocabulary: Vocabulary
+) -> Iterator[Candidate]:
+    for kept in told:
+        text = own[kept.spans[0][0] : kept.spans[-1][1]]
+        is_empty = len(kept.spans) == 1 and not kept.before and says_nothing(text.strip(" .!"))
+        # It would be wrong from the day after on.
+        is_passing = messages[index].time is None and names_a_coming_day(text)
+        is_no_work = vocabulary is Vocabulary.CODING and (is_a_guess(text) or says_how_it_is(text))
+        if not (is_empty or is_passing or is_no_work or is_a_joke(text) or is_mostly_quoted(text)):
+            yield _candidate(index, messages, kept, vocabulary)
+
+
+def _short(content: str) -> str:
+    """At most as many characters as a memory may have, cut where a clause ends."""
+    if len(content) <= LONGEST_CONTENT:
+        return content
+    cuts = [found.start() for found in _CLAUSE.finditer(content) if found.start() < LONGEST_CONTENT]
+    at = cuts[-1] if cuts and cuts[-1] > LONGEST_CONTENT / 2 else content.rfind(" ", 0, LONGEST_CONTENT - 1)
+    return f"{content[: at if at > 0 else LONGEST_CONTENT - 1].rstrip(' ,;')}…"
+
+
+def _voices(messages: Sequence[Utterance], index: int, vocabulary: Vocabulary) -> Voices:
+    """Whom the pronouns of a message mean: in a chat of two, `you` is the other one."""
+    message = messages[index]
+    if message.role == "user":
+        return USER_AT_WORK if vocabulary is Vocabulary.CODING else USER_AT_HOME
+    others = {one.name for one in messages if one.role == "other" and one.name and one.name != message.name}
+    return Voices(message.name or "Somebody", others.pop() if len(others) == 1 else "the others")
+
+
+def _speaker(message: Utterance) -> str:
+    return {"user": "User", "assistant": "Assistant", "tool": "Tool"}.get(message.role, message.name or "")
+
+
+# What is said of work
+
+
+def _of_work(index: int, message: Utterance, own: str) -> Iterator[Candidate]:
+    """What rules find: conventions, decisions and solutions, whoever tells of them."""
+    by_agent = message.role == "assistant"
+    for statement in statements(message.content, own):
+        fitting = rule_for(statement.text, by_agent=by_agent)
+        if fitting is not None:
+            rule, match = fitting
+            clause = statement.text
+            if rule.content is not None:
+                clause = rule.content.format(*match.groups(), whole=clause[:1].lower() + clause[1:])
+            said_on = None if message.time is None else message.time.date()
+            content = told_of(clause, ASSISTANT if by_agent else USER_AT_WORK, said_on, follows=True)
+            yield Candidate(rule.found, content, statement.excerpt, rule.confidence, index, message.trust)
 
 
 def _words_of(text: str) -> str:

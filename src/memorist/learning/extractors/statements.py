@@ -61,6 +61,21 @@ def sets_a_fiction(own: str) -> bool:
     return _FICTION.match(own.strip(f" \n{GAP}")[:200]) is not None
 
 
+def is_a_guess(text: str) -> bool:
+    """Whether something is only considered, guessed or supposed."""
+    return _GUESS.search(text) is not None
+
+
+def is_a_joke(text: str) -> bool:
+    return _JOKE.search(text) is not None
+
+
+def is_mostly_quoted(text: str) -> bool:
+    """Whether more than half of the words are somebody else's."""
+    words = len(text.split())
+    return words - len(_QUOTE.sub(_paint_quote, text).replace(QUOTED, "").split()) > words / 2
+
+
 def takes_back(message: str) -> bool:
     """Whether a message begins by taking back what was said before it."""
     return _TAKEN_BACK.match(message.lstrip()[:200]) is not None

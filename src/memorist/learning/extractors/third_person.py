@@ -1,74 +1,106 @@
-"""From "I prefer tabs" to "User prefers tabs": a clause that is understood without the conversation. Pure."""
+"""From "I prefer tabs" to "User prefers tabs": a sentence that is understood without the conversation. Pure."""
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 
+from memorist.learning.extractors.days import dated
 from memorist.learning.extractors.patterns import compiled, words
 
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """What the pronouns of a message stand for."""
+    """What the pronouns of a message stand for. `we` is empty where nobody knows who that is."""
 
     i: str
-    we: str
-    our: str
     you: str
+    we: str = ""
+
+    @property
+    def our(self) -> str:
+        return f"{self.we}'s" if self.we else ""
 
 
-USER_AT_WORK = Voices("User", "The team", "The team's", "the assistant")
-USER_AT_HOME = Voices("User", "User's household", "User's", "the assistant")
-ASSISTANT = Voices("The assistant", "The team", "The team's", "the user")
+USER_AT_WORK = Voices("User", "the assistant", "The team")
+USER_AT_HOME = Voices("User", "the assistant")
+ASSISTANT = Voices("The assistant", "the user", "The team")
 
 
-def told_of(clause: str, voices: Voices, said_on: datetime | None = None) -> str:
-    """The clause as a sentence about its speaker. A day that only its speaker knows is told with the date."""
-    setting = _SETTING.match(clause)
-    before, clause_itself = (setting[0], clause[setting.end() :]) if setting else ("", clause)
-    head, rest = _head(clause_itself, voices)
-    if not head:
-        # Whoever speaks is named once; after that a pronoun does.
-        rest = _I_DO.sub(lambda match: f"{voices.i.replace('User', 'the user')} {_third(match[1])}", rest, count=1)
-        rest = rest if "the user" in rest else _PRONOUN.sub(lambda match: _named(match, voices), rest, count=1)
-    # An order is repeated as it was given: "before you commit" is clear, whoever reads it.
-    is_order = not head and _ORDER.match(rest) is not None
-    if not is_order:
-        rest = _YOU_DO.sub(lambda match: f"{match[1]} {voices.you} {match[2]}{_third(match[3])}", rest)
-    pronoun = _OWN_PRONOUN if is_order else _PRONOUN
-    told = pronoun.sub(lambda match: _replaced(match, voices), rest)
-    text = f"{before}{head.replace('The ', 'the ') if before else head}{told}".strip()
-    if said_on is not None and _RELATIVE_DAY.search(clause):
-        text += f" (said on {said_on:%Y-%m-%d})"
-    return text[:1].upper() + text[1:] + "."
+def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follows: bool = False) -> str:
+    """The sentence as one about its speaker, with dates for the days that it names.
 
-
-def hangs_on_its_day(clause: str) -> bool:
-    """Whether a clause is about a day to come, or the present one, that it names from the day on which it was said.
-
-    What is past stays true, whenever that was.
+    Where it does not begin with its speaker its words stay as they are, after the speaker's name; not where it
+    `follows` one that has it.
     """
-    return _PASSING_DAY.search(clause) is not None
+    sentence = _MARK_UP.sub("", " ".join(sentence.split()))
+    if (lead := _LEAD_IN.match(sentence)) is not None:
+        sentence = sentence[lead.end() :]
+    setting = _SETTING.match(sentence)
+    before, clause = (setting[0], sentence[setting.end() :]) if setting else ("", sentence)
+    head, rest = _head(clause, voices)
+    if head:
+        rest = _ASKS.sub(lambda match: _asked(match, voices), rest)
+        rest = _YOU_DO.sub(lambda match: f"{match[1]} {voices.you} {match[2]}{_third(match[3])}", rest)
+        if _THEY.search(clause):  # Then "they" would be read as the others.
+            rest = _I_DO.sub(lambda match: f"{voices.i} {match[1] or ''}{_third(match[2])}", rest)
+            pronouns = {word: _named(word, voices.i) for word in _PRONOUNS}
+        else:
+            pronouns = _PRONOUNS
+        head = head.replace("The ", "the ") if before else head
+        text = _PRONOUN.sub(lambda match: _replaced(match, voices, pronouns), before)
+        text += head + _PRONOUN.sub(lambda match: _replaced(match, voices, pronouns), rest)
+    elif follows or (
+        voices.you == "the assistant" and _STANDS_ALONE.match(sentence) and not _OWN_WORD.search(sentence)
+    ):
+        text = sentence
+    elif voices.you == "the assistant" and _ORDER.match(sentence):
+        text = _OWN_WORD.sub(lambda match: "the user's" if match[0].lower() == "my" else "the user", sentence)
+    else:
+        text = f"{voices.i}: {sentence}"
+    text = text.removesuffix("?") if " and asked " in text else text
+    text = dated(text, said_on) if said_on is not None else text
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?", "…", ")", "。", "！", "？")) else f"{text}."
 
 
 def _head(clause: str, voices: Voices) -> tuple[str, str]:
-    """The subject and its verb in the third person, and what is left of the clause."""
+    """The subject and its verb in the third person, and what is left of the clause; nothing where it has another."""
     own = _OWN.match(clause)
     if own:
-        return (f"{voices.i}'s" if own[0].lower() == "my" else voices.our), clause[own.end() :]
+        whose = f"{voices.i}'s" if own[0].lower() == "my" else voices.our
+        return whose, clause[own.end() :] if whose else clause
     subject = _SUBJECT.match(clause)
-    if subject is None:
+    head = "" if subject is None else voices.i if subject["who"] in "Ii" else voices.we
+    if subject is None or not head:
         return "", clause
-    head = voices.i if subject["who"] == "I" else voices.we
     rest = clause[subject.end() :]
     if subject["joined"]:
-        return f"{head} {_FORMS[subject['joined']]} ", rest
+        return f"{head} {_joined(subject['joined'], rest)} ", rest
     while (word := _WORD.match(rest)) is not None:
         rest = rest[word.end() :]
-        if word["word"].lower() not in _ADVERBS:
+        if not _is_adverb(word["word"].lower()):
             return f"{head} {_third(word['word'])}{word['after']}", rest
         head += f" {word['word'].lower()}"
     return f"{head} ", rest
+
+
+def _joined(ending: str, rest: str) -> str:
+    """ "I'd been" has another verb than "I'd like"."""
+    if ending.lower() == "'d":
+        return "had" if _HAD.match(rest) else "would"
+    return _FORMS[ending.lower()]
+
+
+def _is_adverb(word: str) -> bool:
+    return word in _ADVERBS or (word.endswith("ly") and word not in _NO_ADVERBS)
+
+
+def _named(pronoun: str, name: str) -> str:
+    """What stands for a pronoun of the speaker where the speaker is named again."""
+    if pronoun.startswith("we") or pronoun in ("our", "us", "ours", "ourselves"):
+        return _PRONOUNS[pronoun]
+    ending = {"i'm": " is", "i am": " is", "i've": " has", "i'll": " will", "i'd": " would", "i was": " was"}
+    return f"{name}{ending.get(pronoun, chr(39) + 's' if pronoun in ('my', 'mine') else '')}"
 
 
 def _third(word: str) -> str:
@@ -84,27 +116,35 @@ def _third(word: str) -> str:
     return f"{word}s"
 
 
-def _replaced(match: re.Match[str], voices: Voices) -> str:
+def _replaced(match: re.Match[str], voices: Voices, pronouns: dict[str, str]) -> str:
     word = match[0].lower()
     if match[0] in ("US", "ME"):
         return match[0]
     if word.startswith("you"):
-        return {"your": f"{voices.you}'s", "you're": f"{voices.you} is"}.get(word, voices.you)
-    return _PRONOUNS[word]
+        endings = {"your": "'s", "yours": "'s", "you're": " is", "you've": " has", "you'll": " will", "you'd": " would"}
+        return f"{voices.you}{endings.get(word, '')}"
+    return pronouns[word]
 
 
-def _named(match: re.Match[str], voices: Voices) -> str:
-    word = match[0].lower()
-    named = {"i": voices.i, "me": voices.i, "my": f"{voices.i}'s", "we": voices.we, "us": voices.we, "our": voices.our}
-    return named[word].replace("User", "the user").replace("The ", "the ") if word in named else match[0]
+def _asked(match: re.Match[str], voices: Voices) -> str:
+    return " and asked for help to " if match["help"] else f" and asked {voices.you} to "
 
 
-# "In this repo we …"
-_SETTING = re.compile(r"(?:In|On|For|At|Within) [^,]{3,40}?,? (?=(?:I|we)\b)", re.IGNORECASE)
+_MARK_UP = re.compile(r"\*\*|__|`|^(?:[-*•#>]+|\d+[.)])\s+")
+_LEAD_IN = compiled(r"""
+    (?:(?:yeah|yep|yes|no|well|so|and|but|oh|also|actually|honestly|ok(?:ay)?|btw|by the way|thanks?(?: [\w']+){0,3}|
+    hey(?: \w+)?|hi(?: \w+)?|as for me|plus|anyway|ah|hmm?|right|sure)[,!.…]* )+(?=(?:I|we|my|our)\b)
+""")
+# "In this repo we …", "Yesterday I …"
+_SETTING = compiled(r"""
+    (?:(?:in|on|for|at|within|since|after|before|during|over) [^,]{3,40}?|(?:last|next|this|coming) [\w ]{3,20}?|
+    yesterday|today|tonight|tomorrow|recently|lately|currently|right now|nowadays|these days|then|now|once|earlier)
+    (?:, | )(?=(?:I|we)\b)
+""")
 _OWN = re.compile(r"(?:my|our)\b", re.IGNORECASE)
-_SUBJECT = re.compile(r"(?P<who>I|[Ww]e)(?P<joined>'m|'re|'ve|'ll|'d)?\b\s*")
-_I_DO = re.compile(r"\bI ([a-z]+)")
-_WORD = re.compile(r"(?P<word>[A-Za-z']+)(?P<after>\s*)")
+_SUBJECT = re.compile(r"(?P<who>[Ii]|[Ww]e)(?P<joined>['’](?:m|re|ve|ll|d))?\b(?!['’/.])\s*", re.IGNORECASE)
+_WORD = re.compile(r"(?P<word>[A-Za-z'’]+)(?P<after>\s*)")
+_HAD = re.compile(r"(?:\w+ly |never |just |always |already )?(?:better|been|had|gone|\w+ed|made|got|seen|done)\b")
 _FORMS = {
     "'m": "is", "am": "is", "'re": "is", "are": "is", "'ve": "has", "have": "has", "'ll": "will", "'d": "would",
     "do": "does", "don't": "does not", "haven't": "has not", "can't": "cannot", "won't": "will not",
@@ -115,14 +155,27 @@ _FORMS = {
 _UNCHANGED = words("""
     will would can cannot could must should was had did may might used went chose took got grew made found gave quit
     left built bought came kept knew ran saw said sold spent told wrote began became broke brought led lost met paid
-    taught thought understood won wore drove ate drank slept spoke sent felt flew fell held rebuilt
+    taught thought understood won wore drove ate drank slept spoke sent felt flew fell held rebuilt threw caught stood
+    sat swam sang rode rose shook shot shut stuck swore tore woke wound withdrew overcame overslept froze forgot forgave
+    fought fed drew dug dealt crept clung blew bit bent beat hid heard hung laid lay lent lit meant mistook outgrew
+    sought shone spun spread stole struck swept swung underwent upset cost cut hit hurt let put set split burst cast
+    rewrote reread redid overheard withheld
 """)
+_NO_ADVERBS = frozenset({"rely", "apply", "reply", "supply", "fly", "comply", "multiply", "imply", "family", "ally"})
+_THEY = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
+_I_DO = re.compile(r"\bI ((?:(?:really|always|also|still|just|never|often|only) )?)([a-z]+)\b")
+_OWN_WORD = re.compile(r"\b(?:I|me|my)\b", re.IGNORECASE)
+# What has a subject of its own.
+_STANDS_ALONE = compiled(
+    r"(?:the|a|an|all|every|each|no|this|these|there|turns out|[A-Z][\w-]+ (?:is|are|was|were|has))\b"
+)
 _NO_PAST = frozenset({"need", "feed", "speed", "bleed", "embed", "breed", "exceed", "proceed", "succeed"})
 _ADVERBS = words("""
     really very always usually generally typically often mostly mainly still also now currently just definitely
     absolutely strongly particularly especially actually normally only never rarely recently finally already both
     personally officially regularly much far simply deliberately explicitly sometimes occasionally strictly all first
     then ultimately eventually previously formerly originally primarily exclusively intentionally completely no longer
+    totally honestly truly even kinda literally basically probably almost nearly hardly barely genuinely soon once
 """)
 _PRONOUNS = {
     "i'm": "they are", "i am": "they are", "i've": "they have", "i'll": "they will", "i'd": "they would",
@@ -131,32 +184,22 @@ _PRONOUNS = {
     "us": "them", "ours": "theirs", "ourselves": "themselves",
 }  # fmt: skip
 _OWN_PRONOUNS = sorted(_PRONOUNS, key=len, reverse=True)
-
-
-def _pronouns(found: list[str]) -> re.Pattern[str]:
-    # Not in names such as `us-east-1` or `my.cnf`.
-    return re.compile(rf"(?<![\w.@/-])(?:{'|'.join(found)})(?![\w'@/-]|\.\w| (?:and|or|of) I\b)", re.IGNORECASE)
-
-
-_OWN_PRONOUN = _pronouns(_OWN_PRONOUNS)
-_PRONOUN = _pronouns([*_OWN_PRONOUNS, "you're", "yourself", "your", "you"])
+# Not in names such as `us-east-1` or `my.cnf`.
+_PRONOUN = re.compile(
+    rf"(?<![\w.@/-])(?:{'|'.join([*_OWN_PRONOUNS, 'you(?:[' + chr(39) + '](?:re|ve|ll|d)|rs?)?(?!rse)'])})"
+    r"(?![\w'@/-]|\.\w| (?:and|or|of) I\b)",
+    re.IGNORECASE,
+)
 _ORDER = compiled(r"""
     (?:(?:in|on|for|at|within) [^,]{3,40},? )?(?:please )?(?:always|never|don't|do not|only|use|prefer|stick (?:to|
     with)|make sure|be sure)\b
+""")
+# What is asked for at the end of a statement.
+_ASKS = compiled(r"""
+    ,? (?:(?:so|and|but|now),? )?(?:can|could|would|will) you (?:please |maybe |also )?(?P<help>help me (?:to |with )?)?
 """)
 # "you" where it does something, not where something is done to it; then its verb changes with it.
 _YOU_DO = compiled(r"""
     \b(before|after|when|whenever|if|unless|until|once|while|that|because|where|what|whatever|how)[ ]you[ ]
     ((?:always |never |really |also |only |just |still |first |ever )*)([a-z']+)\b
-""")
-_DAY = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-_PASSING_DAY = compiled(rf"""
-    \b(?:today|tonight|tomorrow|(?:this|next|coming) (?:week|weekend|month|{_DAY})|
-    in (?:\d+|an?|one|two|three|four|five|six|seven|ten) (?:days?|weeks?))\b
-""")
-_RELATIVE_DAY = compiled(rf"""
-    \b(?:today|tonight|tomorrow|yesterday|(?:this|next|last|coming) (?:week|weekend|month|year|quarter|spring|summer|
-    autumn|fall|winter|{_DAY}|january|february|march|april|may|june|july|august|september|october|november|december)|
-    (?:on|by|until|before) (?:{_DAY})|in \w+ (?:days?|weeks?|months?|years?)|\w+ (?:days?|weeks?|months?|years?) ago|
-    for (?:the (?:past|last) )?\w+ (?:days?|weeks?|months?|years?)|years old|now|currently|recently)\b
 """)

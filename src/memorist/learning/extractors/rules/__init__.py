@@ -1,30 +1,37 @@
-"""What the local extractor takes for what: a table of rules, each a kind and the clauses that it knows. Pure.
+"""What is said of work, by rules: which clauses are a convention, a decision or a solution. Pure.
 
-A rule is tried on a clause whose subject is the speaker (or something of the speaker's); the first that fits decides.
+The first rule that fits a clause decides. What a person tells is chosen by the tagger; the rules say which kind of work
+it is, and read what assistants say, which the tagger does not.
 """
 
 import re
 
-from memorist.learning.extractors.kinds import StatementKind
 from memorist.learning.extractors.patterns import compiled
-from memorist.learning.extractors.rules.life import LIFE
+from memorist.learning.extractors.rules.nouns import STATE
 from memorist.learning.extractors.rules.rule import Rule
-from memorist.learning.extractors.rules.tastes import TASTES
 from memorist.learning.extractors.rules.work import WORK
 
-__all__ = ["Rule", "rule_for"]
+__all__ = ["Rule", "rule_for", "says_how_it_is", "says_nothing"]
 
 
 def rule_for(clause: str, *, by_agent: bool = False) -> tuple[Rule, re.Match[str]] | None:
     """The rule that knows a clause, and how it fits."""
-    if _EMPTY.search(clause) or not 2 <= len(clause.split()) <= 45:
+    if says_nothing(clause) or not 2 <= len(clause.split()) <= 45:
         return None
-    for rule in (*TASTES, *WORK, *LIFE):
-        if rule.found is StatementKind.FACT and _MOMENT.search(clause):
-            continue
+    for rule in WORK:
         if (rule.by_agent or not by_agent) and (match := rule.pattern.match(clause)):
             return rule, match
     return None
+
+
+def says_nothing(clause: str) -> bool:
+    """Whether a clause is empty without the conversation: "I decided to do it"."""
+    return _EMPTY.search(clause) is not None
+
+
+def says_how_it_is(clause: str) -> bool:
+    """Whether a clause tells how something is at the moment: "The build is slow"."""
+    return _PASSING.match(clause) is not None
 
 
 # What says nothing without the conversation: it ends in a word that points to something else.
@@ -36,7 +43,4 @@ _EMPTY = compiled(r"""
     soon|tomorrow)\b|$)|^(?:can|could|would|will|do|does|did|is|are|am|was|were|what|which|how|why|who|where|have you|
     should|shall|may)\b
 """)
-
-_MOMENT = compiled(
-    r"\b(?:this (?:morning|afternoon|evening|time)|last night|just now|at the moment|right now|today|again)\b"
-)
+_PASSING = compiled(rf"(?:the|our|my|this|that) [\w -]{{2,40}}? (?:is|are) (?:taking|{STATE})")

@@ -1,0 +1,31 @@
+"""Where the sentences of a message begin and end. Pure."""
+
+import re
+
+from memorist.learning.extractors.statements import GAP
+
+_ABBREVIATION = re.compile(
+    r"(?:^|[\W_])(?:e\.g|i\.e|z\.B|etc|vs|approx|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Jr|Sr|a\.m|p\.m|ca|resp|Inc|Ltd|Co|[A-Z])\.$"
+)
+# A full stop of a script that has no spaces ends a sentence by itself.
+_BREAK = re.compile(rf"[.!?…]+[\"'”’)\]*]*(?=\s|\Z)|[。！？]+[」』”’）]*|{GAP}+|\n+(?! {{2,}}[a-z])")
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """The stretches of a text that are sentences, in order, without the blanks around them."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for found in _BREAK.finditer(text):
+        if found[0].startswith(".") and _ABBREVIATION.search(text[max(start, found.start() - 8) : found.start() + 1]):
+            continue
+        is_stop = not found[0].startswith((GAP, "\n"))
+        spans += _trimmed(text, start, found.end() if is_stop else found.start())
+        start = found.end()
+    return spans + _trimmed(text, start, len(text))
+
+
+def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    inner = text[start:end]
+    start += len(inner) - len(inner.lstrip())
+    end = start + len(inner.strip())
+    return [(start, end)] if re.search(r"\w", text[start:end]) else []
