@@ -13,7 +13,7 @@ from memorist.erasure.values import Receipt
 from memorist.errors import Conflict, Forbidden, StoreCorrupt, StoreError, StoreUnavailable
 from memorist.facts.port import Judge
 from memorist.memories.policy import Policy
-from memorist.models.port import Embedder, Llm, Reranker
+from memorist.models.port import Comparer, Embedder, Llm, Reranker, Tagger
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Weights
 from memorist.settings import Settings
@@ -57,6 +57,7 @@ def _options(settings: Settings) -> Options:
         recall_history=settings.recall_history,
         transcript_roots=tuple(Path(part).expanduser() for part in settings.transcript_roots.split(os.pathsep) if part),
         judge=partial(open_judge, settings),
+        tagger=partial(_local_tagger, settings.model_threads or None),
         judge_top_k=settings.judge_topk,
         judge_threshold=settings.judge_threshold,
         llm=partial(open_llm, settings),
@@ -121,10 +122,12 @@ def open_judge(settings: Settings) -> Judge | None:
     """The configured judge of facts; None where there is none."""
     if not settings.judge_model:
         return None
-    from memorist.facts.judges import LlmJudge, LocalJudge
+    from memorist.facts.judges import AutoJudge, LlmJudge, LocalJudge
 
-    if settings.judge_model == "local":
-        return LocalJudge()
+    if settings.judge_model in ("auto", "local"):
+        local = LocalJudge(_local_comparer(settings.model_threads or None))
+        llm = open_llm(settings) if settings.judge_model == "auto" else None
+        return local if llm is None else AutoJudge(local, LlmJudge(llm))
     asked = replace(settings, llm=settings.judge_model)
     if settings.llm and settings.llm.partition(":")[0] != settings.judge_model.partition(":")[0]:
         # The address and the key are another provider's.
@@ -134,6 +137,20 @@ def open_judge(settings: Settings) -> Judge | None:
 
 
 # One copy of the weights for all stores that a process opens.
+@lru_cache(maxsize=2)
+def _local_comparer(threads: int | None) -> Comparer:
+    from memorist.models.comparer import LocalComparer
+
+    return LocalComparer(threads)
+
+
+@lru_cache(maxsize=2)
+def _local_tagger(threads: int | None) -> Tagger:
+    from memorist.models.tagger import LocalTagger
+
+    return LocalTagger(threads)
+
+
 @lru_cache(maxsize=2)
 def _local_embedder(threads: int | None) -> Embedder:
     from memorist.models.embedder import LocalEmbedder

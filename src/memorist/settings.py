@@ -45,7 +45,8 @@ def _llm(value: str) -> str | None:
 
 
 def _judge(value: str) -> str | None:
-    return None if value == "local" or _llm(value) is None else "must be local, anthropic:MODEL or openai:MODEL"
+    known = value in ("auto", "local") or _llm(value) is None
+    return None if known else "must be auto, local, anthropic:MODEL or openai:MODEL"
 
 
 def _prices(value: str) -> str | None:
@@ -152,13 +153,12 @@ class Settings:
         _one_of("auto", "local", "off"),
     )
     judge_model: str = _setting(
-        "local",
-        "Who decides whether a fact contradicts an older one: local, anthropic:MODEL or openai:MODEL. Empty: nobody.",
+        "auto",
+        "Who decides whether a fact contradicts an older one: auto (the local model, and the language model, where "
+        "there is one, on what that is unsure of), local, anthropic:MODEL or openai:MODEL. Empty: nobody.",
         _judge,
     )
-    judge_topk: int = _setting(
-        5, "Facts that a language model compares a new one with; the local judge compares all.", _between(1, 100)
-    )
+    judge_topk: int = _setting(5, "Facts that a new one is compared with, the nearest.", _between(1, 100))
     judge_threshold: float = _setting(
         0.7, "Distance, from 0 to 2, beyond which two facts are not compared.", _between(0, 2)
     )

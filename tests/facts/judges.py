@@ -1,6 +1,6 @@
 """Judges that say what a test wants."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -16,7 +16,10 @@ class ScriptedJudge:
         self.is_local = is_local
         self.asked: list[tuple[str, str]] = []
 
-    def judge(self, new: Memory, old: Memory) -> Verdict:
+    def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
+        return [self._judge(new, old) for new, old in pairs]
+
+    def _judge(self, new: Memory, old: Memory) -> Verdict:
         self.asked.append((new.content, old.content))
         said = self._rule(new.content, old.content)
         if isinstance(said, Exception):

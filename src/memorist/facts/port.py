@@ -1,5 +1,6 @@
 """What a store keeps of facts, and who judges them."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -9,7 +10,7 @@ from memorist.platform.values import OwnerFilter
 
 
 class Judge(Protocol):
-    """Says how two facts of one owner stand to each other. Raises MemoristError where it cannot say."""
+    """Says how facts of one owner stand to each other. Raises MemoristError where it cannot say."""
 
     is_local: bool
     """Whether it answers in milliseconds, so that a write may wait for it."""
@@ -19,8 +20,8 @@ class Judge(Protocol):
         """Names the judge in the audit trail."""
         ...
 
-    def judge(self, new: Memory, old: Memory) -> Verdict:
-        """`new` is the later one, by when it was true."""
+    def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
+        """A verdict for each pair, in their order. The first of a pair is the later one, by when it was true."""
         ...
 
 

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from memorist.errors import InvalidField
-from memorist.facts import judging
 from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
 from memorist.facts.port import Judge
@@ -32,9 +31,8 @@ JUDGING = "judge"
 
 _INLINE = 8
 """Facts written at once that a local judge looks at before the write returns; more are left to the background."""
-_MOST_NEAR = 500
-"""Facts that are looked through for those that claim something of the same subject."""
 _MOST_JUDGED = 100
+_MAKING_ROOM = (Ruling.CONTRADICTS, Ruling.SAME, Ruling.REFINES)
 
 
 class FactScope(StrEnum):
@@ -73,7 +71,7 @@ class Facts(Doubts, FactHistory):
     ) -> None:
         """Each fact is judged against others within the distance `threshold`; without a judge, none is.
 
-        A judge that is not local is asked about `top_k` of them, and about as many more while it finds contradictions.
+        The judge is asked about `top_k` of them, and about as many more while it finds some that have to go.
         """
         super().__init__(store, clock, memories.rows)
         self._memories = memories
@@ -152,18 +150,16 @@ class Facts(Doubts, FactHistory):
         return partial(self._settle, job.principal, judge.name, fact, findings) if findings else {"judged": []}
 
     def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
-        near = self._nearest(fact, most=_MOST_NEAR, distance=self._threshold)
-        others = _likely_first(fact, near)[:_MOST_JUDGED]
-        # A local judge costs nothing: many that share the new value must not hide the one that it changed.
-        at_once = max(1, len(others)) if judge.is_local else self._top_k
+        others = self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold)
         findings: list[_Finding] = []
-        for start in range(0, len(others), at_once):
-            page = others[start : start + at_once]
-            found = [_Finding(other, judge.judge(*newer_first(fact, other))) for other in page]
+        for start in range(0, len(others), self._top_k):
+            page = others[start : start + self._top_k]
+            verdicts = judge.judge([newer_first(fact, other) for other in page])
+            found = [_Finding(other, verdict) for other, verdict in zip(page, verdicts, strict=True)]
             findings += found
-            # What is retired makes room among the nearest: others that are contradicted as well may stand behind it,
-            # also behind a newer one, which may itself be retired before it retires this fact.
-            if not any(one.verdict.ruling is Ruling.CONTRADICTS for one in found):
+            # What is retired or merged makes room among the nearest: others that are contradicted as well may stand
+            # behind it, also behind a newer one, which may itself be retired before it retires this fact.
+            if not any(one.verdict.ruling in _MAKING_ROOM for one in found):
                 break
         return findings
 
@@ -188,14 +184,17 @@ class Facts(Doubts, FactHistory):
             if other is None or not other.is_current(now) or other.content_hash != finding.other.content_hash:
                 continue
             newer, older = newer_first(fact, other)
-            if finding.verdict.ruling in (Ruling.UNSURE, Ruling.SAME):
-                # Of two that say the same one is enough, but which of them is not for a judge to say.
+            ruling = finding.verdict.ruling
+            if ruling is Ruling.UNSURE:
                 tx.facts.insert_doubt(self._new_doubt(newer, older, finding.verdict.reason, judge))
             elif not _older_stays(tx, newer, older):
                 details = {"reason": finding.verdict.reason, "judge": judge, "confidence": finding.verdict.confidence}
-                if self.retire(tx, principal, older, newer, details):
-                    superseded.append(older.id)
-                if older.id == fact.id:
+                if ruling is Ruling.CONTRADICTS:
+                    is_gone = self.retire(tx, principal, older, newer, details)
+                else:
+                    is_gone = self.merge(tx, principal, older, newer, {**details, "merged": str(ruling)})
+                superseded += [older.id] if is_gone else []
+                if is_gone and older.id == fact.id:
                     break
         return {"judged": said, "superseded": superseded}
 
@@ -214,11 +213,6 @@ def _owner_of(principal: Principal, scope: FactScope) -> Owner:
             field="scope",
         )
     return Owner(agent=principal.agent)
-
-
-def _likely_first(fact: Memory, near: Sequence[Memory]) -> list[Memory]:
-    """The nearest one, then those that claim the same sort of thing of the same subject, then the others, as near."""
-    return [*near[:1], *sorted(near[1:], key=lambda other: -judging.likeness(fact.content, other.content))]
 
 
 def _said(finding: _Finding) -> dict[str, Any]:

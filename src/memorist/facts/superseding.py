@@ -19,6 +19,12 @@ from memorist.platform.values import Principal
 from memorist.ports import Store, Writer
 from memorist.times import Clock
 
+STATED = "stated"
+SOURCES = "sources"
+"""In the details of a fact that was merged: how often it was stated, and from what it is known."""
+
+_MOST_SOURCES = 20
+
 
 class Superseding:
     def __init__(self, store: Store, clock: Clock, rows: MemoryRows) -> None:
@@ -73,6 +79,26 @@ class Superseding:
             supersedes = event_by(principal, newer.id, "supersedes", now, {"id": before.id, **details})
             tx.events.append([superseded, supersedes])
             return True
+
+        return until_written(attempt, what="fact")
+
+    def merge(self, tx: Writer, principal: Principal, older: Memory, newer: Memory, details: Mapping[str, Any]) -> bool:
+        """Keep one of two facts that say the same, the newer one, inside a transaction: it counts how often it was
+        stated, and names the sources of both. False where one of them is no longer active.
+        """
+
+        def attempt() -> bool | None:
+            now = self._clock.now()
+            kept = tx.memories.get(newer.id)
+            if kept is None or not kept.is_current(now) or not self.retire(tx, principal, older, kept, details):
+                return False
+            meta = kept.meta or {}
+            of_older = older.meta or {}
+            sources = [*of_older.get(SOURCES, [older.source_ref]), *meta.get(SOURCES, [kept.source_ref])]
+            stated = int(of_older.get(STATED, 1)) + int(meta.get(STATED, 1))
+            known = list(dict.fromkeys(source for source in sources if source))[-_MOST_SOURCES:]
+            merged = replace(kept, meta={**meta, STATED: stated, SOURCES: known}, updated_at=now)
+            return True if writing.replace(tx, merged, kept.updated_at) else None
 
         return until_written(attempt, what="fact")
 

@@ -12,6 +12,7 @@ class Ruling(StrEnum):
     """How a newer fact stands to an older one. Unsure: both stay, and somebody is asked."""
 
     SAME = "same"
+    REFINES = "refines"
     CONTRADICTS = "contradicts"
     UNRELATED = "unrelated"
     UNSURE = "unsure"
