@@ -1,6 +1,7 @@
 """`memorist bench recall`, `speed`, `dashboard`, `judge`, `extraction` and `secrets`."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -178,15 +179,28 @@ def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
-@with_flags(*STORE)
-def judge(flags: Flags) -> None:
-    """Measure how well the local judge tells contradictions, on the labelled pairs of facts that come with Memorist.
+_FILE = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="A labelled file; without it, what comes with Memorist.")
+]
+_PREDICTIONS = Annotated[Path | None, typer.Option("--predictions", help="Write what was found, a JSON object a line.")]
 
-    The rules were made with the half `tune`; the half `held` was written after them. Needs no database and no model.
+
+@with_flags(*STORE)
+def judge(flags: Flags, file: _FILE = None, predictions: _PREDICTIONS = None) -> None:
+    """Measure what the local judge does to an older fact when a newer one comes, on labelled pairs of facts.
+
+    FILE is a JSON list of {"older", "newer", "label"}, label being contradicts, compatible, refines or same. Each pair
+    is stored as facts of one user, the older one first. Without FILE: the pairs that come with Memorist, by themselves.
     """
+    if file is not None:
+        from memorist_bench.knowledge import OUTCOMES, measure_pairs
+
+        _tell(flags, *measure_pairs(file), predictions, "outcomes", OUTCOMES)
+        return
+    from memorist.models.comparer import LocalComparer
     from memorist_bench.judge import labelled_pairs, measure_judge
 
-    result = measure_judge(labelled_pairs())
+    result = measure_judge(labelled_pairs(), LocalComparer())
     if flags.as_json:
         print_json(result)
         return
@@ -200,15 +214,23 @@ def judge(flags: Flags) -> None:
 
 
 @with_flags(*STORE)
-def extraction(flags: Flags) -> None:
-    """Measure how well the local extractor finds memories, on the conversations that come with Memorist.
+def extraction(flags: Flags, file: _FILE = None, predictions: _PREDICTIONS = None) -> None:
+    """Measure how well the local extractor finds what is worth remembering, on labelled conversations.
 
-    A memory is found where one of its category has 60% of its words. The rules were tried out on the half `tune`; the
-    half `held` was written after them. Needs no database and no model.
+    FILE has conversations with every fact that a person would want kept. A memory matches one where it is about the
+    same person, rests on the same message or one beside it, and has its key words. Without FILE: the conversations that
+    come with Memorist, where a memory is found that has 60% of the words of one of its category.
     """
+    from memorist.models.tagger import LocalTagger
+
+    if file is not None:
+        from memorist_bench.knowledge import measure_knowledge
+
+        _tell(flags, *measure_knowledge(file, LocalTagger()), predictions)
+        return
     from memorist_bench.extraction import measure_extraction
 
-    result = measure_extraction()
+    result = measure_extraction(LocalTagger())
     if flags.as_json:
         print_json(result)
         return
@@ -219,6 +241,28 @@ def extraction(flags: Flags) -> None:
         for half, found in result.items():
             for line in found[name]:
                 note(f"{half}, {name}: {line}")
+
+
+def _tell(
+    flags: Flags,
+    result: dict[str, Any],
+    lines: Sequence[Mapping[str, Any]],
+    predictions: Path | None,
+    table: str | None = None,
+    columns: Sequence[str] = (),
+) -> None:
+    """Print what was measured on a file, and write what was found."""
+    if predictions is not None:
+        predictions.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), "utf-8")
+    if flags.as_json:
+        print_json(result)
+        return
+    print_table(
+        ["measured", "value"], [[name, _number(value)] for name, value in result.items() if not isinstance(value, dict)]
+    )
+    for name in (table, "shared_words_alone") if table else ():
+        rows = [[label, *(f"{found[column]:g}" for column in columns)] for label, found in result[name].items()]
+        print_table([name.replace("_", " "), *columns], rows)
 
 
 app = new_group()

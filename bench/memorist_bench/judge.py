@@ -1,4 +1,4 @@
-"""How well a judge tells contradictions: on labelled pairs of facts, half of them written after the rules."""
+"""How well the local judge tells contradictions, on labelled pairs of facts that come with Memorist."""
 
 import json
 from collections import Counter
@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from memorist.facts import judging
+from memorist.facts.judges import ruling_of
 from memorist.facts.values import Ruling
+from memorist.models.comparer import DatedFact
+from memorist.models.port import Comparer
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """Two facts and how the newer one stands to the older one. The rules were made with `tune`, not with `held`."""
+    """Two facts and how the newer one stands to the older one."""
 
     half: str
     domain: str
@@ -28,9 +30,10 @@ def labelled_pairs() -> list[LabelledPair]:
     return [LabelledPair(**{**record, "label": Ruling(record["label"])}) for record in records]
 
 
-def measure_judge(pairs: list[LabelledPair]) -> dict[str, Any]:
+def measure_judge(pairs: list[LabelledPair], comparer: Comparer) -> dict[str, Any]:
     """Precision and recall of `contradicts` for each half and for both, and every pair that was judged wrong."""
-    ruled = [(pair, judging.judge(pair.new, pair.old)) for pair in pairs]
+    compared = comparer.compare([(DatedFact(pair.old), DatedFact(pair.new)) for pair in pairs])
+    ruled = [(pair, ruling_of(likely)) for pair, likely in zip(pairs, compared, strict=True)]
     halves = {half: [one for one in ruled if one[0].half == half] for half in ("tune", "held")}
     wrong = [
         {"half": pair.half, "old": pair.old, "new": pair.new, "label": pair.label, "ruling": verdict.ruling}
