@@ -51,6 +51,7 @@ def _options(settings: Settings) -> Options:
         index_memory_bytes=settings.index_memory_mb << 20,
         tool_output_preview=settings.tool_output_preview,
         policy=Policy(anonymize_after_days=settings.anonymize_after_days),
+        observation_days=settings.observation_days,
         sweep_interval_s=settings.sweep_interval_s,
         redact=settings.redact == "on",
         session_hours=settings.session_hours,

@@ -75,6 +75,7 @@ class Options:
     judge_top_k: int = 5
     judge_threshold: float = 0.7
     policy: Policy = Policy()
+    observation_days: float = 14
     sweep_interval_s: float = 0
     redact: bool = True
     session_hours: float = 168
@@ -111,7 +112,7 @@ class Core:
         self.accesses = AccessLog(store, recall_history=self.options.recall_history, background=background)
         self.redaction = Redaction(enabled=self.options.redact)
         self.identity = Identity(store, clock, self.accesses.record_key, self.redaction)
-        self.policies = Policies(store, clock, self.options.policy)
+        self.policies = Policies(store, clock, self.options.policy, self.options.observation_days)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(
             store, clock, self.accesses, idempotency, self._index, self.policies.of, self.redaction
@@ -179,7 +180,7 @@ class Core:
     def dossiers(self) -> "Dossiers":
         from memorist.views.dossiers import Dossiers
 
-        return Dossiers(self.store, self.clock, self.accesses, self.policies.of)
+        return Dossiers(self.store, self.clock, self.accesses, self.policies)
 
     @_made_once
     def browsing(self) -> "Browsing":

@@ -212,6 +212,12 @@ class Settings:
     sweep_interval_s: int = _setting(
         60, "How often the server looks for memories whose time has come; 0: never.", _between(0, 86_400)
     )
+    observation_days: int = _setting(
+        14,
+        "Days from a tenant's first, or from the upgrade that brought this, in which its retention only says what it "
+        "would do; 0: none. What the lifecycle API keeps ages from its first day.",
+        _between(0, 36_500),
+    )
     anonymize_after_days: int = _setting(
         30, "Days until a retired fact is anonymized, where a tenant's policy says nothing else.", _between(0, 36_500)
     )

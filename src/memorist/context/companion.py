@@ -20,7 +20,7 @@ from memorist.memories.fields import check_draft
 from memorist.memories.hashes import dedup_key
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Kind, Memory, Position, Remembered, Trust
+from memorist.memories.values import Draft, Governor, Kind, Memory, Position, Remembered, Trust
 from memorist.platform import access, validation
 from memorist.platform.paging import Page, page_of
 from memorist.platform.redaction import Redaction
@@ -143,18 +143,31 @@ class Companion:
             category=validation.choice("category", category, Category),
             confidence=validation.fraction("confidence", confidence),
             same_as="",
+            governed_by=Governor.COMPANION,
         )
         return self._memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
 
     def erase(self, principal: Principal, memory_id: str) -> None:
         """Remove an entry for good, from the file too. Raises NotFound, InvalidId or Forbidden."""
         access.require(principal, access.Action.WRITE)
+        self._erasure.erase(principal, [self.get(principal, memory_id).id])
+
+    def rewrite(self, principal: Principal, memory_id: str, text: str, category: Category | None = None) -> Remembered:
+        """Write an entry anew, in its category where none is given, and erase the old one. Raises as both do."""
+        access.require(principal, access.Action.WRITE)
+        old = self.get(principal, memory_id)
+        new = self.add(principal, text, validation.choice("category", category or old.category, Category))
+        self._erasure.erase(principal, [old.id])
+        return new
+
+    def get(self, principal: Principal, memory_id: str) -> Memory:
+        """One of the user's own entries, whatever its state. Raises NotFound, InvalidId or Forbidden."""
         memory_id = parse_id("mem", memory_id)
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
         is_entry = found is not None and found.category in (*Category, TESTED) and found.kind is Kind.FACT
         if found is None or not is_entry or not any(part.matches(found.owner) for part in _own(principal)):
             raise NotFound(f"There is no memory {memory_id} that you may see.")
-        self._erasure.erase(principal, [memory_id])
+        return found
 
     def record(self, principal: Principal, finding: Finding) -> Recorded:
         """Note that a hypothesis was tested, once for each finding; a validated one becomes an insight too.
@@ -187,7 +200,9 @@ class Companion:
 
     def _has_insight(self, principal: Principal, tested: Memory) -> bool:
         same_as = f"finding {(tested.meta or {}).get('finding_id')}"
-        insight = Draft(tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as)
+        insight = Draft(
+            tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as, governed_by=Governor.COMPANION
+        )
         return self._tested(principal, insight) is not None
 
     def summary(self, principal: Principal) -> Summary:
@@ -257,6 +272,7 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
             meta=meta,
             trust=Trust.AGENT,
             same_as=f"finding {finding.finding_id}",
+            governed_by=Governor.COMPANION,
         )
         for category in categories
     ]

@@ -18,8 +18,9 @@ from memorist.facts.history import FactHistory
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first
 from memorist.facts.values import DoubtStatus, Ruling, Verdict
+from memorist.memories.governance import is_judged, may_retire
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Kind, Memory, Remembered, Trust
+from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Trust
 from memorist.platform import validation
 from memorist.platform.audit import event_by
 from memorist.platform.jobs import Jobs, Result
@@ -99,7 +100,8 @@ class Facts(Doubts, FactHistory):
         IdempotencyInFlight or StoreError; what goes wrong with judging is a job's matter, never the caller's.
         """
         scope = validation.choice("scope", scope, FactScope)
-        draft = Draft(content, trust=Trust.AGENT, owner=_owner_of(principal, scope))
+        owner = _owner_of(principal, scope)
+        draft = Draft(content, trust=Trust.AGENT, owner=owner, governed_by=Governor.AGENT_TOOLS)
         # A fact outlives its session: the same one, stated in another session, is the same fact.
         principal = replace(principal, session=None)
         return self.remember_all(principal, [draft], idempotency_key=idempotency_key)[0]
@@ -153,6 +155,7 @@ class Facts(Doubts, FactHistory):
 
     def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
         near = self._nearest(fact, most=_MOST_NEAR, distance=self._threshold)
+        near = [one for one in near if is_judged(fact) or is_judged(one)]
         others = _likely_first(fact, near)[:_MOST_JUDGED]
         # A local judge costs nothing: many that share the new value must not hide the one that it changed.
         at_once = max(1, len(others)) if judge.is_local else self._top_k
@@ -188,8 +191,11 @@ class Facts(Doubts, FactHistory):
             if other is None or not other.is_current(now) or other.content_hash != finding.other.content_hash:
                 continue
             newer, older = newer_first(fact, other)
-            if finding.verdict.ruling in (Ruling.UNSURE, Ruling.SAME):
-                # Of two that say the same one is enough, but which of them is not for a judge to say.
+            if finding.verdict.ruling is Ruling.SAME and is_judged(newer) != is_judged(older):
+                continue  # Each door keeps its own.
+            if finding.verdict.ruling is not Ruling.CONTRADICTS or not may_retire(newer, older):
+                # Of two that say the same one is enough, but which of them is not for a judge to say. Nor is it who
+                # is right where another door keeps one of them, or only the older one was stated.
                 tx.facts.insert_doubt(self._new_doubt(newer, older, finding.verdict.reason, judge))
             elif not _older_stays(tx, newer, older):
                 details = {"reason": finding.verdict.reason, "judge": judge, "confidence": finding.verdict.confidence}

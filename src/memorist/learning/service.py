@@ -18,7 +18,8 @@ from memorist.ingestion.service import Message
 from memorist.learning.extractors.kinds import Candidate, Vocabulary, category_of
 from memorist.learning.extractors.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
 from memorist.learning.sources import Sources
-from memorist.memories.values import Draft, Memory, Remembered, Status
+from memorist.memories import lifecycle
+from memorist.memories.values import Draft, Governor, Memory, Remembered, Status
 from memorist.models.port import Llm
 from memorist.models.values import Stop, Usage
 from memorist.platform import validation
@@ -41,6 +42,9 @@ _MESSAGES_AT_ONCE = 40
 # About what a small model reads with full attention.
 _CHARACTERS_AT_ONCE = 16_000
 _NO_IDENTIFIER = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
+
+# What is learned is governed as what somebody writes at the same door.
+_GOVERNORS = {Vocabulary.COMPANION: Governor.COMPANION, Vocabulary.CODING: Governor.CODING_ASSISTANT}
 
 Report = Callable[[int, int], None]
 """Told how many parts of a conversation were read, and how many there are."""
@@ -150,6 +154,7 @@ class Extraction:
         *,
         vocabulary: Vocabulary = Vocabulary.COMPANION,
         source_ref: str | None = None,
+        governed_by: Governor = Governor.AGENT_TOOLS,
         wait: bool = True,
     ) -> ExtractedMemories:
         """What `extract_messages` does, and how it went. Without `wait` the memories are found in the background.
@@ -157,7 +162,9 @@ class Extraction:
         `source_ref` is what the memories name as their source, instead of the message itself.
         """
         transcript = Transcript(_utterances(messages), session)
-        return self._read(principal, transcript, vocabulary=vocabulary, source_ref=source_ref, wait=wait)
+        return self._read(
+            principal, transcript, vocabulary=vocabulary, source_ref=source_ref, governed_by=governed_by, wait=wait
+        )
 
     def keep_messages(
         self, principal: Principal, session: str, messages: Sequence[Message], *, index: bool = True
@@ -220,6 +227,7 @@ class Extraction:
         *,
         vocabulary: Vocabulary,
         source_ref: str | None = None,
+        governed_by: Governor | None = None,
         report: Report | None = None,
         wait: bool = True,
     ) -> ExtractedMemories:
@@ -229,6 +237,7 @@ class Extraction:
             "project": transcript.project,
             "vocabulary": str(vocabulary),
             "source_ref": source_ref,
+            "governed_by": governed_by,
         }
         promised: list[Job] = []
 
@@ -420,7 +429,7 @@ def _draft(found: Candidate, source: Memory, job: Job, vocabulary: Vocabulary, e
         relevance=found.confidence,
         meta={
             "extracted_as": str(found.found),
-            "extractor": extractor,
+            lifecycle.EXTRACTOR: extractor,
             "message_id": source.id,
             # Beside the memory, not as its session: it outlives that, and comes again in others.
             "session_id": job.payload["session"],
@@ -431,6 +440,7 @@ def _draft(found: Candidate, source: Memory, job: Job, vocabulary: Vocabulary, e
         event_time=source.event_time,
         # What a companion learns is about the user, whichever agent asks; work belongs to whom it was done with.
         owner=Owner(user=user) if user is not None and vocabulary is Vocabulary.COMPANION else None,
+        governed_by=Governor(job.payload.get("governed_by") or _GOVERNORS[vocabulary]),
     )
 
 

@@ -17,8 +17,8 @@ from memorist.errors import MemoristError
 from memorist.ids import to_uuid
 from memorist.memories import lifecycle, writing
 from memorist.memories.policies import Counts, Policies
-from memorist.memories.policy import DueCount, Mode, Move, Policy, SweepState
-from memorist.memories.values import Kind, Memory
+from memorist.memories.policy import DueCount, Mode, Move, Policy, Reach, SweepState
+from memorist.memories.values import Governor, Kind, Memory
 from memorist.platform import access
 from memorist.platform.loop import Loop
 from memorist.platform.values import Event, Principal
@@ -40,6 +40,9 @@ _LONGEST_REST_SECONDS = 0.2
 _REPORT_EVERY = timedelta(hours=1)
 _JOBS_KEPT_FOR = timedelta(days=7)
 _COUNTED_FOR_S = 60.0
+
+# Of which door's memories the policy moves those that are due.
+_MOVED = {Reach.PROMISED: Governor.LIFECYCLE, Reach.ALL: None}
 
 _Moved = Counter[tuple[Move, Kind]]
 
@@ -99,7 +102,8 @@ class Sweeper:
     # One sweep
 
     def sweep(self, tenant: str, *, rarely_report: bool = False) -> Sweep:
-        """Do everything that is due now, in small steps; where the policy only observes, that is what TTLs ask for.
+        """Do everything that is due now, in small steps; where the policy only observes, that is what TTLs ask for and
+        what the lifecycle API promised.
 
         Then count what is still due, and keep that as the tenant's report; `rarely_report` does so once an hour.
         """
@@ -117,7 +121,7 @@ class Sweeper:
             done += self._drain(tenant, lambda tx, rows: self._anonymize_some(tx, as_of, rows))
         if any(move is Move.PURGED for move, _ in done):
             self._empty_logs()
-        found = Sweep(tenant, as_of, look.policy.mode, done=_by_move(done))
+        found = Sweep(tenant, as_of, look.reach.mode, done=_by_move(done))
         if rarely_report and look.reported_at is not None and as_of - look.reported_at < _REPORT_EVERY:
             return found
         found = self._store.read(tenant, partial(_survey, found, look.policy))
@@ -130,7 +134,7 @@ class Sweeper:
 
         def work(tx: Reader) -> Sweep:
             policy = self._policies.of(tx)
-            return _survey(Sweep(tenant, as_of, policy.mode, dry_run=True), policy, tx)
+            return _survey(Sweep(tenant, as_of, self._policies.reach(tx).mode, dry_run=True), policy, tx)
 
         return self._store.read(tenant, work)
 
@@ -160,14 +164,15 @@ class Sweeper:
 
         def work(tx: Reader) -> _Look:
             policy = self._policies.of(tx)
-            enforced = policy.mode is Mode.ENFORCE
+            reach = self._policies.reach(tx)
             state = tx.aging.get_sweep()
             return _Look(
                 policy,
+                reach,
                 self._policies.is_settled(tx),
                 tx.aging.has_expired(as_of),
-                enforced and tx.aging.has_due(as_of),
-                enforced and tx.aging.has_retired(lifecycle.anonymizable_before(policy, as_of)),
+                reach is not Reach.NOTHING and tx.aging.has_due(as_of, _MOVED[reach]),
+                reach is Reach.ALL and tx.aging.has_retired(lifecycle.anonymizable_before(policy, as_of)),
                 None if state is None else state.reported_at,
             )
 
@@ -203,11 +208,11 @@ class Sweeper:
         return len(claimed), self._move(tx, self._policies.of(tx), claimed, as_of)
 
     def _move_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
-        policy = self._policies.of(tx)
-        if policy.mode is not Mode.ENFORCE:
+        reach = self._policies.reach(tx)
+        if reach is Reach.NOTHING:
             return 0, Counter()  # Somebody changed it meanwhile.
-        claimed = tx.aging.claim_due(as_of, rows)
-        return len(claimed), self._move(tx, policy, claimed, as_of)
+        claimed = tx.aging.claim_due(as_of, rows, _MOVED[reach])
+        return len(claimed), self._move(tx, self._policies.of(tx), claimed, as_of)
 
     def _move(self, tx: Writer, policy: Policy, claimed: Iterable[Memory], as_of: datetime) -> _Moved:
         moved: _Moved = Counter()
@@ -233,7 +238,7 @@ class Sweeper:
     def _anonymize_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
         moved: _Moved = Counter()
         policy = self._policies.of(tx)
-        if policy.mode is not Mode.ENFORCE:
+        if self._policies.reach(tx) is not Reach.ALL:
             return 0, moved
         claimed = tx.aging.claim_retired(lifecycle.anonymizable_before(policy, as_of), rows)
         anonymized: list[str] = []
@@ -275,6 +280,7 @@ class _Look:
     """What a sweep found to do."""
 
     policy: Policy
+    reach: Reach
     settled: bool
     expired: bool
     due: bool

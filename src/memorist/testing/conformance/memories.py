@@ -169,7 +169,12 @@ class MemoryConformance(MemoryListConformance):
     def test_replace_changes_every_field_but_identity_and_reads(self, store: Store, tenant: str) -> None:
         before = insert(store, make_memory(tenant, access_count=3, last_accessed_at=START))
         after = replace(
-            full_memory(tenant), id=before.id, created_at=before.created_at, access_count=99, last_accessed_at=None
+            full_memory(tenant),
+            id=before.id,
+            created_at=before.created_at,
+            governed_by=before.governed_by,
+            access_count=99,
+            last_accessed_at=None,
         )
         assert store.write(tenant, lambda tx: writing.replace(tx, after, before.updated_at)) is True
         found = store.read(tenant, lambda tx: tx.memories.get(before.id))
