@@ -76,12 +76,14 @@ class Options:
     judge_threshold: float = 0.7
     policy: Policy = Policy()
     observation_days: float = 14
+    turn_events_days: float = 30
     sweep_interval_s: float = 0
     redact: bool = True
     session_hours: float = 168
     recall_history: int = 20
     transcript_roots: tuple[Path, ...] = ()
     llm: Callable[[], Llm | None] = lambda: None
+    extraction_llm: Callable[[], Llm | None] = lambda: None
     extractor: str = "auto"
     toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
     turn_limits: TurnLimits = TurnLimits()
@@ -137,6 +139,11 @@ class Core:
     @_made_once
     def llm(self) -> Llm | None:
         return self.options.llm()
+
+    @_made_once
+    def extraction_llm(self) -> Llm | None:
+        """The one that looks for memories; where none is set apart, the same as for everything else."""
+        return self.options.extraction_llm() or self.llm
 
     @_made_once
     def judge(self) -> Judge | None:
@@ -248,7 +255,8 @@ class Core:
             self.facts,
             self.jobs,
             self.redaction,
-            lambda: self.llm,
+            lambda: self.companion,
+            lambda: self.extraction_llm,
             self.options.extractor,
         )
 
@@ -306,7 +314,8 @@ class Core:
     def sweeper(self) -> "Sweeper":
         from memorist.memories.sweeper import Sweeper
 
-        return Sweeper(self.store, self.clock, self.policies, self.erasure)
+        kept_for = timedelta(days=self.options.turn_events_days)
+        return Sweeper(self.store, self.clock, self.policies, self.erasure, turn_events_kept_for=kept_for)
 
     # Looking after it
 

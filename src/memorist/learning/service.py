@@ -12,22 +12,24 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from memorist.errors import IdempotencyMismatch, LlmError, LlmMalformed, LlmRefused
+from memorist.context.companion import Companion
+from memorist.context.values import MAX_ENTRY
+from memorist.errors import IdempotencyMismatch, LlmError
 from memorist.facts.service import Facts
 from memorist.ingestion.service import Message
-from memorist.learning.extractors.kinds import Candidate, Vocabulary, category_of
+from memorist.learning.drafts import Assignment, MessageOrigin, assignment_of, draft_of
+from memorist.learning.extractors.kinds import Candidate, Vocabulary
 from memorist.learning.extractors.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
 from memorist.learning.sources import Sources
-from memorist.memories import lifecycle
 from memorist.memories.values import Draft, Governor, Memory, Remembered, Status
 from memorist.models.port import Llm
-from memorist.models.values import Stop, Usage
+from memorist.models.values import Usage
 from memorist.platform import validation
 from memorist.platform.audit import event_by
 from memorist.platform.jobs import Jobs, Result
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
-from memorist.platform.values import Event, Job, JobStatus, Owner, Principal
+from memorist.platform.values import Event, Job, JobStatus, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
@@ -42,9 +44,6 @@ _MESSAGES_AT_ONCE = 40
 # About what a small model reads with full attention.
 _CHARACTERS_AT_ONCE = 16_000
 _NO_IDENTIFIER = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
-
-# What is learned is governed as what somebody writes at the same door.
-_GOVERNORS = {Vocabulary.COMPANION: Governor.COMPANION, Vocabulary.CODING: Governor.CODING_ASSISTANT}
 
 Report = Callable[[int, int], None]
 """Told how many parts of a conversation were read, and how many there are."""
@@ -92,6 +91,7 @@ class Extraction:
         facts: Facts,
         jobs: Jobs,
         redaction: Redaction,
+        companion: Callable[[], Companion],
         llm: Callable[[], Llm | None],
         mode: str = LearningMode.AUTO,
     ) -> None:
@@ -101,6 +101,7 @@ class Extraction:
         self._facts = facts
         self._jobs = jobs
         self._redaction = redaction
+        self._companion = companion
         self._llm = llm
         self._mode = LearningMode(mode)
         self._spending = Spending(store, clock)
@@ -175,10 +176,6 @@ class Extraction:
         """
         return self._sources.add(principal, session, _utterances(messages), lambda _, __: None, index=index)
 
-    def keep_missing(self, principal: Principal, session: str, messages: Sequence[Message]) -> list[Memory]:
-        """The same of messages that any session may have, by `index_kept` to be found by meaning."""
-        return self._sources.add_missing(principal, session, _utterances(messages))
-
     def index_kept(self, principal: Principal, kept: Sequence[Memory]) -> None:
         """Let messages be found by meaning that were kept without it."""
         self._sources.index(principal, list(kept))
@@ -191,15 +188,49 @@ class Extraction:
         *,
         vocabulary: Vocabulary = Vocabulary.COMPANION,
         source_ref: str | None = None,
+        shows_known: bool = True,
     ) -> ExtractedMemories:
-        """Find what is worth remembering in messages that were kept before. It never fails: see `waiting`."""
-        payload = {"session": session, "project": None, "vocabulary": str(vocabulary), "source_ref": source_ref}
+        """Find what is worth remembering in messages that were kept before. It never fails: see `waiting`.
+
+        With `shows_known` a language model is told what is remembered already.
+        """
+        payload = {
+            "session": session,
+            "project": None,
+            "vocabulary": str(vocabulary),
+            "source_ref": source_ref,
+            "shows_known": shows_known,
+        }
         promised = (
             self._store.write(principal.tenant, lambda tx: self._promise(tx, principal, payload, kept, claimed=True))
             if kept
             else []
         )
         return self._done(principal, session, promised, messages=len(kept))
+
+    def read_unkept(
+        self, principal: Principal, messages: Sequence[Message], *, source_ref: str, shows_known: bool = True
+    ) -> ExtractedMemories:
+        """Find entries of the companion in messages of which nothing is stored, once and now: none of it is kept to be
+        read again. Raises LlmError.
+        """
+        usage = Usage()
+        found: list[Remembered] = []
+        now = self._clock.now()
+        said = [
+            replace(one, content=self._redaction.text(one.content), time=one.time or now)
+            for one in _utterances(messages)
+        ]
+        assignment = Assignment(principal, Governor.COMPANION, Vocabulary.COMPANION, source_ref)
+        for window in windows(said) if self._mode is not LearningMode.OFF else ():
+            spent: list[Usage] = []
+            try:
+                drafts = self._drafts(assignment, window, [MessageOrigin()] * len(window), spent, shows_known)
+            finally:
+                self._spending.add(principal.tenant, spent)
+                usage = _sum([usage, *spent])
+            found += self._facts.remember_all(replace(principal, session=None), drafts)
+        return ExtractedMemories(tuple(found), "", len(messages), 0, 0, 0, self._name(), usage)
 
     def find(self, text: str, *, vocabulary: Vocabulary = Vocabulary.CODING, report: Report | None = None) -> Preview:
         """What would be found in a transcript; nothing is stored. Raises LlmError."""
@@ -337,18 +368,38 @@ class Extraction:
         sources = [by_id[id_] for id_ in ids if id_ in by_id]
         if not sources:
             return {"extractor": self._name(), "memories": [], "skipped": "The messages are gone."}
-        vocabulary = Vocabulary(job.payload["vocabulary"])
+        assignment = assignment_of(job)
         said = [Utterance("tool", text) for text in tools] + [_utterance(row, job) for row in sources]
+        origins = [MessageOrigin()] * len(tools) + [MessageOrigin(row.id, session, row.event_time) for row in sources]
         spent: list[Usage] = []
         try:
-            candidates = self._candidates(said, vocabulary, spent)
+            drafts = self._drafts(assignment, said, origins, spent, job.payload.get("shows_known", True))
         except LlmError as error:
             self._tell_failure(job, sources[0], error, spent)
             raise
         finally:
             self._count(job, spent)
-        drafts = [_draft(one, sources[one.source - len(tools)], job, vocabulary, self._name()) for one in candidates]
         return self._store_found(job, sources, drafts, _sum(spent))
+
+    def _drafts(
+        self,
+        assignment: Assignment,
+        said: Sequence[Utterance],
+        origins: Sequence[MessageOrigin],
+        spent: list[Usage],
+        shows_known: bool,
+    ) -> list[Draft]:
+        """What is found, without what its door would not take: entries of the companion are short, and not repeated."""
+        is_entry = assignment.governed_by is Governor.COMPANION and assignment.principal.user is not None
+        told = self._companion().told(assignment.principal).text if is_entry and shows_known else ""
+        known = set(self._companion().texts(assignment.principal)) if is_entry else set()
+        drafts = []
+        for one in self._candidates(said, assignment.vocabulary, spent, told):
+            text = one.content.casefold()
+            if not is_entry or (len(one.content) <= MAX_ENTRY and text not in known):
+                drafts.append(draft_of(one, assignment, origins[one.source], self._name()))
+                known.add(text)
+        return drafts
 
     def _count(self, job: Job, spent: Sequence[Usage]) -> None:
         """Whatever comes of them, calls were made."""
@@ -379,10 +430,14 @@ class Extraction:
             return {"extractor": self._name(), "memories": [], "skipped": "Another attempt stored them."}
         return result
 
-    def _candidates(self, messages: Sequence[Utterance], vocabulary: Vocabulary, spent: list[Usage]) -> list[Candidate]:
+    def _candidates(
+        self, messages: Sequence[Utterance], vocabulary: Vocabulary, spent: list[Usage], known: str = ""
+    ) -> list[Candidate]:
         llm = self._model()
         if llm is not None:
-            return _ask(llm, messages, spent)
+            from memorist.learning.asking import ask  # Likewise.
+
+            return ask(llm, messages, spent, known)
         from memorist.learning.extractors.local import extract_locally  # Its rules take a moment to load.
 
         return extract_locally(messages, vocabulary)
@@ -398,50 +453,6 @@ class Extraction:
         payload = {"code": error.code, "attempt": job.attempts, "extractor": self._name(), **_spent(_sum(spent))}
         event = event_by(job.principal, source.id, FAILED, self._clock.now(), payload)
         self._store.write(job.tenant, lambda tx: tx.events.append([event]))
-
-
-def _ask(llm: Llm, messages: Sequence[Utterance], spent: list[Usage]) -> list[Candidate]:
-    """What a language model finds; an answer that cannot be read is asked for once more. Raises LlmError."""
-    from memorist.learning.extractors.prompt import read_answer, repair_request, request_for
-
-    request = request_for(messages)
-    for is_last in (False, True):
-        answer = llm.ask(request)
-        spent.append(answer.usage)
-        if answer.stop is Stop.REFUSED:
-            raise LlmRefused
-        try:
-            return read_answer(answer.text, messages)
-        except LlmMalformed as error:
-            if is_last:
-                raise LlmMalformed from error
-            request = repair_request(request, answer.text, error.message)
-    raise AssertionError("unreachable")
-
-
-def _draft(found: Candidate, source: Memory, job: Job, vocabulary: Vocabulary, extractor: str) -> Draft:
-    user = job.principal.user
-    return Draft(
-        content=found.content,
-        category=category_of(found.found, vocabulary),
-        excerpt=found.excerpt,
-        confidence=found.confidence,
-        relevance=found.confidence,
-        meta={
-            "extracted_as": str(found.found),
-            lifecycle.EXTRACTOR: extractor,
-            "message_id": source.id,
-            # Beside the memory, not as its session: it outlives that, and comes again in others.
-            "session_id": job.payload["session"],
-        },
-        source_ref=job.payload["source_ref"] or source.id,
-        trust=found.trust,
-        project=job.payload["project"],
-        event_time=source.event_time,
-        # What a companion learns is about the user, whichever agent asks; work belongs to whom it was done with.
-        owner=Owner(user=user) if user is not None and vocabulary is Vocabulary.COMPANION else None,
-        governed_by=Governor(job.payload.get("governed_by") or _GOVERNORS[vocabulary]),
-    )
 
 
 def _utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:

@@ -34,10 +34,6 @@ class MemoryReads(Protocol):
         """Rows of every status in id order, for export and erasure."""
         ...
 
-    def count_said(self, user: str | None, agent: str | None, hashes: Sequence[str]) -> dict[str, int]:
-        """How many messages of an owner have a text with each of these hashes, whatever became of them."""
-        ...
-
 
 class MemoryWrites(MemoryReads, Protocol):
     """The same in a transaction that writes. `writing` says what a row is."""

@@ -89,12 +89,14 @@ class Sweeper:
         policies: Policies,
         eraser: Eraser,
         *,
+        turn_events_kept_for: timedelta = timedelta(days=30),
         rest: Callable[[float], object] | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._policies = policies
         self._eraser = eraser
+        self._turn_events_kept_for = turn_events_kept_for
         self._counted: dict[str, tuple[float, dict[str, Any]]] = {}
         self._loop = Loop("sweeper", self._sweep_all, 0, at_once=False)
         self._rest = rest or self._loop.rest
@@ -125,7 +127,7 @@ class Sweeper:
         if rarely_report and look.reported_at is not None and as_of - look.reported_at < _REPORT_EVERY:
             return found
         found = self._store.read(tenant, partial(_survey, found, look.policy))
-        self._store.write(tenant, partial(_conclude, found))
+        self._store.write(tenant, partial(_conclude, found, as_of - self._turn_events_kept_for))
         return found
 
     def dry_run(self, tenant: str) -> Sweep:
@@ -294,12 +296,13 @@ def _survey(found: Sweep, policy: Policy, tx: Reader) -> Sweep:
     return replace(found, due=_due(counts), samples=_samples(counts))
 
 
-def _conclude(found: Sweep, tx: Writer) -> None:
+def _conclude(found: Sweep, turns_before: datetime, tx: Writer) -> None:
     """Keep the report, and drop what other parts of the program need no longer."""
     state = tx.aging.get_sweep() or SweepState(0, "")
     tx.aging.put_sweep(replace(state, report=found.to_record(), reported_at=found.as_of))
     tx.idempotency.drop_expired(found.as_of)
     tx.jobs.drop_done(found.as_of - _JOBS_KEPT_FOR)
+    tx.turns.drop_unkept(turns_before)
 
 
 def _with_rows(step: Callable[[Writer, int], tuple[int, _Moved]], rows: int, tx: Writer) -> tuple[int, _Moved]:

@@ -175,6 +175,7 @@ def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
         is_longer = memory.kind is Kind.TOOL_OUTPUT and _number(meta, "size") > len(memory.content)
         return replace(_conversation(tx, memory, memory.session, now), source=memory, is_payload_longer=is_longer)
     turn_id = memory.source_ref if memory.source_ref and memory.source_ref.startswith("turn_") else None
+    turn_id = turn_id if turn_id and tx.turns.get(turn_id) else None
     source = _source(tx, principal, memory, now)
     session = source.session if source is not None else memory.session or _text(meta, "session_id")
     found = _conversation(tx, source or memory, session, now)

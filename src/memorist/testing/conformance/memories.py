@@ -14,7 +14,7 @@ from memorist.memories.values import Kind, Memory, Query, Status
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Store
 from memorist.testing.clocks import START
-from memorist.testing.conformance.helpers import EVERYBODY, by_id, index_rows, insert, insert_all
+from memorist.testing.conformance.helpers import EVERYBODY, by_id, index_rows, insert
 from memorist.testing.conformance.memory_lists import MemoryListConformance
 from memorist.testing.makers import full_memory, make_event, make_memory
 
@@ -244,20 +244,6 @@ class MemoryConformance(MemoryListConformance):
         assert store.write(tenant, lambda tx: tx.memories.hold(asked)) == {memory.id for memory in memories}
         assert store.write(tenant, lambda tx: tx.memories.hold([])) == set()
         assert store.write(neighbour, lambda tx: tx.memories.hold(asked)) == set()
-
-    def test_messages_are_counted_by_what_they_say(self, store: Store, tenant: str, neighbour: str) -> None:
-        said = {"kind": Kind.CHAT_MESSAGE, "owner": Owner("ada"), "content_hash": "h1"}
-        rows = [
-            make_memory(tenant, **said, session="s1"),
-            make_memory(tenant, **said, session="s2", status=Status.SOFT_DELETED),
-            make_memory(tenant, **(said | {"content_hash": "h2"})),
-            make_memory(tenant, **(said | {"kind": Kind.FACT})),
-            make_memory(tenant, **(said | {"owner": Owner("bob")})),
-        ]
-        insert_all(store, *rows)
-        asked = ["h1", "h3"]
-        assert store.read(tenant, lambda tx: tx.memories.count_said("ada", None, asked)) == {"h1": 2}
-        assert store.read(neighbour, lambda tx: tx.memories.count_said("ada", None, asked)) == {}
 
 
 def _find_named(store: Store, tenant: str, user: str | None, agent: str | None) -> Memory | None:

@@ -23,3 +23,6 @@ ALTER TABLE memories FORCE ROW LEVEL SECURITY;
 -- Where the retention has only observed so far, it goes on doing so for a whole window.
 ALTER TABLE tenants ADD COLUMN observed_from bigint NOT NULL DEFAULT 0;
 UPDATE tenants SET observed_from = CAST(extract(epoch FROM now()) * 1000000 AS bigint);
+
+-- Of a turn without a session no message is stored any more, so nobody asks in which session one is.
+DROP INDEX memories_said;

@@ -20,3 +20,6 @@ WHERE governed_by IN ('companion', 'coding_assistant', 'lifecycle') AND dedup_ke
 -- Where the retention has only observed so far, it goes on doing so for a whole window.
 ALTER TABLE tenants ADD COLUMN observed_from INTEGER NOT NULL DEFAULT 0;
 UPDATE tenants SET observed_from = CAST(strftime('%s', 'now') AS INTEGER) * 1000000;
+
+-- Of a turn without a session no message is stored any more, so nobody asks in which session one is.
+DROP INDEX memories_said;
