@@ -137,7 +137,7 @@ def open_extraction_llm(settings: Settings) -> Llm | None:
     if not settings.extraction_llm:
         return None
     asked = _with_model(settings, settings.extraction_llm)
-    # What a thousand tokens of it cost is in the table, or nobody knows: the prices that are set are another model's.
+    # The prices of `llm` are another model's.
     return open_llm(
         replace(
             asked,

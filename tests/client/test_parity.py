@@ -227,11 +227,7 @@ CASES: dict[str, Callable[[Do], Any]] = {
     "wait_until_indexed": lambda do: do("wait_until_indexed"),
     "export": lambda do: exported(do),
     "import_": lambda do: do("import_", exported(do)),
-    "entries": lambda do: [
-        entry(do).memory.category,
-        do("entries", category="goal"),
-        do("entries", include_tested=True),
-    ],
+    "entries": lambda do: [entry(do).was_new, do("entries", category="goal"), do("entries", include_tested=True)],
     "add_entry": lambda do: do("add_entry", "Sleep more.", Category.GOAL, confidence=0.5, idempotency_key="k"),
     "erase_entry": lambda do: [do("erase_entry", entry(do).memory.id), do("entries")],
     "record_finding": lambda do: [do("record_finding", FINDING), do("record_finding", FINDING), do("summary")],

@@ -120,7 +120,7 @@ def test_events_of_a_turn_without_a_session_can_be_read_again_for_a_window(
         core.turns.get(ada, gone)
     assert core.turns.events(ada, kept, limit=1)
     (entry,) = [one for one in core.companion.list(ada).items if one.source_ref == gone]
-    assert core.dossiers.get(ada, entry.id).origin.turn_id is None
+    assert core.dossiers.get(ada, entry.id).origin.has_turn is False
 
 
 # What the model is told

@@ -413,3 +413,13 @@ def test_a_session_that_is_a_secret_is_refused_before_anything_is_stored(
     assert secret not in answer.text
     assert ada.get("/v1/turns").json()["data"] == []
     assert model.requests == []
+
+
+def test_streamed_turn_says_where_it_is(ada: httpx2.Client) -> None:
+    body = {"messages": [{"role": "user", "content": "Hello."}], "stream": True}
+    with ada.stream("POST", "/v1/turns", json=body) as answer:
+        events = answer.read().decode()
+        assert answer.status_code == 201
+    turn_id = answer.headers["Location"].removeprefix("/v1/turns/")
+    assert f'"turn_id":"{turn_id}"' in events
+    assert ada.get(f"/v1/turns/{turn_id}").json()["completed_at"] in events

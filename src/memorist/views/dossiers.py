@@ -46,6 +46,8 @@ class Origin:
     after: tuple[Memory, ...] = ()
     session: str | None = None
     turn_id: str | None = None
+    has_turn: bool = False
+    """Whether that turn can still be read."""
     is_payload_longer: bool = False
     """Whether a tool returned more than the memory shows."""
 
@@ -175,11 +177,11 @@ def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
         is_longer = memory.kind is Kind.TOOL_OUTPUT and _number(meta, "size") > len(memory.content)
         return replace(_conversation(tx, memory, memory.session, now), source=memory, is_payload_longer=is_longer)
     turn_id = memory.source_ref if memory.source_ref and memory.source_ref.startswith("turn_") else None
-    turn_id = turn_id if turn_id and tx.turns.get(turn_id) else None
     source = _source(tx, principal, memory, now)
     session = source.session if source is not None else memory.session or _text(meta, "session_id")
     found = _conversation(tx, source or memory, session, now)
-    return replace(found, source=source, turn_id=turn_id)
+    has_turn = turn_id is not None and tx.turns.get(turn_id) is not None
+    return replace(found, source=source, turn_id=turn_id, has_turn=has_turn)
 
 
 def _source(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> Memory | None:
