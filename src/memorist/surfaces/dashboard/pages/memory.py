@@ -48,6 +48,7 @@ EVENTS = {
     "redacted": "Secrets taken out",
     "extracted": "Read for facts",
     "detached": "Its source was erased",
+    "read_for_user": "Read on the user's behalf",
     "anonymized": "Anonymized",
     "hard_delete_pending": "Past recovery",
 }
