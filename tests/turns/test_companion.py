@@ -187,6 +187,7 @@ def test_failed_extraction_is_no_failure_of_the_turn(open_with: Open, ada: Princ
     events = take(core, ada)
     learned = [event.data for event in events if event.event == "agent.completed"][-1]
     assert learned["output_summary"] == "not extracted: llm_malformed"
+    assert learned["cost_usd"] > 0, "what was asked in vain was paid for"
 
 
 def test_extraction_has_a_model_of_its_own(open_with: Open, ada: Principal, model: ScriptedServer) -> None:

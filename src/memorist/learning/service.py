@@ -209,12 +209,17 @@ class Extraction:
         return self._done(principal, session, promised, messages=len(kept))
 
     def read_unkept(
-        self, principal: Principal, messages: Sequence[Message], *, source_ref: str, shows_known: bool = True
+        self,
+        principal: Principal,
+        messages: Sequence[Message],
+        *,
+        source_ref: str,
+        spent: list[Usage],
+        shows_known: bool = True,
     ) -> ExtractedMemories:
         """Find entries of the companion in messages of which nothing is stored, once and now: none of it is kept to be
-        read again. Raises LlmError.
+        read again. What the calls take is added to `spent`, also where one fails. Raises LlmError.
         """
-        usage = Usage()
         found: list[Remembered] = []
         now = self._clock.now()
         said = [
@@ -223,14 +228,13 @@ class Extraction:
         ]
         assignment = Assignment(principal, Governor.COMPANION, Vocabulary.COMPANION, source_ref)
         for window in windows(said) if self._mode is not LearningMode.OFF else ():
-            spent: list[Usage] = []
+            before = len(spent)
             try:
                 drafts = self._drafts(assignment, window, [MessageOrigin()] * len(window), spent, shows_known)
             finally:
-                self._spending.add(principal.tenant, spent)
-                usage = _sum([usage, *spent])
+                self._spending.add(principal.tenant, spent[before:])
             found += self._facts.remember_all(replace(principal, session=None), drafts)
-        return ExtractedMemories(tuple(found), "", len(messages), 0, 0, 0, self._name(), usage)
+        return ExtractedMemories(tuple(found), "", len(messages), 0, 0, 0, self._name(), _sum(spent))
 
     def find(self, text: str, *, vocabulary: Vocabulary = Vocabulary.CODING, report: Report | None = None) -> Preview:
         """What would be found in a transcript; nothing is stored. Raises LlmError."""

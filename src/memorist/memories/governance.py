@@ -47,7 +47,7 @@ RULES = {
     ),
 }
 
-COMPANION_CATEGORIES = frozenset({"goal", "insight", "preference", "history", "tested_hypothesis"})
+_COMPANION_CATEGORIES = frozenset({"goal", "insight", "preference", "history", "tested_hypothesis"})
 _CHUNK_CATEGORIES = frozenset({"decision", "fact", "solution", "pattern", "summary"})
 
 
@@ -73,7 +73,7 @@ def presumed_governor(values: Mapping[str, Any]) -> Governor:
     is_chunk = values.get("relevance") is not None and not source.startswith("turn_")
     if category in _CHUNK_CATEGORIES or (category == "preference" and is_chunk):
         return Governor.CODING_ASSISTANT
-    if category in COMPANION_CATEGORIES:
+    if category in _COMPANION_CATEGORIES:
         return Governor.COMPANION
     return Governor.AGENT_TOOLS if values.get("trust") == "agent" else Governor.NATIVE
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from memorist.context.companion import Companion
@@ -123,10 +124,11 @@ class _Work:
     def learn(self) -> dict[str, Any]:
         """Find what is worth remembering. Whatever goes wrong with it is told, and is no failure of the turn."""
         started = time.monotonic()
-        usage = Usage()
+        spent: list[Usage] = []
         try:
-            found = self._learned()
+            found = self._learned(spent)
         except MemoristError as error:
+            usage = reduce(Usage.plus, spent, Usage())
             summary = f"not extracted: {error.code}"
         else:
             usage = found.usage
@@ -135,7 +137,7 @@ class _Work:
         self.usage = self.usage.plus(usage)
         return _completed("memory", started, usage, summary)
 
-    def _learned(self) -> ExtractedMemories:
+    def _learned(self, spent: list[Usage]) -> ExtractedMemories:
         run, extraction = self._run, self._means.extraction
         # What the extractor is shown of the memory is a request to a model as well.
         shows_known = self._include_memory
@@ -143,7 +145,9 @@ class _Work:
             return extraction.read_kept(
                 run.principal, run.turn.session, self._kept, source_ref=run.turn.id, shows_known=shows_known
             )
-        return extraction.read_unkept(run.principal, self._fresh, source_ref=run.turn.id, shows_known=shows_known)
+        return extraction.read_unkept(
+            run.principal, self._fresh, source_ref=run.turn.id, spent=spent, shows_known=shows_known
+        )
 
     # Asking
 
