@@ -15,6 +15,7 @@ CODES = {
     "IdempotencyInFlight": "idempotency_in_flight",
     "IdempotencyMismatch": "idempotency_mismatch",
     "IllegalTransition": "illegal_transition",
+    "NotEditable": "not_editable",
     "Invalid": "invalid_request",
     "InvalidCursor": "invalid_cursor",
     "InvalidField": "invalid_field",

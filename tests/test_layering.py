@@ -53,6 +53,7 @@ PUBLIC = {
     "memories": {
         "accesses",
         "fields",
+        "governance",
         "hashes",
         "lifecycle",
         "policies",

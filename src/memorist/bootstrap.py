@@ -51,6 +51,8 @@ def _options(settings: Settings) -> Options:
         index_memory_bytes=settings.index_memory_mb << 20,
         tool_output_preview=settings.tool_output_preview,
         policy=Policy(anonymize_after_days=settings.anonymize_after_days),
+        observation_days=settings.observation_days,
+        turn_events_days=settings.turn_events_days,
         sweep_interval_s=settings.sweep_interval_s,
         redact=settings.redact == "on",
         session_hours=settings.session_hours,
@@ -61,6 +63,7 @@ def _options(settings: Settings) -> Options:
         judge_top_k=settings.judge_topk,
         judge_threshold=settings.judge_threshold,
         llm=partial(open_llm, settings),
+        extraction_llm=partial(open_extraction_llm, settings),
         extractor=settings.extractor,
         toolbox=_toolbox,
         turn_limits=TurnLimits(
@@ -128,12 +131,33 @@ def open_judge(settings: Settings) -> Judge | None:
         local = LocalJudge(_local_comparer(settings.model_threads or None))
         llm = open_llm(settings) if settings.judge_model == "auto" else None
         return local if llm is None else AutoJudge(local, LlmJudge(llm))
-    asked = replace(settings, llm=settings.judge_model)
-    if settings.llm and settings.llm.partition(":")[0] != settings.judge_model.partition(":")[0]:
+    llm = open_llm(_with_model(settings, settings.judge_model))
+    return None if llm is None else LlmJudge(llm)
+
+
+def open_extraction_llm(settings: Settings) -> Llm | None:
+    """The language model that looks for memories; None where none is set apart for that."""
+    if not settings.extraction_llm:
+        return None
+    asked = _with_model(settings, settings.extraction_llm)
+    # The prices of `llm` are another model's.
+    return open_llm(
+        replace(
+            asked,
+            llm_url=settings.extraction_llm_url or asked.llm_url,
+            llm_api_key=settings.extraction_llm_api_key or asked.llm_api_key,
+            llm_prices=settings.extraction_llm_prices,
+        )
+    )
+
+
+def _with_model(settings: Settings, model: str) -> Settings:
+    """The settings of the language model for another model."""
+    asked = replace(settings, llm=model)
+    if settings.llm and settings.llm.partition(":")[0] != model.partition(":")[0]:
         # The address and the key are another provider's.
         asked = replace(asked, llm_url="", llm_api_key="", llm_prices="")
-    llm = open_llm(asked)
-    return None if llm is None else LlmJudge(llm)
+    return asked
 
 
 # One copy of the weights for all stores that a process opens.

@@ -81,12 +81,15 @@ class Options:
     judge_top_k: int = 5
     judge_threshold: float = 0.7
     policy: Policy = Policy()
+    observation_days: float = 14
+    turn_events_days: float = 30
     sweep_interval_s: float = 0
     redact: bool = True
     session_hours: float = 168
     recall_history: int = 20
     transcript_roots: tuple[Path, ...] = ()
     llm: Callable[[], Llm | None] = lambda: None
+    extraction_llm: Callable[[], Llm | None] = lambda: None
     extractor: str = "auto"
     tagger: Callable[[], Tagger] = _local_tagger
     toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
@@ -118,7 +121,7 @@ class Core:
         self.accesses = AccessLog(store, recall_history=self.options.recall_history, background=background)
         self.redaction = Redaction(enabled=self.options.redact)
         self.identity = Identity(store, clock, self.accesses.record_key, self.redaction)
-        self.policies = Policies(store, clock, self.options.policy)
+        self.policies = Policies(store, clock, self.options.policy, self.options.observation_days)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(
             store, clock, self.accesses, idempotency, self._index, self.policies.of, self.redaction
@@ -143,6 +146,11 @@ class Core:
     @_made_once
     def llm(self) -> Llm | None:
         return self.options.llm()
+
+    @_made_once
+    def extraction_llm(self) -> Llm | None:
+        """The one that looks for memories; where none is set apart, the same as for everything else."""
+        return self.options.extraction_llm() or self.llm
 
     @_made_once
     def tagger(self) -> Tagger:
@@ -190,7 +198,7 @@ class Core:
     def dossiers(self) -> "Dossiers":
         from memorist.views.dossiers import Dossiers
 
-        return Dossiers(self.store, self.clock, self.accesses, self.policies.of)
+        return Dossiers(self.store, self.clock, self.accesses, self.policies)
 
     @_made_once
     def browsing(self) -> "Browsing":
@@ -258,7 +266,8 @@ class Core:
             self.facts,
             self.jobs,
             self.redaction,
-            lambda: self.llm,
+            lambda: self.companion,
+            lambda: self.extraction_llm,
             lambda: self.tagger,
             self.options.extractor,
         )
@@ -317,7 +326,8 @@ class Core:
     def sweeper(self) -> "Sweeper":
         from memorist.memories.sweeper import Sweeper
 
-        return Sweeper(self.store, self.clock, self.policies, self.erasure)
+        kept_for = timedelta(days=self.options.turn_events_days)
+        return Sweeper(self.store, self.clock, self.policies, self.erasure, turn_events_kept_for=kept_for)
 
     # Looking after it
 

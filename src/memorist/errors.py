@@ -16,6 +16,7 @@ MemoristError                     internal
 │   ├── NameTaken                 name_taken
 │   ├── DuplicateContent          duplicate_content
 │   ├── IllegalTransition         illegal_transition
+│   ├── NotEditable               not_editable
 │   └── IdempotencyInFlight       idempotency_in_flight
 ├── StaleVersion                  stale_version
 ├── PayloadTooLarge               payload_too_large
@@ -162,6 +163,12 @@ class IllegalTransition(Conflict):
     """A memory in that state cannot move to the other one."""
 
     code = "illegal_transition"
+
+
+class NotEditable(Conflict):
+    """The door that wrote this memory lets nobody change it in place. Write it anew, and delete the old one."""
+
+    code = "not_editable"
 
 
 class IdempotencyInFlight(Conflict):

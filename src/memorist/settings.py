@@ -34,6 +34,12 @@ def _address(value: str) -> str | None:
     return None if not value or value.startswith(("http://", "https://")) else "must be an http:// or https:// address"
 
 
+def _origins(value: str) -> str | None:
+    parts = [part.strip() for part in value.split(",") if part.strip()]
+    known = all(part == "*" or re.fullmatch(r"https?://[^/\s]+", part) for part in parts)
+    return None if known else "must be origins such as https://app.example.org, without a path"
+
+
 def _one_of(*choices: str) -> Callable[[str], str | None]:
     return lambda value: None if value in choices else f"must be one of {', '.join(choices)}"
 
@@ -96,6 +102,12 @@ class Settings:
         "Names by which MCP clients reach the server, separated by commas, such as memory.example.org. localhost and "
         "IP addresses are always taken.",
     )
+    allowed_origins: str = _setting(
+        "",
+        "Web origins whose pages may call the server from a browser, separated by commas, such as "
+        "https://app.example.org; * is any. Empty: none.",
+        _origins,
+    )
     hook_wait_ms: int = _setting(
         250,
         "Longest time that a coding assistant's session waits, when it starts, for its memories; what is not ready by "
@@ -141,6 +153,20 @@ class Settings:
     )
     llm_context_tokens: int = _setting(
         0, "Tokens that the language model reads at most; 0: those of the table.", _between(0, 100_000_000)
+    )
+    extraction_llm: str = _setting(
+        "", "Language model that finds memories in conversations, such as a small one. Empty: that of `llm`.", _llm
+    )
+    extraction_llm_url: str = _setting("", "Its address. Empty: `llm_url`, where the provider is the same.", _address)
+    extraction_llm_api_key: str = _setting(
+        "", "Its key. Empty: `llm_api_key`, where the provider is the same.", secret=True
+    )
+    extraction_llm_prices: str = _setting("", "Its prices, such as 0.8/4. Empty: those of the table.", _prices)
+    turn_events_days: int = _setting(
+        30,
+        "Days for which the events and the answer of a turn without a session can be read again; nothing else of it is "
+        "kept.",
+        _between(0, 36_500),
     )
     turn_timeout_s: int = _setting(300, "How long a turn may take.", _between(1, 86_400))
     turns_at_once: int = _setting(64, "Turns that a process works on at once; others wait.", _between(1, 1000))
@@ -211,6 +237,12 @@ class Settings:
     )
     sweep_interval_s: int = _setting(
         60, "How often the server looks for memories whose time has come; 0: never.", _between(0, 86_400)
+    )
+    observation_days: int = _setting(
+        14,
+        "Days from a tenant's first, or from the upgrade that brought this, in which its retention only says what it "
+        "would do; 0: none. What the lifecycle API keeps ages from its first day.",
+        _between(0, 36_500),
     )
     anonymize_after_days: int = _setting(
         30, "Days until a retired fact is anonymized, where a tenant's policy says nothing else.", _between(0, 36_500)

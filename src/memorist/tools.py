@@ -131,9 +131,9 @@ def schemas(format: str) -> list[dict[str, Any]]:
 
 
 class MemoryTools:
-    """What a model may call during a turn: look things up, and note what it learns."""
+    """What a model may call during a turn: it looks things up, and writes nothing."""
 
-    _NAMES = ("recall", "remember_fact", "read_tool_output")
+    _NAMES = ("recall", "read_tool_output")
 
     def __init__(self, core: Core) -> None:
         self._core = core

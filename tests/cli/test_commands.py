@@ -142,6 +142,24 @@ def test_edit_of_an_old_version_is_refused(cli: Cli) -> None:
     assert (stale.code, stale.error["code"]) == (5, "stale_version")
 
 
+def test_entry_of_the_companion_is_written_anew_and_never_changed(cli: Cli, data: Path) -> None:
+    from memorist.context.companion import Category
+    from memorist.surfaces.library import Memorist
+
+    cli.ok("remember", "Something else.")
+    with Memorist.open(data) as memorist:
+        entry = memorist.user("local").add_entry("Run a marathon.", Category.GOAL).memory
+    assert cli.json("show", entry.id)["governed_by"] == "companion"
+    assert "companion" in cli.ok("show", entry.id).out
+    refused = cli("edit", entry.id, "--content", "Run a mile.", "--json")
+    assert (refused.code, refused.error["code"]) == (5, "not_editable")
+    assert "Write it anew" in refused.error["message"]
+    assert cli("edit", entry.id, "--anew", "--importance", "3").code == 2
+    written = cli.json("edit", entry.id, "--anew", "--content", "Run a mile.", "--category", "history")
+    assert (written["content"], written["category"], written["governed_by"]) == ("Run a mile.", "history", "companion")
+    assert cli("show", entry.id).code == 3
+
+
 def test_forgotten_memories_leave_the_list(cli: Cli) -> None:
     ids = [cli.json("remember", text)["id"] for text in ("a", "b", "c")]
     forgotten = cli.json("forget", *ids[:2])["items"]

@@ -31,7 +31,8 @@ def test_archived_and_restored_memories_leave_the_list_and_come_back(cli: Cli) -
 
 def test_policy_is_shown_and_changed(cli: Cli) -> None:
     shown = cli.json("policy", "show")
-    assert (shown["mode"], shown["active_days"], shown["revision"]) == ("observe", 90, 0)
+    assert (shown["mode"], shown["active_days"], shown["revision"]) == ("auto", 90, 0)
+    assert "acts_from" in cli.ok("policy", "show").out
     changed = cli.json("policy", "set", "--mode", "enforce", "--grace-days", "3.5", "--no-archive")
     assert (changed["mode"], changed["grace_days"], changed["archive"]) == ("enforce", 3.5, False)
     cli.ok("policy", "set", "--kind", "chat_message", "--active-days", "14")

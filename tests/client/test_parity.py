@@ -13,6 +13,7 @@ import pytest
 
 from memorist.client import AsyncClient, Client
 from memorist.codec import to_record
+from memorist.context.companion import Category, Finding, FindingVerdict
 from memorist.errors import MemoristError
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Kind, Order, Retention, Status, Trust
@@ -114,6 +115,13 @@ def every_field(do: Do) -> Any:
         ttl=timedelta(days=1, milliseconds=3),
         idempotency_key="k",
     )
+
+
+FINDING = Finding("f-1", "nuts", "sleep", FindingVerdict.VALIDATED, "ρ=0.4", "Nuts help.")
+
+
+def entry(do: Do) -> Any:
+    return do("add_entry", "Sleep more.", Category.GOAL)
 
 
 def erased(do: Do) -> Any:
@@ -219,6 +227,11 @@ CASES: dict[str, Callable[[Do], Any]] = {
     "wait_until_indexed": lambda do: do("wait_until_indexed"),
     "export": lambda do: exported(do),
     "import_": lambda do: do("import_", exported(do)),
+    "entries": lambda do: [entry(do).was_new, do("entries", category="goal"), do("entries", include_tested=True)],
+    "add_entry": lambda do: do("add_entry", "Sleep more.", Category.GOAL, confidence=0.5, idempotency_key="k"),
+    "erase_entry": lambda do: [do("erase_entry", entry(do).memory.id), do("entries")],
+    "record_finding": lambda do: [do("record_finding", FINDING), do("record_finding", FINDING), do("summary")],
+    "summary": lambda do: [entry(do).memory.content, do("summary")],
 }
 NO_CASE = {"principal", "turn", "get_turn", "turn_events"}  # Without a language model there is no turn: see ERRORS.
 
@@ -280,6 +293,9 @@ ERRORS: dict[str, Callable[[Do], Any]] = {
     "policy for users": lambda do: do("policy"),
     "changing it for users": lambda do: do("set_policy", {"active_days": 5}),
     "sweep for users": lambda do: do("sweep"),
+    "erase an unknown entry": lambda do: do("erase_entry", UNKNOWN),
+    "entry that is too long": lambda do: do("add_entry", "x" * 501, Category.GOAL),
+    "entries of no category": lambda do: do("entries", category="tested_hypothesis"),
     "erase the unknown": lambda do: do("erase", UNKNOWN),
     "purge of another": lambda do: do("purge", "bob"),
     "tenant of another": lambda do: do("delete_tenant"),

@@ -177,7 +177,7 @@ def walked(handle: Handle, asked: dict[str, Any]) -> Iterator[Memory]:
 
 
 def test_what_was_listed_can_be_changed_by_its_version(ada: Client) -> None:
-    ada.remember_fact("Rex lives in Rome.")
+    ada.remember("Rex lives in Rome.")
     (listed,) = ada.iterate()
     ada.edit(listed.id, {"content": "Rex lives in Turin."}, expected_version=listed.version)
     with pytest.raises(errors.StaleVersion):

@@ -114,7 +114,7 @@ def test_invisible_memory_is_not_found_rather_than_forbidden() -> None:
 def test_acting_for_another_user(role: Role, bound_to: str | None, names: str, allowed: bool) -> None:
     caller = Principal("t", role, bound_to)
     if allowed:
-        assert access.acting(caller, user=names) == replace(caller, user=names)
+        assert access.acting(caller, user=names) == replace(caller, user=names, on_behalf=names != bound_to)
     else:
         with pytest.raises(Forbidden):
             access.acting(caller, user=names)
@@ -157,7 +157,7 @@ def test_naming_an_agent_does_not_open_what_its_users_share() -> None:
 def test_acting_never_changes_tenant_role_or_key() -> None:
     caller = Principal("t", Role.SERVICE, key_id="key_1", source="http")
     acting = access.acting(caller, user="ada", agent="coder", session="s")
-    assert acting == Principal("t", Role.SERVICE, "ada", "coder", "s", "key_1", "http")
+    assert acting == Principal("t", Role.SERVICE, "ada", "coder", "s", "key_1", "http", on_behalf=True)
 
 
 def test_naming_nobody_changes_nothing() -> None:

@@ -178,6 +178,7 @@ def test_sweepers_report_is_told_to_admins_alone(
     core: Core, ada: Principal, admin: Principal, clock: StepClock
 ) -> None:
     core.ingestion.add_tool_output(ada, "s", tool_call_id="c", tool_name="t", content="old news")
+    core.policies.change(admin, {"mode": "observe"})
     clock.advance(timedelta(days=100))
     core.sweeper.sweep(ada.tenant)
     assert core.overview.waiting(admin).due == {"archived": 1}

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from memorist.context.companion import Category
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import Owner, Role
@@ -361,3 +362,30 @@ def test_line_is_cut_around_its_quote() -> None:
     assert len(line.before) < 500
     assert len(line.after) < 500
     assert line_of(memory, "elsewhere").quote == ""
+
+
+# What other doors keep
+
+
+def test_entry_of_the_companion_is_written_anew_and_never_edited(ada: Person) -> None:
+    entry = ada.core.companion.add(ada.principal, "Run a marathon.", Category.GOAL).memory
+    page = ada.goto(f"/memories/{entry.id}")
+    expect(section(page, "Details")).to_contain_text("the companion API")
+    expect(page.get_by_role("link", name="Edit")).to_have_count(0)
+    page.get_by_role("link", name="Write anew").click()
+    check_page(ada)
+    page.get_by_label("What is true").fill("Run a half marathon.")
+    page.get_by_label("Category").select_option("history")
+    page.get_by_role("button", name="Write it, and erase the old one").click()
+    page.wait_for_url("**/memories/mem_*")
+    expect(page.get_by_text("Written anew.")).to_be_visible()
+    (left,) = ada.core.companion.list(ada.principal).items
+    assert (left.content, left.category) == ("Run a half marathon.", "history")
+    assert state_of(ada, entry) is None
+
+
+def test_fact_of_the_agent_tools_says_how_it_is_changed(ada: Person) -> None:
+    fact = ada.core.facts.remember(ada.principal, "Ada likes tea.").memory
+    page = ada.goto(f"/memories/{fact.id}")
+    expect(page.get_by_role("link", name="Edit")).to_have_count(0)
+    expect(section(page, "Details")).to_contain_text("Remember the fact anew")

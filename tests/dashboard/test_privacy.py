@@ -76,7 +76,7 @@ def test_rules_are_changed_after_their_effect_was_seen(ada: Person) -> None:
     applied = ada.core.policies.get(ada.principal).policy
     assert applied.windows.active_days == 0
     assert applied.kinds == {Kind.FACT: {"active_days": 10}}
-    assert applied.mode is Mode.OBSERVE
+    assert applied.mode is Mode.AUTO
     expect(policy).to_contain_text("For facts: it is active for 10 days")
 
 
@@ -363,3 +363,10 @@ def test_verification_in_words_says_what_could_not_be_looked_at() -> None:
         (False, "The piece of its texts is still in the bytes of the files."),
         (False, "The name is still in the files."),
     ]
+
+
+def test_page_says_when_the_observation_ends(ada: Person) -> None:
+    ends = ada.core.policies.get(ada.principal).acts_from
+    assert ends is not None
+    policy = ada.goto("/privacy").get_by_role("region", name="How long things stay")
+    expect(policy).to_contain_text(f"Observing until {ends:%-d %b %Y}")

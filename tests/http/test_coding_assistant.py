@@ -214,7 +214,7 @@ def test_store_says_whether_it_stored_anything(ada: httpx2.Client) -> None:
     body = {"content": "Said twice", "chunkType": "fact"}
     answers = [ada.post("/api/memory/store", json=body | more).json() for more in ({}, {"relevanceScore": 0.1})]
     assert [answer["wasNew"] for answer in answers] == [True, False]
-    assert [answer["data"]["relevanceScore"] for answer in answers] == [1.0, 1.0]
+    assert [answer["data"]["relevanceScore"] for answer in answers] == [1.0, 0.1]
 
 
 def test_null_stands_for_what_is_left_out(ada: httpx2.Client) -> None:

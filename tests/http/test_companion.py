@@ -333,3 +333,74 @@ def test_an_entry_that_another_door_deleted_can_still_be_erased(ada: httpx2.Clie
     assert ada.delete(f"/memory/{made['id']}").status_code == 200
     assert ada.delete(f"/v1/memory/{made['id']}").status_code == 204
     assert ada.get(f"/memory/{made['id']}/events").status_code == 404
+
+
+# Who reads
+
+
+def test_reader_of_the_tenant_reads_nobodys_entries(served: Served, ada: httpx2.Client, tenant: str) -> None:
+    add(ada, "Ada's goal.")
+    as_ada = {"X-Memorist-User": "ada"}
+    with served.client(tenant, Role.READER, user=None) as reader:
+        for path in ("/v1/memory", "/v1/memory/summary"):
+            assert reader.get(path, headers=as_ada).status_code == 403
+
+
+@pytest.mark.parametrize("role", [Role.SERVICE, Role.ADMIN])
+def test_reading_for_the_user_is_in_the_audit_trail(
+    served: Served, ada: httpx2.Client, tenant: str, role: Role
+) -> None:
+    made = add(ada, "Ada's goal.")
+    assert texts(ada) == ["Ada's goal."]
+    as_ada = {"X-Memorist-User": "ada"}
+    with served.client(tenant, role, user=None) as other:
+        for path in ("/v1/memory", "/v1/memory/summary", "/v1/memory"):
+            assert other.get(path, headers=as_ada).status_code == 200
+    events = ada.get(f"/v1/records/{made['id']}/events").json()["data"]
+    read = [event for event in events if event["event_type"] == "read_for_user"]
+    assert [event["payload"]["role"] for event in read] == [role], "once a day"
+    assert read[0]["payload"]["key"].startswith("key_")
+
+
+# What is shown
+
+
+def test_entry_of_another_door_that_is_longer_is_not_shown(ada: httpx2.Client) -> None:
+    for length in (500, 501):
+        record = {"content": "x" * length, "category": "goal"}
+        assert ada.post("/v1/records", json=record).status_code == 201
+    assert texts(ada) == ["x" * 500]
+    assert ada.get("/v1/memory/summary").json()["entries"] == 1
+
+
+def test_tested_hypotheses_are_listed_alone(ada: httpx2.Client) -> None:
+    add(ada, "A goal.")
+    ada.post("/v1/findings", json=FINDING)
+    both = {"category": "tested_hypothesis", "include": "tested_hypothesis"}
+    rows = ada.get("/v1/memory", params=both).json()["data"]
+    assert [row["category"] for row in rows] == ["tested_hypothesis"]
+
+
+def test_finding_of_an_unknown_turn_is_not_recorded(ada: httpx2.Client) -> None:
+    unknown = {**FINDING, "source_turn_id": "turn_01J9Z3K4M5N6P7Q8R9S0T1V2W3"}
+    assert ada.post("/v1/findings", json=unknown).status_code == 404
+    assert ada.post("/v1/findings", json={**FINDING, "source_turn_id": "nonsense"}).status_code in (400, 404)
+    assert texts(ada, include="tested_hypothesis") == []
+
+
+# Who governs
+
+
+def test_no_door_changes_an_entry(ada: httpx2.Client) -> None:
+    made = add(ada, "A goal.")
+    for path, change in (("/v1/records", {"content": "Another."}), ("/v1/memories", {"body": "Another."})):
+        answer = ada.patch(f"{path}/{made['id']}", json=change)
+        assert (answer.status_code, answer.json()["code"]) == (409, "not_editable")
+        assert "Write it anew" in answer.text
+    assert ada.get(f"/v1/records/{made['id']}").json()["governed_by"] == "companion"
+    assert texts(ada) == ["A goal."]
+
+
+def test_native_door_takes_no_governor(ada: httpx2.Client) -> None:
+    answer = ada.post("/v1/records", json={"content": "x", "governed_by": "companion"})
+    assert answer.status_code == 422

@@ -83,8 +83,8 @@ def following(client: httpx2.Client, last: str | None = None, **parameters: str)
         yield Stream(response)
 
 
-def store(client: httpx2.Client, content: str) -> str:
-    response = client.post("/api/memory/store", json={"content": content, "chunkType": "fact"})
+def store(client: httpx2.Client, content: str, **more: object) -> str:
+    response = client.post("/api/memory/store", json={"content": content, "chunkType": "fact", **more})
     assert response.status_code == 201, response.text
     memory_id: str = response.json()["data"]["id"]
     return memory_id
@@ -99,7 +99,7 @@ def ada(by_keyword: Served, tenant: str) -> Iterator[httpx2.Client]:
 def test_every_change_is_broadcast_without_its_text(ada: httpx2.Client) -> None:
     with following(ada) as stream:
         memory_id = store(ada, "A SECRET TEXT")
-        ada.patch(f"/v1/memories/{memory_id}", json={"importance": 3})
+        store(ada, "A SECRET TEXT", relevanceScore=0.5)
         ada.delete(f"/api/memory/{memory_id}")
         found = [stream.next() for _ in range(3)]
     assert all(event is not None and event.name == "resource_change" and event.id for event in found)

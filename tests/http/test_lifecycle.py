@@ -227,11 +227,12 @@ def test_purge_erases_all_of_the_caller_and_answers_with_the_receipt(
 def test_new_tenant_observes(admin: httpx2.Client) -> None:
     policy = admin.get("/v1/admin/policy").json()
     assert (policy["mode"], policy["active_days"], policy["archive_days"], policy["grace_days"]) == (
-        "observe",
+        "auto",
         90,
         60,
         7,
     )
+    assert policy["acts_from"] is not None
     assert (policy["archive"], policy["anonymize_after_days"], policy["revision"]) == (True, 30, 0)
     assert policy["history"] == []
 

@@ -78,8 +78,14 @@ def test_each_step_is_one_event_of_the_sweeper(
 
 
 def test_observing_changes_nothing_and_reports(
-    core: Core, clock: FrozenClock, remember: Remember, sweep: Sweeping, admin: Principal
+    core: Core,
+    clock: FrozenClock,
+    remember: Remember,
+    sweep: Sweeping,
+    admin: Principal,
+    enforce: Callable[..., None],
 ) -> None:
+    enforce(mode="observe")
     memory, said = remember(), remember("hello", kind=Kind.CHAT_MESSAGE)
     clock.advance(90 * DAY)
     found = sweep()
@@ -101,8 +107,14 @@ def test_kept_memories_never_age(
 
 
 def test_ttl_is_enforced_where_the_policy_only_observes(
-    core: Core, clock: FrozenClock, remember: Remember, sweep: Sweeping, ada: Principal
+    core: Core,
+    clock: FrozenClock,
+    remember: Remember,
+    sweep: Sweeping,
+    ada: Principal,
+    enforce: Callable[..., None],
 ) -> None:
+    enforce(mode="observe")
     memory = remember(ttl=timedelta(minutes=1), retention=Retention.KEEP)
     clock.advance(timedelta(minutes=1) - STEP)
     assert core.memories.get(ada, memory.id).id == memory.id
@@ -276,8 +288,9 @@ def test_anonymized_fact_is_never_recalled_and_has_no_words_left(
 
 
 def test_anonymization_waits_while_the_policy_observes(
-    core: Core, clock: FrozenClock, ada: Principal, sweep: Sweeping
+    core: Core, clock: FrozenClock, ada: Principal, sweep: Sweeping, enforce: Callable[..., None]
 ) -> None:
+    enforce(mode="observe")
     older, _ = retire(core, ada, clock)
     clock.advance(31 * DAY)
     assert sweep().due == {"anonymized": {"fact": 1}}

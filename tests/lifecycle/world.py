@@ -50,6 +50,7 @@ class World:
         self.ada = Principal(self.tenant, Role.USER, "ada")
         self.admin = Principal(self.tenant, Role.ADMIN)
         self.sweeper = Sweeper(core.store, clock, core.policies, core.erasure, rest=lambda _: None)
+        self.mode = "auto"
         self.rules = Rules()
         self.rows: dict[str, Row] = {}
         self.purged: list[str] = []
@@ -174,6 +175,7 @@ class World:
             {"mode": "enforce"},
             {"mode": "enforce"},
             {"mode": "observe"},
+            {"mode": "auto"},
             {"active_days": number % 50, "mode": "enforce"},
             {"archive": number % 2 == 0},
             {"archive_days": number % 70, "grace_days": number % 11},
@@ -181,8 +183,9 @@ class World:
         ]
         change = changes[number % len(changes)]
         done = self.core.policies.change(self.admin, change)
+        self.mode = change.get("mode", self.mode)
         rules = Rules(
-            change.get("mode", "enforce" if self.rules.enforced else "observe") == "enforce",
+            self._acts(),
             change.get("active_days", self.rules.active),
             change.get("archive", self.rules.archive),
             change.get("archive_days", self.rules.archived),
@@ -197,7 +200,12 @@ class World:
                 row.version += STEP
         assert sum(done.touched.values()) == touched
 
+    def _acts(self) -> bool:
+        """Whether the policy moves anything: once it is enforced, or the tenant's first fourteen days are over."""
+        return self.mode == "enforce" or (self.mode == "auto" and self.now >= START + timedelta(days=14))
+
     def sweep(self, _: Row | None, number: int) -> None:
+        self.rules = replace(self.rules, enforced=self._acts())
         dry = self.sweeper.dry_run(self.tenant) if number % 3 == 0 else None
         done = self.sweeper.sweep(self.tenant)
         before = {row.id: len(row.events) for row in self.rows.values()}

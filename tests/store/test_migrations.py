@@ -8,6 +8,7 @@ import pytest
 
 from memorist.bootstrap import open_core, open_store
 from memorist.errors import StoreError, StoreOutdated
+from memorist.ids import new_id
 from memorist.store.drivers import Connection
 from memorist.store.migrations import Migration, Migrator, load_migrations
 from memorist.store.sql_store import SqlStore
@@ -168,3 +169,42 @@ def test_process_that_dies_in_a_migration_leaves_nothing(fresh: SqlStore) -> Non
         fresh.driver.exclusive(die)
     assert "half" not in {row[1] for row in schema(fresh)}
     fresh.migrator.migrate(START)
+
+
+def test_memories_from_before_are_governed_by_the_door_that_they_look_like(new_database_url: str) -> None:
+    """In every tenant; and their tenants, which only observed so far, go on doing so for a whole window."""
+    store = open_store(bare(new_database_url))
+    migrator(store, [one for one in load_migrations(store.driver.dialect) if one.version < 14]).migrate(START)
+    rows = [
+        ("fact", "", "goal", "companion"),
+        ("fact", "", "decision", "coding_assistant"),
+        ("fact", "kiln", "project", "profile"),
+        ("chat_message", "", "", "agent_tools"),
+    ]
+    columns = "tenant_id, id, kind, name, category, user_id, agent_id, session_id, project, content, importance, trust"
+    columns += ", content_hash, dedup_key, status, retention, created_at, updated_at, access_count"
+    ids = {}
+    for tenant in ("one", "two"):
+        told = f"INSERT INTO tenants (id, created_at) VALUES ('{tenant}', 1)"
+        store.driver.write(tenant, lambda connection, told=told: connection.script(told))
+        for kind, name, category, governor in rows:
+            ids[new_id("mem")] = governor
+            values = (
+                f"'{tenant}', '{list(ids)[-1]}', '{kind}', '{name}', '{category}', 'ada', '', '', '', 'text', 0, 'user'"
+            )
+            values += f", 'hash', 'key of {governor}', 'active', 'keep', 1, 1, 0"
+            told = f"INSERT INTO memories ({columns}) VALUES ({values})"
+            store.driver.write(tenant, lambda connection, told=told: connection.script(told))
+    store.close()
+    core = open_core(bare(new_database_url))
+    try:
+        found = [
+            one for name in ("one", "two") for one in core.store.read(name, lambda tx: tx.memories.get_many(list(ids)))
+        ]
+        assert {one.id: one.governed_by for one in found} == ids
+        assert {one.dedup_key for one in found if one.governed_by == "companion"} == {"companion:key of companion"}
+        began = core.store.read("one", lambda tx: tx.policies.observed_from())
+        assert began is not None
+        assert abs(began - core.clock.now()) < timedelta(minutes=1)
+    finally:
+        core.close()

@@ -79,6 +79,7 @@ def test_only_statements_above_tenants_are_global() -> None:
         "find_index_model",
         "find_key",
         "find_sign_in",
+        "get_observed_from",
         "has_migrations_table",
         "index_watermark",
         "insert_tenant",

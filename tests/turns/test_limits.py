@@ -148,7 +148,7 @@ def test_calls_of_an_extraction_that_failed_are_counted(
 ) -> None:
     model.scripts = [says("Noted."), says('{"memories": "none"}'), says("Peanuts.")]
     model.always = FINDS_NOTHING
-    turn = paying.turns.start(ada, HELLO)
+    turn = paying.turns.start(ada, HELLO, session="s1")
     events = list(paying.turns.follow(ada, turn.id))
     told = [event.data for event in events if event.event == "agent.completed"]
     assert [(one["agent"], one["cost_usd"]) for one in told] == [("assistant", A_CALL), ("memory", 2 * A_CALL)]

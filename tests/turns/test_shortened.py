@@ -1,8 +1,9 @@
-"""Conversations that are too long for the model, without a session: what is dropped is found by recall, and once."""
+"""Conversations that are too long for the model: of a session what is dropped is found by recall; of others nothing is
+kept, and as much is shown as fits.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,66 +56,45 @@ def was_shortened(events: list[TurnEvent]) -> bool:
     return "context.compressed" in [event.event for event in events]
 
 
+def shown(model: ScriptedServer) -> list[dict[str, str]]:
+    """The conversation that the model was sent."""
+    return [one for one in model.requests[-1].body["messages"] if one["role"] != "system"]
+
+
+def system_of(model: ScriptedServer) -> str:
+    return str(next(one["content"] for one in model.requests[-1].body["messages"] if one["role"] == "system"))
+
+
 def stored(core: Core, ada: Principal) -> Counter[str]:
     return Counter(memory.content for memory in core.memories.list(ada, kind=Kind.CHAT_MESSAGE, limit=100).items)
 
 
-def test_what_was_dropped_is_found_by_recall(core: Core, ada: Principal, model: ScriptedServer) -> None:
+def test_what_was_dropped_of_a_session_is_found_by_recall(core: Core, ada: Principal, model: ScriptedServer) -> None:
     model.always = says("Now it is time.")
     said = conversation(30)
-    assert was_shortened(take(core, ada, said))
-    kept = stored(core, ada)
-    # All but the last four, of which the very last was stored first of all, and the answer.
-    assert kept == Counter([*(one.content for one in said[:-4]), "And now?", "Now it is time."])
+    assert was_shortened(take(core, ada, said, session="cellar"))
+    assert len(shown(model)) == 5, "the last four, after a note that others came before"
+    assert stored(core, ada) == Counter([*(one.content for one in said), "Now it is time."])
     found = MemoryTools(core).run(ada, "recall", {"query": "code word pomegranate of the safe"})
     assert MARKER in [item["content"] for item in found["items"]]
+    assert "reachable with recall" in system_of(model)
 
 
-def test_a_conversation_that_grows_is_stored_once(core: Core, ada: Principal, model: ScriptedServer) -> None:
-    said = conversation(12)
-    seen = 0
-    for number in range(5):
-        model.always = says(f"Answer to the growing conversation, number {number}.")
-        seen += was_shortened(take(core, ada, said))
-        said = [
-            *said,
-            Message("assistant", f"Answer to the growing conversation, number {number}."),
-            Message("user", f"More of it, number {number}: {'and so on ' * 12}"),
-        ]
-    assert seen == 5
-    kept = stored(core, ada)
-    assert set(kept.values()) == {1}
-    assert {one.content for one in said[:-5]} <= kept.keys()
-
-
-def test_what_was_said_twice_is_stored_as_often_and_no_more(core: Core, ada: Principal, model: ScriptedServer) -> None:
-    model.always = says("Very well.")
-    said = [Message("user", "Yes."), Message("assistant", "Really?"), Message("user", "Yes."), *conversation(12)[1:]]
-    for _ in range(3):
-        assert was_shortened(take(core, ada, said))
-        assert stored(core, ada)["Yes."] == 2
-
-
-def test_what_was_deleted_does_not_come_back(core: Core, ada: Principal) -> None:
-    said = conversation(12)
-    take(core, ada, said)
-    (marker,) = [one for one in core.memories.list(ada, limit=100).items if one.content == MARKER]
-    core.memories.forget(ada, marker.id)
-    assert was_shortened(take(core, ada, said))
-    assert MARKER not in stored(core, ada)
-
-
-def test_without_a_session_a_conversation_that_fits_is_stored_by_its_end(
+def test_without_a_session_as_much_is_shown_as_fits_and_nothing_is_stored(
     core: Core, ada: Principal, model: ScriptedServer
 ) -> None:
-    model.always = says("Now it is time.")
+    said = conversation(30)
+    assert was_shortened(take(core, ada, said))
+    assert 4 < len(shown(model)) < len(said)
+    assert shown(model)[-1]["content"] == "And now?"
+    assert "trimmed for length" in system_of(model)
+    assert "reachable with recall" not in system_of(model)
+    assert stored(core, ada) == Counter()
+
+
+def test_short_conversation_without_a_session_is_shown_whole_and_not_stored(
+    core: Core, ada: Principal, model: ScriptedServer
+) -> None:
     assert not was_shortened(take(core, ada, conversation(1)))
-    assert stored(core, ada) == Counter(["And now?", "Now it is time."])
-
-
-def test_two_who_drop_the_same_at_once_store_it_once(core: Core, ada: Principal) -> None:
-    said = [Message("user", f"Said long ago, number {number}.") for number in range(20)]
-    with ThreadPoolExecutor(4) as pool:
-        new = list(pool.map(lambda index: core.extraction.keep_missing(ada, f"s{index}", said), range(4)))
-    assert sum(map(len, new)) == 20
-    assert stored(core, ada) == Counter(one.content for one in said)
+    assert len(shown(model)) == 5
+    assert stored(core, ada) == Counter()

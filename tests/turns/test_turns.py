@@ -120,7 +120,7 @@ def _ada(tenant: str) -> Any:
 
 
 def test_the_model_calls_tools_and_their_results_come_back(ada: httpx2.Client, model: ScriptedServer) -> None:
-    ask(ada, "The spare key is under the blue pot.")
+    ask(ada, "The spare key is under the blue pot.", context={"session_id": "hall"})
     model.scripts[:] = [
         says("Let me look.", [("recall", {"query": "spare key blue pot"})]),
         says("It is under the blue pot."),
@@ -136,7 +136,7 @@ def test_the_model_calls_tools_and_their_results_come_back(ada: httpx2.Client, m
     assert "".join(data["text"] for _, name, data in events if name == "answer.delta") == synthesis["answer"]
     assert "under the blue pot" in json.dumps(model.requests[-1].body)
     offered = {tool.get("name") or tool["function"]["name"] for tool in model.requests[-1].body["tools"]}
-    assert offered == {"recall", "remember_fact", "read_tool_output"}
+    assert offered == {"recall", "read_tool_output"}, "no tool of a turn writes"
 
 
 def test_what_tools_returned_is_stored_verbatim_and_not_found_in_its_place(
@@ -156,7 +156,7 @@ def test_what_tools_returned_is_stored_verbatim_and_not_found_in_its_place(
     assert [memory.meta["tool_name"] for memory, _ in read] == ["recall", "remember_fact", "launch all"]
     assert {memory.session for memory, _ in read} == {"hall"}
     assert "under the blue pot" in read[0][1]
-    assert json.loads(read[1][1])["was_new"] is True
+    assert "not_found" in read[1][1], "agents cannot mutate memory mid-turn"
     assert "not_found" in read[2][1]
 
     found = ada.post("/v1/tools/recall", json={"query": "spare key blue pot", "top_k": 20}).json()["items"]
@@ -380,7 +380,7 @@ def test_secrets_are_neither_stored_nor_sent(
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     secret = secret[:40]
     model.always = says(f"Your token {secret} is noted.")
-    events = stream(ada, f"My token is {secret}, keep it.")
+    events = stream(ada, f"My token is {secret}, keep it.", context={"session_id": "s"})
     turn_id = events[0][2]["turn_id"]
     assert secret not in json.dumps(events)
     assert secret not in json.dumps(ada.get(f"/v1/turns/{turn_id}").json())
@@ -413,3 +413,13 @@ def test_a_session_that_is_a_secret_is_refused_before_anything_is_stored(
     assert secret not in answer.text
     assert ada.get("/v1/turns").json()["data"] == []
     assert model.requests == []
+
+
+def test_streamed_turn_says_where_it_is(ada: httpx2.Client) -> None:
+    body = {"messages": [{"role": "user", "content": "Hello."}], "stream": True}
+    with ada.stream("POST", "/v1/turns", json=body) as answer:
+        events = answer.read().decode()
+        assert answer.status_code == 201
+    turn_id = answer.headers["Location"].removeprefix("/v1/turns/")
+    assert f'"turn_id":"{turn_id}"' in events
+    assert ada.get(f"/v1/turns/{turn_id}").json()["completed_at"] in events

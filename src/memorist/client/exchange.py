@@ -146,7 +146,7 @@ def _may_repeat(call: Call[Any], outcome: Outcome) -> bool:
 
 def _decoded(call: Call[T], response: httpx2.Response) -> tuple[T, Call[T] | None]:
     try:
-        record = response.json()
+        record = None if response.status_code == 204 else response.json()
         return call.decode(record), call.more(record)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ServerUnavailable(f"{response.url} answered something that Memorist does not.") from error

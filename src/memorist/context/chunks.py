@@ -11,7 +11,7 @@ from memorist.context.values import ChunkCandidate, ChunkQuery
 from memorist.errors import InvalidField
 from memorist.memories.accesses import AccessLog
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Memory, Remembered, Trust
+from memorist.memories.values import Draft, Governor, Memory, Remembered, Trust
 from memorist.platform import access, folding, validation
 from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store
@@ -59,6 +59,7 @@ class Chunks:
             excerpt=excerpt,
             relevance=relevance,
             trust=Trust.AGENT,
+            governed_by=Governor.CODING_ASSISTANT,
             # Beside the memory, not as its session: it outlives that, and comes again in others.
             meta=None if session is None else {"session_id": validation.identifier("session", session)},
         )

@@ -5,14 +5,16 @@ Entries are only ever added, and the newest counts; a deleted one is erased.
 
 import heapq
 import math
+from builtins import list as List
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import islice
 from typing import Any
 
 from memorist.context.section import format_summary
+from memorist.context.values import MAX_ENTRY
 from memorist.erasure.service import Erasure
 from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
 from memorist.ids import parse_id
@@ -20,16 +22,21 @@ from memorist.memories.fields import check_draft
 from memorist.memories.hashes import dedup_key
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Kind, Memory, Position, Remembered, Trust
+from memorist.memories.values import Draft, Governor, Kind, Memory, Position, Remembered, Trust
 from memorist.platform import access, validation
+from memorist.platform.audit import event_by
 from memorist.platform.paging import Page, page_of
 from memorist.platform.redaction import Redaction
-from memorist.platform.values import OwnerFilter, Principal
+from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
-MAX_TEXT = 500
 MAX_INJECTED = 80
+_MOST_KNOWN = 1000
+_NOTED_FOR = timedelta(days=1)
+
+READ_FOR_USER = "read_for_user"
+"""The event of an entry that a service or an admin read on behalf of its user."""
 
 _CURSORS = position_cursors("companion")
 
@@ -63,6 +70,8 @@ class Finding:
     verdict: FindingVerdict
     effect: str | float
     text: str
+    source_turn_id: str | None = None
+    """The turn that it was tested for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +108,7 @@ class Companion:
         self,
         principal: Principal,
         *,
-        category: Category | None = None,
+        category: Category | str | None = None,
         after: datetime | None = None,
         before: datetime | None = None,
         include_tested: bool = False,
@@ -122,6 +131,7 @@ class Companion:
         found = _newest(
             self._store, principal.tenant, slices, categories, self._clock.now(), limit + 1, after=position, since=since
         )
+        self._note_reading(principal, [memory.id for memory in found[:limit]])
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
     def add(
@@ -139,22 +149,36 @@ class Companion:
         """
         _require_user(principal)
         draft = Draft(
-            validation.text("text", text, longest=MAX_TEXT),
+            validation.text("text", text, longest=MAX_ENTRY),
             category=validation.choice("category", category, Category),
             confidence=validation.fraction("confidence", confidence),
             same_as="",
+            governed_by=Governor.COMPANION,
         )
         return self._memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
 
     def erase(self, principal: Principal, memory_id: str) -> None:
         """Remove an entry for good, from the file too. Raises NotFound, InvalidId or Forbidden."""
         access.require(principal, access.Action.WRITE)
+        self._erasure.erase(principal, [self.get(principal, memory_id).id])
+
+    def rewrite(self, principal: Principal, memory_id: str, text: str, category: Category | None = None) -> Remembered:
+        """Write an entry anew, in its category where none is given, and erase the old one. Raises as both do."""
+        access.require(principal, access.Action.WRITE)
+        old = self.get(principal, memory_id)
+        new = self.add(principal, text, validation.choice("category", category or old.category or "", Category))
+        self._erasure.erase(principal, [old.id])
+        return new
+
+    def get(self, principal: Principal, memory_id: str) -> Memory:
+        """One of the user's own entries, whatever its state. Raises NotFound, InvalidId or Forbidden."""
         memory_id = parse_id("mem", memory_id)
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
         is_entry = found is not None and found.category in (*Category, TESTED) and found.kind is Kind.FACT
+        is_entry = is_entry and found is not None and len(found.content) <= MAX_ENTRY
         if found is None or not is_entry or not any(part.matches(found.owner) for part in _own(principal)):
             raise NotFound(f"There is no memory {memory_id} that you may see.")
-        self._erasure.erase(principal, [memory_id])
+        return found
 
     def record(self, principal: Principal, finding: Finding) -> Recorded:
         """Note that a hypothesis was tested, once for each finding; a validated one becomes an insight too.
@@ -171,7 +195,7 @@ class Companion:
 
         def compare(_: Writer, results: Sequence[Remembered]) -> None:
             for one, wanted in zip(results, meant, strict=True):
-                if (one.memory.content, one.memory.meta) != (wanted.content, wanted.meta):
+                if _said(one.memory) != _said(wanted):
                     raise Conflict(
                         f"The finding {finding.finding_id} was recorded before with other values. Use a new finding_id."
                     )
@@ -187,16 +211,46 @@ class Companion:
 
     def _has_insight(self, principal: Principal, tested: Memory) -> bool:
         same_as = f"finding {(tested.meta or {}).get('finding_id')}"
-        insight = Draft(tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as)
+        insight = Draft(
+            tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as, governed_by=Governor.COMPANION
+        )
         return self._tested(principal, insight) is not None
 
     def summary(self, principal: Principal) -> Summary:
         """What would be told to a model now: the newest entries, by category. Raises Forbidden."""
-        found = _newest(
-            self._store, principal.tenant, _own(principal), (*Category, TESTED), self._clock.now(), MAX_INJECTED
-        )
+        found = self.told(principal)
+        self._note_reading(principal, found.ids)
+        return found
+
+    def told(self, principal: Principal) -> Summary:
+        """The same for a turn of the user's own, in which nobody else reads it."""
+        found = self._latest(principal, MAX_INJECTED)
         text, fenced = format_summary(found)
         return Summary(text, fenced, tuple(memory.id for memory in found))
+
+    def texts(self, principal: Principal) -> Iterator[str]:
+        """What is remembered of the user, in small letters; of very much the newest."""
+        return (memory.content.casefold() for memory in self._latest(principal, _MOST_KNOWN))
+
+    def _latest(self, principal: Principal, most: int) -> List[Memory]:
+        return _newest(self._store, principal.tenant, _own(principal), (*Category, TESTED), self._clock.now(), most)
+
+    def _note_reading(self, principal: Principal, ids: Sequence[str]) -> None:
+        """Say in the entries' history who read them for the user, once a day."""
+        if not principal.on_behalf or not ids:
+            return
+        now = self._clock.now()
+        by = {"role": principal.role, "key": principal.key_id}
+
+        def work(tx: Writer) -> None:
+            noted = {
+                event.memory_id
+                for event in tx.events.of(ids)
+                if event.event_type == READ_FOR_USER and event.payload == by and now - event.created_at < _NOTED_FOR
+            }
+            tx.events.append(event_by(principal, id_, READ_FOR_USER, now, by) for id_ in ids if id_ not in noted)
+
+        self._store.write(principal.tenant, work)
 
 
 def _newest(
@@ -229,6 +283,10 @@ def _newest(
     return store.read(tenant, work)
 
 
+def _said(memory: Memory) -> tuple[Any, ...]:
+    return memory.content, memory.meta
+
+
 def _finding_drafts(finding: Finding) -> list[Draft]:
     validation.identifier("finding_id", finding.finding_id)
     for field in ("feature", "target", "effect"):
@@ -239,7 +297,7 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
     if isinstance(finding.effect, int) and abs(finding.effect) >= 2**63:
         raise InvalidField.of("effect", "must be a number of at most 64 bits or a text.")
     verdict = validation.choice("verdict", finding.verdict, FindingVerdict)
-    text = validation.text("text", finding.text, longest=MAX_TEXT)
+    text = validation.text("text", finding.text, longest=MAX_ENTRY)
     meta: dict[str, Any] = {
         "finding_id": finding.finding_id,
         "feature": finding.feature,
@@ -255,14 +313,20 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
             category=category,
             confidence=1.0,
             meta=meta,
+            source_ref=None if finding.source_turn_id is None else parse_id("turn", finding.source_turn_id),
             trust=Trust.AGENT,
             same_as=f"finding {finding.finding_id}",
+            governed_by=Governor.COMPANION,
         )
         for category in categories
     ]
 
 
-def _categories(category: Category | None, *, include_tested: bool) -> tuple[str, ...]:
+def _categories(category: Category | str | None, *, include_tested: bool) -> tuple[str, ...]:
+    if category == TESTED:
+        if not include_tested:
+            raise InvalidField.of("category", f"{TESTED} is listed with include={TESTED} alone.")
+        return (TESTED,)
     if category is not None:
         return (validation.choice("category", category, Category),)
     return (*Category, TESTED) if include_tested else tuple(Category)
@@ -271,6 +335,8 @@ def _categories(category: Category | None, *, include_tested: bool) -> tuple[str
 def _own(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The user's own memories: nobody else's, and nothing that is shared."""
     _require_user(principal)
+    if principal.role is Role.READER and principal.on_behalf:
+        raise Forbidden("Only the user reads these memories. A service or admin key may act for them.")
     return access.user_slices(principal)
 
 

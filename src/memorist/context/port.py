@@ -29,5 +29,7 @@ class ContextReads(Protocol):
         after: Position | None,
         since: datetime | None,
     ) -> list[Memory]:
-        """Current facts of a user in one category, newest first: after a position in that order, newer than `since`."""
+        """Current facts of a user in one category that are no longer than MAX_ENTRY, newest first: after a position in
+        that order, newer than `since`.
+        """
         ...

@@ -1,9 +1,11 @@
-"""What a coding assistant searches, as values."""
+"""What a coding assistant searches, and how long an entry of the companion may be, as values."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from memorist.platform.values import OwnerFilter
+
+MAX_ENTRY = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ from memorist.facts.history import FactHistory
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first
 from memorist.facts.values import DoubtStatus, Ruling, Verdict
+from memorist.memories.governance import is_judged, may_retire
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Kind, Memory, Remembered, Trust
+from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Trust
 from memorist.platform import validation
 from memorist.platform.audit import event_by
 from memorist.platform.jobs import Jobs, Result
@@ -32,7 +33,8 @@ JUDGING = "judge"
 _INLINE = 8
 """Facts written at once that a local judge looks at before the write returns; more are left to the background."""
 _MOST_JUDGED = 100
-_MAKING_ROOM = (Ruling.CONTRADICTS, Ruling.SAME, Ruling.REFINES)
+_MERGING = (Ruling.SAME, Ruling.REFINES)
+_MAKING_ROOM = (Ruling.CONTRADICTS, *_MERGING)
 
 
 class FactScope(StrEnum):
@@ -97,7 +99,8 @@ class Facts(Doubts, FactHistory):
         IdempotencyInFlight or StoreError; what goes wrong with judging is a job's matter, never the caller's.
         """
         scope = validation.choice("scope", scope, FactScope)
-        draft = Draft(content, trust=Trust.AGENT, owner=_owner_of(principal, scope))
+        owner = _owner_of(principal, scope)
+        draft = Draft(content, trust=Trust.AGENT, owner=owner, governed_by=Governor.AGENT_TOOLS)
         # A fact outlives its session: the same one, stated in another session, is the same fact.
         principal = replace(principal, session=None)
         return self.remember_all(principal, [draft], idempotency_key=idempotency_key)[0]
@@ -150,7 +153,8 @@ class Facts(Doubts, FactHistory):
         return partial(self._settle, job.principal, judge.name, fact, findings) if findings else {"judged": []}
 
     def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
-        others = self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold)
+        near = self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold)
+        others = [one for one in near if is_judged(fact) or is_judged(one)]
         findings: list[_Finding] = []
         for start in range(0, len(others), self._top_k):
             page = others[start : start + self._top_k]
@@ -185,7 +189,11 @@ class Facts(Doubts, FactHistory):
                 continue
             newer, older = newer_first(fact, other)
             ruling = finding.verdict.ruling
-            if ruling is Ruling.UNSURE:
+            if ruling in _MERGING and not (is_judged(newer) and is_judged(older)):
+                continue  # Each door keeps its own.
+            if ruling is Ruling.UNSURE or not may_retire(newer, older):
+                # Nor is it for a judge to say who is right where another door keeps one of them, or only the older one
+                # was stated.
                 tx.facts.insert_doubt(self._new_doubt(newer, older, finding.verdict.reason, judge))
             elif not _older_stays(tx, newer, older):
                 details = {"reason": finding.verdict.reason, "judge": judge, "confidence": finding.verdict.confidence}

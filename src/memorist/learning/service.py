@@ -12,21 +12,24 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from memorist.errors import IdempotencyMismatch, LlmError, LlmMalformed, LlmRefused
+from memorist.context.companion import Companion
+from memorist.context.values import MAX_ENTRY
+from memorist.errors import IdempotencyMismatch, LlmError
 from memorist.facts.service import Facts
 from memorist.ingestion.service import Message
-from memorist.learning.extractors.kinds import Candidate, Vocabulary, category_of
+from memorist.learning.drafts import Assignment, MessageOrigin, assignment_of, draft_of
+from memorist.learning.extractors.kinds import Candidate, Vocabulary
 from memorist.learning.extractors.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
 from memorist.learning.sources import Sources
-from memorist.memories.values import Draft, Memory, Remembered, Status
+from memorist.memories.values import Draft, Governor, Memory, Remembered, Status
 from memorist.models.port import Llm, Tagger
-from memorist.models.values import Stop, Usage
+from memorist.models.values import Usage
 from memorist.platform import validation
 from memorist.platform.audit import event_by
 from memorist.platform.jobs import Jobs, Result
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
-from memorist.platform.values import Event, Job, JobStatus, Owner, Principal
+from memorist.platform.values import Event, Job, JobStatus, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
@@ -88,6 +91,7 @@ class Extraction:
         facts: Facts,
         jobs: Jobs,
         redaction: Redaction,
+        companion: Callable[[], Companion],
         llm: Callable[[], Llm | None],
         tagger: Callable[[], Tagger],
         mode: str = LearningMode.AUTO,
@@ -98,6 +102,7 @@ class Extraction:
         self._facts = facts
         self._jobs = jobs
         self._redaction = redaction
+        self._companion = companion
         self._llm = llm
         self._tagger = tagger
         self._mode = LearningMode(mode)
@@ -152,6 +157,7 @@ class Extraction:
         *,
         vocabulary: Vocabulary = Vocabulary.COMPANION,
         source_ref: str | None = None,
+        governed_by: Governor = Governor.AGENT_TOOLS,
         wait: bool = True,
     ) -> ExtractedMemories:
         """What `extract_messages` does, and how it went. Without `wait` the memories are found in the background.
@@ -159,7 +165,9 @@ class Extraction:
         `source_ref` is what the memories name as their source, instead of the message itself.
         """
         transcript = Transcript(_utterances(messages), session)
-        return self._read(principal, transcript, vocabulary=vocabulary, source_ref=source_ref, wait=wait)
+        return self._read(
+            principal, transcript, vocabulary=vocabulary, source_ref=source_ref, governed_by=governed_by, wait=wait
+        )
 
     def keep_messages(
         self, principal: Principal, session: str, messages: Sequence[Message], *, index: bool = True
@@ -169,10 +177,6 @@ class Extraction:
         Raises InvalidField, Forbidden or StoreError.
         """
         return self._sources.add(principal, session, _utterances(messages), lambda _, __: None, index=index)
-
-    def keep_missing(self, principal: Principal, session: str, messages: Sequence[Message]) -> list[Memory]:
-        """The same of messages that any session may have, by `index_kept` to be found by meaning."""
-        return self._sources.add_missing(principal, session, _utterances(messages))
 
     def index_kept(self, principal: Principal, kept: Sequence[Memory]) -> None:
         """Let messages be found by meaning that were kept without it."""
@@ -186,15 +190,53 @@ class Extraction:
         *,
         vocabulary: Vocabulary = Vocabulary.COMPANION,
         source_ref: str | None = None,
+        shows_known: bool = True,
     ) -> ExtractedMemories:
-        """Find what is worth remembering in messages that were kept before. It never fails: see `waiting`."""
-        payload = {"session": session, "project": None, "vocabulary": str(vocabulary), "source_ref": source_ref}
+        """Find what is worth remembering in messages that were kept before. It never fails: see `waiting`.
+
+        With `shows_known` a language model is told what is remembered already.
+        """
+        payload = {
+            "session": session,
+            "project": None,
+            "vocabulary": str(vocabulary),
+            "source_ref": source_ref,
+            "shows_known": shows_known,
+        }
         promised = (
             self._store.write(principal.tenant, lambda tx: self._promise(tx, principal, payload, kept, claimed=True))
             if kept
             else []
         )
         return self._done(principal, session, promised, messages=len(kept))
+
+    def read_unkept(
+        self,
+        principal: Principal,
+        messages: Sequence[Message],
+        *,
+        source_ref: str,
+        spent: list[Usage],
+        shows_known: bool = True,
+    ) -> ExtractedMemories:
+        """Find entries of the companion in messages of which nothing is stored, once and now: none of it is kept to be
+        read again. What the calls take is added to `spent`, also where one fails. Raises LlmError.
+        """
+        found: list[Remembered] = []
+        now = self._clock.now()
+        said = [
+            replace(one, content=self._redaction.text(one.content), time=one.time or now)
+            for one in _utterances(messages)
+        ]
+        assignment = Assignment(principal, Governor.COMPANION, Vocabulary.COMPANION, source_ref)
+        for window in windows(said) if self._mode is not LearningMode.OFF else ():
+            before = len(spent)
+            try:
+                drafts = self._drafts(assignment, window, [MessageOrigin()] * len(window), spent, shows_known)
+            finally:
+                self._spending.add(principal.tenant, spent[before:])
+            found += self._facts.remember_all(replace(principal, session=None), drafts)
+        return ExtractedMemories(tuple(found), "", len(messages), 0, 0, 0, self._name(), _sum(spent))
 
     def find(self, text: str, *, vocabulary: Vocabulary = Vocabulary.CODING, report: Report | None = None) -> Preview:
         """What would be found in a transcript; nothing is stored. Raises LlmError."""
@@ -224,6 +266,7 @@ class Extraction:
         *,
         vocabulary: Vocabulary,
         source_ref: str | None = None,
+        governed_by: Governor | None = None,
         report: Report | None = None,
         wait: bool = True,
     ) -> ExtractedMemories:
@@ -233,6 +276,7 @@ class Extraction:
             "project": transcript.project,
             "vocabulary": str(vocabulary),
             "source_ref": source_ref,
+            "governed_by": governed_by,
         }
         promised: list[Job] = []
 
@@ -334,19 +378,41 @@ class Extraction:
         sources = [by_id[id_] for id_ in ids if id_ in by_id]
         if not sources:
             return {"extractor": self._name(), "memories": [], "skipped": "The messages are gone."}
-        vocabulary = Vocabulary(job.payload["vocabulary"])
+        assignment = assignment_of(job)
         known = [*(Utterance("tool", text) for text in tools), *(_utterance(row, job) for row in earlier)]
-        said = [_utterance(row, job) for row in sources]
+        said = [*known, *(_utterance(row, job) for row in sources)]
+        origins = [MessageOrigin()] * len(known) + [MessageOrigin(row.id, session, row.event_time) for row in sources]
         spent: list[Usage] = []
         try:
-            candidates = self._candidates([*known, *said], vocabulary, spent, len(known))
+            shows_known = job.payload.get("shows_known", True)
+            drafts = self._drafts(assignment, said, origins, spent, shows_known, since=len(known))
         except LlmError as error:
             self._tell_failure(job, sources[0], error, spent)
             raise
         finally:
             self._count(job, spent)
-        drafts = [_draft(one, sources[one.source - len(known)], job, vocabulary, self._name()) for one in candidates]
         return self._store_found(job, sources, drafts, _sum(spent))
+
+    def _drafts(
+        self,
+        assignment: Assignment,
+        said: Sequence[Utterance],
+        origins: Sequence[MessageOrigin],
+        spent: list[Usage],
+        shows_known: bool,
+        since: int = 0,
+    ) -> list[Draft]:
+        """What is found, without what its door would not take: entries of the companion are short, and not repeated."""
+        is_entry = assignment.governed_by is Governor.COMPANION and assignment.principal.user is not None
+        told = self._companion().told(assignment.principal).text if is_entry and shows_known else ""
+        known = set(self._companion().texts(assignment.principal)) if is_entry else set()
+        drafts = []
+        for one in self._candidates(said, assignment.vocabulary, spent, since, told):
+            text = one.content.casefold()
+            if not is_entry or (len(one.content) <= MAX_ENTRY and text not in known):
+                drafts.append(draft_of(one, assignment, origins[one.source], self._name()))
+                known.add(text)
+        return drafts
 
     def _count(self, job: Job, spent: Sequence[Usage]) -> None:
         """Whatever comes of them, calls were made."""
@@ -378,12 +444,19 @@ class Extraction:
         return result
 
     def _candidates(
-        self, messages: Sequence[Utterance], vocabulary: Vocabulary, spent: list[Usage], since: int
+        self,
+        messages: Sequence[Utterance],
+        vocabulary: Vocabulary,
+        spent: list[Usage],
+        since: int = 0,
+        known: str = "",
     ) -> list[Candidate]:
         """What is found in the messages from number `since` on."""
         llm = self._model()
         if llm is not None:
-            return [one for one in _ask(llm, messages, spent) if one.source >= since]
+            from memorist.learning.asking import ask  # Likewise.
+
+            return [one for one in ask(llm, messages, spent, known) if one.source >= since]
         from memorist.learning.extractors.local import extract_locally  # Its rules take a moment to load.
 
         return extract_locally(messages, vocabulary, self._tagger(), since=since)
@@ -399,51 +472,6 @@ class Extraction:
         payload = {"code": error.code, "attempt": job.attempts, "extractor": self._name(), **_spent(_sum(spent))}
         event = event_by(job.principal, source.id, FAILED, self._clock.now(), payload)
         self._store.write(job.tenant, lambda tx: tx.events.append([event]))
-
-
-def _ask(llm: Llm, messages: Sequence[Utterance], spent: list[Usage]) -> list[Candidate]:
-    """What a language model finds; an answer that cannot be read is asked for once more. Raises LlmError."""
-    from memorist.learning.extractors.prompt import read_answer, repair_request, request_for
-
-    request = request_for(messages)
-    for is_last in (False, True):
-        answer = llm.ask(request)
-        spent.append(answer.usage)
-        if answer.stop is Stop.REFUSED:
-            raise LlmRefused
-        try:
-            return read_answer(answer.text, messages)
-        except LlmMalformed as error:
-            if is_last:
-                raise LlmMalformed from error
-            request = repair_request(request, answer.text, error.message)
-    raise AssertionError("unreachable")
-
-
-def _draft(found: Candidate, source: Memory, job: Job, vocabulary: Vocabulary, extractor: str) -> Draft:
-    user = job.principal.user
-    return Draft(
-        content=found.content,
-        category=category_of(found.found, vocabulary),
-        excerpt=found.excerpt,
-        confidence=found.confidence,
-        relevance=found.confidence if found.importance is None else found.importance,
-        meta={
-            "extracted_as": str(found.found),
-            **({"topic": found.topic} if found.topic else {}),
-            **({"about": found.about} if found.about else {}),
-            "extractor": extractor,
-            "message_id": source.id,
-            # Beside the memory, not as its session: it outlives that, and comes again in others.
-            "session_id": job.payload["session"],
-        },
-        source_ref=job.payload["source_ref"] or source.id,
-        trust=found.trust,
-        project=job.payload["project"],
-        event_time=source.event_time,
-        # What a companion learns is about the user, whichever agent asks; work belongs to whom it was done with.
-        owner=Owner(user=user) if user is not None and vocabulary is Vocabulary.COMPANION else None,
-    )
 
 
 def _utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:

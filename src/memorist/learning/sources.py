@@ -4,7 +4,6 @@ Every message has a key that is the same whenever it is sent. A transcript that 
 is new. The key is also what the row is deduplicated by, so that two who send it at once store it once.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -68,32 +67,6 @@ class Sources:
         if index:
             self.index(principal, new)
         return new
-
-    def add_missing(self, principal: Principal, session: str, said: Sequence[Utterance]) -> list[Memory]:
-        """Store what the owner has in no session at all, in this one; finding it by meaning is left to the caller.
-
-        What was said twice is stored twice, but whatever of it was stored before counts. Returns what is new.
-        Raises InvalidField, Forbidden or StoreError.
-        """
-        owner = access.writable_owner(principal, None)
-        prepared = [
-            # Two who store the same at once store it once.
-            replace(self._prepare(principal, session, index, one), dedup_key=content_hash(f"message\0\0{one.key}"))
-            for index, one in enumerate(said)
-        ]
-
-        def work(tx: Writer) -> list[Memory]:
-            left = Counter(
-                tx.memories.count_said(owner.user, owner.agent, [memory.content_hash for memory in prepared])
-            )
-            missing = []
-            for memory in prepared:
-                left[memory.content_hash] -= 1
-                if left[memory.content_hash] < 0:
-                    missing.append(memory)
-            return [one.memory for one in self._memories.rows.insert_all(tx, principal, missing) if one.was_new]
-
-        return self._store.write(principal.tenant, work)
 
     def index(self, principal: Principal, messages: list[Memory]) -> None:
         """Let messages be found by meaning; where nobody asks for it, it is done later."""

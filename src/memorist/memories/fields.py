@@ -131,6 +131,7 @@ FIELDS = (
     _field("meta", "a JSON object of your own", check=_meta, embedded=True, secrets=Secrets.OBJECT, **_edited),
     _field("source_ref", "what it was taken from", personal=True, secrets=Secrets.LINE),
     _field("trust", "who vouches for it"),
+    _field("governed_by", "the door that wrote it, whose promises hold for it", fixed=True),
     _field("status", "where it stands in its life"),
     _field("retention", "whether the tenant's policy ages it, or it is kept until somebody deletes it"),
     _field("superseded_by", "the fact that took its place"),

@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from memorist.memories.governance import RULES
 from memorist.memories.kinds import KINDS
-from memorist.memories.values import Memory
+from memorist.memories.values import Governor, Memory
+
+_TOLD_BY = ("kind", "category", "name", "session", "project", "content", "governed_by")
 
 
 def content_hash(content: str) -> str:
@@ -18,15 +21,18 @@ def dedup_key(memory_id: str, values: Mapping[str, Any], same_as: str | None = N
     kind, category = values["kind"], values["category"] or ""
     if same_as == "" or not KINDS[kind].is_merged or values["name"] is not None:
         return memory_id
-    if same_as is not None:
-        return content_hash("\0".join([kind, category, "", "", "", same_as]))
     # None of them can hold a NUL, so no two lists of parts give the same text.
-    return content_hash(
-        "\0".join([kind, category, values["session"] or "", values["project"] or "", values["content"]])
-    )
+    if same_as is not None:
+        key = content_hash("\0".join([kind, category, "", "", "", same_as]))
+    else:
+        parts = [kind, category, values["session"] or "", values["project"] or "", values["content"]]
+        key = content_hash("\0".join(parts))
+    door = values["governed_by"] or Governor.NATIVE
+    # What one door keeps is not another's to change by saying the same.
+    return key if RULES[door].is_one_set else f"{door}:{key}"
 
 
 def with_hashes(memory: Memory) -> Memory:
     """The memory with the hashes that belong to its text."""
-    values = {name: getattr(memory, name) for name in ("kind", "category", "name", "session", "project", "content")}
+    values = {name: getattr(memory, name) for name in _TOLD_BY}
     return replace(memory, content_hash=content_hash(memory.content), dedup_key=dedup_key(memory.id, values))

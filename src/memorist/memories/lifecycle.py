@@ -18,7 +18,7 @@ from typing import Any
 from memorist.errors import IllegalTransition
 from memorist.memories.fields import FIELDS
 from memorist.memories.policy import Move, Policy
-from memorist.memories.values import Memory, Retention, Status
+from memorist.memories.values import Governor, Memory, Retention, Status
 from memorist.platform.values import Owner
 
 TRANSITIONS: dict[Status, frozenset[Status]] = {
@@ -30,6 +30,8 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {
 }
 
 REDACTED = "[REDACTED]"
+EXTRACTOR = "extractor"
+"""Where the `meta` of what was found in a conversation says by whom."""
 
 _STEP = timedelta(microseconds=1)
 _NOTHING_PERSONAL: dict[str, Any] = dict.fromkeys(
@@ -106,9 +108,19 @@ def anonymizable_before(policy: Policy, now: datetime) -> datetime:
 def merge(existing: Memory, again: Memory, now: datetime) -> Memory:
     """What was remembered, told again: it lives as long as the longer of the two asks, a version later if that changes.
 
-    One that is to be kept now is kept; an expiry gives way to a later one, or to none.
+    One that is to be kept now is kept; an expiry gives way to a later one, or to none. A coding assistant's has its
+    score, session and excerpt from who stored it last; what is merely found again in a transcript changes none of them.
     """
     after = existing
+    if existing.governed_by is Governor.CODING_ASSISTANT and EXTRACTOR not in (again.meta or {}):
+        kept = {name: value for name, value in (existing.meta or {}).items() if name != EXTRACTOR}
+        after = replace(
+            after,
+            relevance=again.relevance,
+            excerpt=again.excerpt or existing.excerpt,
+            meta={**kept, **(again.meta or {})} or None,
+        )
+        after = existing if after == existing else after
     if again.retention is Retention.KEEP and existing.retention is Retention.POLICY:
         after = replace(after, retention=Retention.KEEP, archive_at=None, retention_expires_at=None)
     if existing.expires_at is not None and (again.expires_at is None or again.expires_at > existing.expires_at):

@@ -10,7 +10,7 @@ from typing import Any
 
 from memorist.errors import Conflict, InvalidField
 from memorist.memories import lifecycle, writing
-from memorist.memories.policy import Derived, Mode, Policy, PolicyRevision, SweepState, Windows
+from memorist.memories.policy import Derived, Mode, Policy, PolicyRevision, Reach, SweepState, Windows
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.audit import actor_of
@@ -46,20 +46,26 @@ class PolicyChange:
 
 
 class Policies:
-    def __init__(self, store: Store, clock: Clock, default: Policy) -> None:
-        """`default` is the policy of tenants that have set none."""
+    def __init__(self, store: Store, clock: Clock, default: Policy, observation_days: float = 14) -> None:
+        """`default` is the policy of tenants that have set none. In its first days every tenant observes."""
         self._store = store
         self._clock = clock
         self._default = default
+        self._observation = timedelta(days=observation_days)
 
     def of(self, tx: Reader) -> Policy:
         """The policy in force, as a transaction sees it."""
         found = tx.policies.get()
         return self._default if found is None else found.policy
 
+    def reach(self, tx: Reader) -> Reach:
+        """What the policy in force moves now."""
+        return self.in_force(tx).reach(self._clock.now())
+
     def in_force(self, tx: Reader) -> PolicyRevision:
-        found = tx.policies.get()
-        return found or PolicyRevision(_NEVER_SET, self._default, "default")
+        found = tx.policies.get() or PolicyRevision(_NEVER_SET, self._default, "default")
+        since = tx.policies.observed_from() if found.policy.mode is Mode.AUTO else None
+        return found if since is None else replace(found, acts_from=since + self._observation)
 
     def get(self, principal: Principal) -> PolicyRevision:
         """The policy of the caller's tenant. Raises Forbidden."""
@@ -182,6 +188,7 @@ def revision_to_record(revision: PolicyRevision) -> dict[str, Any]:
         "revision": revision.revision,
         "changed_at": None if revision.created_at is None else to_iso(revision.created_at),
         "changed_by": revision.actor,
+        "acts_from": None if revision.acts_from is None else to_iso(revision.acts_from),
         **policy_to_record(revision.policy),
     }
 

@@ -10,8 +10,12 @@ from memorist.memories.values import Kind
 
 
 class Mode(StrEnum):
-    """Whether the sweeper only records what a policy would do, or does it."""
+    """Whether the sweeper only records what a policy would do, or does it.
 
+    AUTO does the first in a tenant's observation window, and the second from then on.
+    """
+
+    AUTO = "auto"
     OBSERVE = "observe"
     ENFORCE = "enforce"
 
@@ -25,6 +29,19 @@ class Move(StrEnum):
     HARD_DELETE_PENDING = "hard_delete_pending"
     PURGED = "purged"
     ANONYMIZED = "anonymized"
+
+
+class Reach(StrEnum):
+    """What a policy moves at a moment: nothing, what its door promised from the first day, or all that it ages."""
+
+    NOTHING = "nothing"
+    PROMISED = "promised"
+    ALL = "all"
+
+    @property
+    def mode(self) -> Mode:
+        """What is done with the rest."""
+        return Mode.ENFORCE if self is Reach.ALL else Mode.OBSERVE
 
 
 class Derived(StrEnum):
@@ -48,7 +65,7 @@ class Windows:
 class Policy:
     """A tenant's retention rules. `kinds` holds, by kind, the windows that differ, each as field and value."""
 
-    mode: Mode = Mode.OBSERVE
+    mode: Mode = Mode.AUTO
     windows: Windows = Windows()
     kinds: Mapping[Kind, Mapping[str, Any]] = field(default_factory=dict)
     anonymize_after_days: float = 30
@@ -69,6 +86,14 @@ class PolicyRevision:
     created_at: datetime | None = None
     """None for the policy that every tenant begins with."""
     actor: str | None = None
+    acts_from: datetime | None = None
+    """Of the one in force, where its mode is `auto`: when the observation window ends."""
+
+    def reach(self, now: datetime) -> Reach:
+        """What the one in force moves at a moment."""
+        if self.policy.mode is Mode.AUTO:
+            return Reach.ALL if self.acts_from is not None and self.acts_from <= now else Reach.PROMISED
+        return Reach.ALL if self.policy.mode is Mode.ENFORCE else Reach.NOTHING
 
 
 @dataclass(frozen=True, slots=True)

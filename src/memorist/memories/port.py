@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memorist.memories.policy import DueCount, PolicyRevision, SweepState
-from memorist.memories.values import Memory, Query, Row, State
+from memorist.memories.values import Governor, Memory, Query, Row, State
 from memorist.platform.values import Event, OwnerFilter
 
 
@@ -32,10 +32,6 @@ class MemoryReads(Protocol):
 
     def scan(self, owner: OwnerFilter, after_id: str, limit: int) -> list[Memory]:
         """Rows of every status in id order, for export and erasure."""
-        ...
-
-    def count_said(self, user: str | None, agent: str | None, hashes: Sequence[str]) -> dict[str, int]:
-        """How many messages of an owner have a text with each of these hashes, whatever became of them."""
         ...
 
 
@@ -77,6 +73,10 @@ class PolicyReads(Protocol):
         """The policy in force and those before it."""
         ...
 
+    def observed_from(self) -> datetime | None:
+        """When the tenant's observation window began; None where there is no such tenant."""
+        ...
+
 
 class PolicyWrites(PolicyReads, Protocol):
     """The same in a transaction that writes."""
@@ -93,8 +93,8 @@ class AgingReads(Protocol):
         """How far the sweeper is; None where it never was here."""
         ...
 
-    def has_due(self, as_of: datetime) -> bool:
-        """Whether a move of the policy is due."""
+    def has_due(self, as_of: datetime, governed_by: Governor | None = None) -> bool:
+        """Whether a move of the policy is due, of any memory or of those that one door governs."""
         ...
 
     def has_expired(self, as_of: datetime) -> bool:
@@ -126,9 +126,9 @@ class AgingWrites(AgingReads, Protocol):
 
     def put_sweep(self, state: SweepState) -> None: ...
 
-    def claim_due(self, as_of: datetime, limit: int) -> list[Memory]:
-        """Memories for which a move of the policy is due, the most overdue first; until the end of this transaction
-        nobody else gets them.
+    def claim_due(self, as_of: datetime, limit: int, governed_by: Governor | None = None) -> list[Memory]:
+        """Memories, of all doors or of one, for which a move of the policy is due, the most overdue first; until this
+        transaction ends nobody else gets them.
         """
         ...
 

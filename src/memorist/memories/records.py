@@ -8,6 +8,7 @@ from typing import Any
 from memorist.errors import InvalidField
 from memorist.ids import parse_id
 from memorist.memories.fields import BY_NAME, EXPORTED, checked
+from memorist.memories.governance import presumed_governor
 from memorist.memories.hashes import with_hashes
 from memorist.memories.values import Memory
 from memorist.platform import validation
@@ -36,6 +37,7 @@ def memory_from_record(record: Mapping[str, Any], tenant: str) -> Memory:
         if record.get(name) is None:
             raise InvalidField(f"A memory needs {name}.", field=name)
     values = checked({name: _decoded(name, value) for name, value in record.items()})
+    values.setdefault("governed_by", presumed_governor(values))
     owner = Owner(values.pop("user", None), values.pop("agent", None))
     for name in ("id", "superseded_by"):
         if values.get(name) is not None:

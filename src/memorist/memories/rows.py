@@ -6,6 +6,7 @@ from datetime import datetime
 
 from memorist.errors import Conflict, DuplicateContent, NameTaken
 from memorist.memories import lifecycle, writing
+from memorist.memories.fields import EDITABLE
 from memorist.memories.policy import Policy
 from memorist.memories.values import Memory, Remembered, Retention
 from memorist.platform.attempts import until_written
@@ -70,6 +71,9 @@ class MemoryRows:
             if merged != existing and not writing.replace(tx, merged, existing.updated_at):
                 return None  # Changed between the two statements.
             events.extend(self.told(principal, replace(existing, redacted=memory.redacted), "deduplicated"))
+            before = {name: old for name in EDITABLE if (old := getattr(existing, name)) != getattr(merged, name)}
+            if before:
+                events.append(event_by(principal, merged.id, "updated", self._clock.now(), {"before": before}))
             return Remembered(merged, was_new=False)
 
         return until_written(attempt)

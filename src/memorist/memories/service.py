@@ -10,12 +10,13 @@ from memorist.errors import InvalidField, NameTaken, StaleVersion
 from memorist.ids import new_id, parse_id
 from memorist.memories import fields, lifecycle, writing
 from memorist.memories.accesses import AccessLog
+from memorist.memories.governance import RULES, governor_of, require_editable
 from memorist.memories.hashes import content_hash, dedup_key, with_hashes
 from memorist.memories.policy import Policy
 from memorist.memories.reading import Reading
 from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.rows import MemoryRows, clash_key, existing_like, write_over
-from memorist.memories.values import Draft, Memory, Remembered, Status, Trust
+from memorist.memories.values import Draft, Governor, Memory, Remembered, Retention, Status, Trust
 from memorist.platform import access, validation
 from memorist.platform.attempts import until_written
 from memorist.platform.audit import event_by
@@ -110,6 +111,9 @@ class Memories(Reading):
         whose = {"user": owner.user, "agent": owner.agent}
         changed, redacted = self._redaction.fields(values | whose, fields.SECRETS)
         values |= changed
+        values["governed_by"] = governor_of(draft)
+        if not RULES[values["governed_by"]].is_aged:
+            values["retention"] = Retention.KEEP
         return Memory(
             id=memory_id,
             tenant=principal.tenant,
@@ -136,7 +140,7 @@ class Memories(Reading):
         """Change some fields of a memory that the caller may write.
 
         With `expected_version` the change applies only to that version: StaleVersion otherwise.
-        Raises NotFound, Forbidden, InvalidField, NameTaken or DuplicateContent.
+        Raises NotFound, Forbidden, InvalidField, NotEditable, NameTaken or DuplicateContent.
         """
         memory_id = parse_id("mem", memory_id)
         changes = fields.check_changes(changes)
@@ -164,6 +168,7 @@ class Memories(Reading):
     ) -> Memory:
         def attempt() -> Memory | None:
             before = self._writable(tx, principal, memory_id, expected_version)
+            require_editable(before)
             after = _apply(before, changes, self._clock.now())
             if after == before:
                 return before
@@ -193,7 +198,7 @@ class Memories(Reading):
 
         Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
-        draft = Draft(**values, name=name, owner=owner, trust=trust)
+        draft = Draft(**values, name=name, owner=owner, trust=trust, governed_by=Governor.PROFILE)
         prepared = self.prepare(principal, draft)
         changes = {field: getattr(prepared, field) for field in values}
         redacted = prepared.redacted or {}

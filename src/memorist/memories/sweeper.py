@@ -17,8 +17,8 @@ from memorist.errors import MemoristError
 from memorist.ids import to_uuid
 from memorist.memories import lifecycle, writing
 from memorist.memories.policies import Counts, Policies
-from memorist.memories.policy import DueCount, Mode, Move, Policy, SweepState
-from memorist.memories.values import Kind, Memory
+from memorist.memories.policy import DueCount, Mode, Move, Policy, Reach, SweepState
+from memorist.memories.values import Governor, Kind, Memory
 from memorist.platform import access
 from memorist.platform.loop import Loop
 from memorist.platform.values import Event, Principal
@@ -40,6 +40,9 @@ _LONGEST_REST_SECONDS = 0.2
 _REPORT_EVERY = timedelta(hours=1)
 _JOBS_KEPT_FOR = timedelta(days=7)
 _COUNTED_FOR_S = 60.0
+
+# Of which door's memories the policy moves those that are due.
+_MOVED = {Reach.PROMISED: Governor.LIFECYCLE, Reach.ALL: None}
 
 _Moved = Counter[tuple[Move, Kind]]
 
@@ -86,12 +89,14 @@ class Sweeper:
         policies: Policies,
         eraser: Eraser,
         *,
+        turn_events_kept_for: timedelta = timedelta(days=30),
         rest: Callable[[float], object] | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._policies = policies
         self._eraser = eraser
+        self._turn_events_kept_for = turn_events_kept_for
         self._counted: dict[str, tuple[float, dict[str, Any]]] = {}
         self._loop = Loop("sweeper", self._sweep_all, 0, at_once=False)
         self._rest = rest or self._loop.rest
@@ -99,7 +104,8 @@ class Sweeper:
     # One sweep
 
     def sweep(self, tenant: str, *, rarely_report: bool = False) -> Sweep:
-        """Do everything that is due now, in small steps; where the policy only observes, that is what TTLs ask for.
+        """Do everything that is due now, in small steps; where the policy only observes, that is what TTLs ask for and
+        what the lifecycle API promised.
 
         Then count what is still due, and keep that as the tenant's report; `rarely_report` does so once an hour.
         """
@@ -117,11 +123,11 @@ class Sweeper:
             done += self._drain(tenant, lambda tx, rows: self._anonymize_some(tx, as_of, rows))
         if any(move is Move.PURGED for move, _ in done):
             self._empty_logs()
-        found = Sweep(tenant, as_of, look.policy.mode, done=_by_move(done))
+        found = Sweep(tenant, as_of, look.reach.mode, done=_by_move(done))
         if rarely_report and look.reported_at is not None and as_of - look.reported_at < _REPORT_EVERY:
             return found
         found = self._store.read(tenant, partial(_survey, found, look.policy))
-        self._store.write(tenant, partial(_conclude, found))
+        self._store.write(tenant, partial(_conclude, found, as_of - self._turn_events_kept_for))
         return found
 
     def dry_run(self, tenant: str) -> Sweep:
@@ -130,7 +136,7 @@ class Sweeper:
 
         def work(tx: Reader) -> Sweep:
             policy = self._policies.of(tx)
-            return _survey(Sweep(tenant, as_of, policy.mode, dry_run=True), policy, tx)
+            return _survey(Sweep(tenant, as_of, self._policies.reach(tx).mode, dry_run=True), policy, tx)
 
         return self._store.read(tenant, work)
 
@@ -160,14 +166,15 @@ class Sweeper:
 
         def work(tx: Reader) -> _Look:
             policy = self._policies.of(tx)
-            enforced = policy.mode is Mode.ENFORCE
+            reach = self._policies.reach(tx)
             state = tx.aging.get_sweep()
             return _Look(
                 policy,
+                reach,
                 self._policies.is_settled(tx),
                 tx.aging.has_expired(as_of),
-                enforced and tx.aging.has_due(as_of),
-                enforced and tx.aging.has_retired(lifecycle.anonymizable_before(policy, as_of)),
+                reach is not Reach.NOTHING and tx.aging.has_due(as_of, _MOVED[reach]),
+                reach is Reach.ALL and tx.aging.has_retired(lifecycle.anonymizable_before(policy, as_of)),
                 None if state is None else state.reported_at,
             )
 
@@ -203,11 +210,11 @@ class Sweeper:
         return len(claimed), self._move(tx, self._policies.of(tx), claimed, as_of)
 
     def _move_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
-        policy = self._policies.of(tx)
-        if policy.mode is not Mode.ENFORCE:
+        reach = self._policies.reach(tx)
+        if reach is Reach.NOTHING:
             return 0, Counter()  # Somebody changed it meanwhile.
-        claimed = tx.aging.claim_due(as_of, rows)
-        return len(claimed), self._move(tx, policy, claimed, as_of)
+        claimed = tx.aging.claim_due(as_of, rows, _MOVED[reach])
+        return len(claimed), self._move(tx, self._policies.of(tx), claimed, as_of)
 
     def _move(self, tx: Writer, policy: Policy, claimed: Iterable[Memory], as_of: datetime) -> _Moved:
         moved: _Moved = Counter()
@@ -233,7 +240,7 @@ class Sweeper:
     def _anonymize_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
         moved: _Moved = Counter()
         policy = self._policies.of(tx)
-        if policy.mode is not Mode.ENFORCE:
+        if self._policies.reach(tx) is not Reach.ALL:
             return 0, moved
         claimed = tx.aging.claim_retired(lifecycle.anonymizable_before(policy, as_of), rows)
         anonymized: list[str] = []
@@ -275,6 +282,7 @@ class _Look:
     """What a sweep found to do."""
 
     policy: Policy
+    reach: Reach
     settled: bool
     expired: bool
     due: bool
@@ -288,12 +296,13 @@ def _survey(found: Sweep, policy: Policy, tx: Reader) -> Sweep:
     return replace(found, due=_due(counts), samples=_samples(counts))
 
 
-def _conclude(found: Sweep, tx: Writer) -> None:
+def _conclude(found: Sweep, turns_before: datetime, tx: Writer) -> None:
     """Keep the report, and drop what other parts of the program need no longer."""
     state = tx.aging.get_sweep() or SweepState(0, "")
     tx.aging.put_sweep(replace(state, report=found.to_record(), reported_at=found.as_of))
     tx.idempotency.drop_expired(found.as_of)
     tx.jobs.drop_done(found.as_of - _JOBS_KEPT_FOR)
+    tx.turns.drop_unkept(turns_before)
 
 
 def _with_rows(step: Callable[[Writer, int], tuple[int, _Moved]], rows: int, tx: Writer) -> tuple[int, _Moved]:

@@ -28,6 +28,17 @@ class Trust(StrEnum):
     DOCUMENT = "document"
 
 
+class Governor(StrEnum):
+    """The door that wrote a memory, and so whose promises hold for it; `governance` has them."""
+
+    NATIVE = "native"
+    COMPANION = "companion"
+    PROFILE = "profile"
+    CODING_ASSISTANT = "coding_assistant"
+    LIFECYCLE = "lifecycle"
+    AGENT_TOOLS = "agent_tools"
+
+
 class Status(StrEnum):
     """Where a memory stands in its life; `lifecycle` holds the moves."""
 
@@ -81,6 +92,8 @@ class Draft:
     ttl: timedelta | None = None
     same_as: str | None = None
     """What makes a fact the same as one that is there, where that is not its text; '' where nothing does."""
+    governed_by: Governor | None = None
+    """The door that writes it. Without one it is what `governance` says of a draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +121,7 @@ class Memory:
     meta: Mapping[str, Any] | None = None
     source_ref: str | None = None
     trust: Trust = Trust.USER
+    governed_by: Governor = Governor.NATIVE
     status: Status = Status.ACTIVE
     retention: Retention = Retention.KEEP
     superseded_by: str | None = None

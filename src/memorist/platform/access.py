@@ -166,6 +166,7 @@ def acting(
         user=user or principal.user,
         agent=agent or principal.agent,
         session=session or principal.session,
+        on_behalf=principal.on_behalf or user not in (None, principal.user),
         agent_vouched=principal.agent_vouched if is_own_agent else _may_act_for_others(principal),
     )
 

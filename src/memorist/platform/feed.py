@@ -34,6 +34,7 @@ _NO_CHANGES = frozenset(
         "extracted",
         "extraction_failed",
         "judged",
+        "read_for_user",
         "redacted",
         "supersedes",
     }

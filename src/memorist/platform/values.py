@@ -36,6 +36,8 @@ class Principal:
     key_id: str | None = None
     source: str = "library"
     agent_vouched: bool = True
+    on_behalf: bool = False
+    """The credential is not the user's own: it acts for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from memorist.recall.question import terms_of
 from memorist.recall.ranking import Mask, Scores, best
 from memorist.times import to_micros
 
+_MOST_OF_OTHERS = 50
+
 
 def nearest(
     view: View,
@@ -23,12 +25,13 @@ def nearest(
     most: int,
     distance: float,
 ) -> list[str]:
-    """The ids of the active facts of the same agent that lie nearest to a memory, within a cosine distance.
+    """The ids of the active facts of the same agent that lie nearest to a memory, within a cosine distance, and then of
+    a few of other agents.
 
     What has no vector yet, and everything where there are none, is near by the share of words in common.
     """
     place = view.place_of(memory.id)
-    wanted = _facts(view, memory, now)
+    wanted = _facts(view, now)
     if place is not None:
         wanted[place] = False
     if not wanted.any():
@@ -39,14 +42,17 @@ def nearest(
     if vector is not None and view.takes(vector):
         closeness = np.where(view.columns["windows"] > 0, view.cosines(vector)[0], closeness)
     near = np.where(wanted & (closeness >= np.float32(1 - distance)), closeness, np.float32(-1))
-    return [view.ids[one] for one in best(near, most).tolist() if near[one] >= 0]
+    is_own = view.columns["agent"] == view.code("agent", memory.owner.agent)
+    own, others = np.where(is_own, near, np.float32(-1)), np.where(is_own, np.float32(-1), near)
+    places = [*(one for one in best(own, most).tolist() if own[one] >= 0)]
+    places += [one for one in best(others, _MOST_OF_OTHERS).tolist() if others[one] >= 0]
+    return [view.ids[one] for one in places]
 
 
-def _facts(view: View, memory: Memory, now: datetime) -> Mask:
+def _facts(view: View, now: datetime) -> Mask:
     column = view.columns
     wanted: Mask = (column["standing"] == Standing.LIVE) & (column["expires_at"] > to_micros(now))
     wanted &= column["kind"] == view.code("kind", Kind.FACT)
-    wanted &= column["agent"] == view.code("agent", memory.owner.agent)
     return wanted
 
 

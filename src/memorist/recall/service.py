@@ -14,6 +14,7 @@ from typing import Any
 
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
+from memorist.memories.governance import is_of_same_scope
 from memorist.memories.values import Memory
 from memorist.models.port import Embedder, Reranker
 from memorist.platform import access
@@ -112,7 +113,8 @@ class Recall:
         )
 
     def nearest_facts(self, memory: Memory, *, most: int, distance: float) -> list[Memory]:
-        """The active facts of exactly the same owner that lie nearest to a memory, within a cosine distance.
+        """The active facts of exactly the same owner that lie nearest to a memory, within a cosine distance; then a few
+        that another door keeps for another agent of the same user.
 
         What has no vector yet, and everything where there are none, is near by the share of words in common.
         """
@@ -124,7 +126,7 @@ class Recall:
             return []
         rows = {row.id: row for row in self._store.read(memory.tenant, lambda tx: tx.memories.get_many(ids))}
         found = [rows[memory_id] for memory_id in ids if memory_id in rows]
-        return [row for row in found if row.is_current(now) and row.owner == memory.owner]
+        return [row for row in found if row.is_current(now) and is_of_same_scope(row, memory)]
 
     # The stages
 

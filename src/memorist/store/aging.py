@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from memorist.memories.policy import DueCount, Move, SweepState
-from memorist.memories.values import Kind, Memory, Retention, State, Status
+from memorist.memories.values import Governor, Kind, Memory, Retention, State, Status
 from memorist.platform.values import Event
 from memorist.store.rows import memory_from_row
 from memorist.store.tenant_statements import TenantStatements
@@ -38,8 +38,8 @@ class AgingStatements(TenantStatements):
             reported_at=optional_micros(state.reported_at),
         )
 
-    def has_due(self, as_of: datetime) -> bool:
-        return bool(self._rows("any_move_due", as_of=to_micros(as_of)))
+    def has_due(self, as_of: datetime, governed_by: Governor | None = None) -> bool:
+        return bool(self._rows("any_move_due", as_of=to_micros(as_of), governed_by=governed_by))
 
     def has_expired(self, as_of: datetime) -> bool:
         return bool(self._rows("any_expired", as_of=to_micros(as_of)))
@@ -66,8 +66,9 @@ class AgingStatements(TenantStatements):
         rows = self._rows("last_restored", ids=self._encode_list(memory_ids))
         return {row[0]: from_micros(row[1]) for row in rows}
 
-    def claim_due(self, as_of: datetime, limit: int) -> list[Memory]:
-        return [memory_from_row(row) for row in self._rows("claim_due", as_of=to_micros(as_of), limit=limit)]
+    def claim_due(self, as_of: datetime, limit: int, governed_by: Governor | None = None) -> list[Memory]:
+        rows = self._rows("claim_due", as_of=to_micros(as_of), limit=limit, governed_by=governed_by)
+        return [memory_from_row(row) for row in rows]
 
     def claim_expired(self, as_of: datetime, limit: int) -> list[Memory]:
         return [memory_from_row(row) for row in self._rows("claim_expired", as_of=to_micros(as_of), limit=limit)]
@@ -106,11 +107,12 @@ class AgingStatements(TenantStatements):
             self._run("redact_event", seq=event.seq, payload=json.dumps(event.payload))
 
     def _aging(self, row: tuple[Any, ...]) -> Memory:
-        id_, kind, status, retention, superseded_by, created_at, updated_at, *times, _ = row
+        id_, kind, governed_by, status, retention, superseded_by, created_at, updated_at, *times, _ = row
         archive_at, retention_expires_at, expires_at, deleted_at, hard_delete_at = map(optional_moment, times)
         return Memory(
             id_, self._tenant, "", "", "", from_micros(created_at), from_micros(updated_at),
-            kind=Kind(kind), status=Status(status), retention=Retention(retention), superseded_by=superseded_by,
+            kind=Kind(kind), governed_by=Governor(governed_by), status=Status(status),
+            retention=Retention(retention), superseded_by=superseded_by,
             archive_at=archive_at, retention_expires_at=retention_expires_at, expires_at=expires_at,
             deleted_at=deleted_at, hard_delete_at=hard_delete_at,
         )  # fmt: skip

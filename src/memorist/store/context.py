@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from memorist.context.values import ChunkCandidate, ChunkQuery
+from memorist.context.values import MAX_ENTRY, ChunkCandidate, ChunkQuery
 from memorist.memories.values import Memory, Position
 from memorist.platform.values import OwnerFilter
 from memorist.store.rows import memory_from_row, slice_parameters
@@ -58,6 +58,7 @@ class ContextStatements(TenantStatements):
             "list_category_of_user",
             **slice_parameters(owner),
             category=category,
+            longest=MAX_ENTRY,
             now=to_micros(now),
             since=-1 if since is None else to_micros(since),
             limit=limit,

@@ -60,11 +60,6 @@ class MemoryStatements(TenantStatements):
         rows = self._rows("scan_memories", after_id=after_id, limit=limit, **slice_parameters(owner))
         return [memory_from_row(row) for row in rows]
 
-    def count_said(self, user: str | None, agent: str | None, hashes: Sequence[str]) -> dict[str, int]:
-        encoded = self._encode_list(hashes)
-        rows = self._rows("count_said", user_id=user or "", agent_id=agent or "", hashes=encoded)
-        return {row[0]: row[1] for row in rows}
-
     def insert(self, row: Row) -> bool:
         if self._connection.run(self._statements["insert_memory"], self._values(row)) != 1:
             return False

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +24,10 @@ class PolicyStatements(TenantStatements):
 
     def history(self, limit: int) -> list[PolicyRevision]:
         return [_revision(row) for row in self._rows("list_policies", limit=limit)]
+
+    def observed_from(self) -> datetime | None:
+        rows = self._rows("get_observed_from")
+        return from_micros(rows[0][0]) if rows else None
 
     def insert(self, revision: PolicyRevision) -> bool:
         inserted = self._run(

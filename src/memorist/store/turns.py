@@ -91,6 +91,13 @@ class TurnStatements(TenantStatements):
         )
         return changed == 1
 
+    def lock(self, turn_id: str) -> bool:
+        return self._run("lock_turn", id=turn_id) == 1
+
+    def drop_unkept(self, before: datetime) -> int:
+        self._run("drop_unkept_events", before=to_micros(before))
+        return self._run("drop_unkept_turns", before=to_micros(before))
+
 
 class SpendingStatements(TenantStatements):
     """What one tenant's turns have cost, inside a transaction."""

@@ -49,3 +49,11 @@ class TurnWrites(TurnReads, Protocol):
     def finish(self, turn: Turn) -> bool:
         """Note how a turn ended. False where it is over, or another has taken it."""
         ...
+
+    def lock(self, turn_id: str) -> bool:
+        """Let nobody else add events to a turn until this transaction ends. False where there is no such turn."""
+        ...
+
+    def drop_unkept(self, before: datetime) -> int:
+        """Remove turns without a session that began by then, with their events. Returns how many went."""
+        ...

@@ -12,15 +12,13 @@ FULL = 0.8
 TAIL = 4
 """How many messages are kept then."""
 
-_ROLE = (
-    "You are a helpful assistant with a long-term memory. What is remembered of the user may stand below. "
-    "Call recall before you answer whenever something from earlier conversations may matter, and remember_fact when "
-    "you learn something lasting."
+_ROLE = "You are a helpful assistant."
+_WITH_MEMORY = (
+    "You have a long-term memory. What is remembered of the user may stand above. "
+    "Call recall before you answer whenever something from earlier conversations may matter."
 )
-_SHORTENED = (
-    "The conversation was trimmed for length: only its last messages are shown. "
-    "What was said before is stored and reachable with recall."
-)
+_SHORTENED = "The conversation was trimmed for length: only its last messages are shown."
+_REACHABLE = "What was said before is stored and reachable with recall."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +32,44 @@ class Prompt:
 
 
 def prompt_for(
-    messages: Sequence[LlmMessage], memory: str, tools: Sequence[LlmTool], *, window: int, reserve: int
+    messages: Sequence[LlmMessage],
+    memory: str,
+    tools: Sequence[LlmTool],
+    *,
+    window: int,
+    reserve: int,
+    is_stored: bool = True,
 ) -> Prompt:
-    """The system's part, what is remembered, and the messages; shortened where they fill too much of the window.
+    """What is remembered, the system's part, and the messages; shortened where they fill too much of the window.
 
-    `reserve` tokens are kept free for the answer.
+    `reserve` tokens are kept free for the answer. Of messages that are stored, and so can be recalled, the last TAIL
+    are left then; of others as many as fit.
     """
     told = [one.content for one in messages if one.role == "system"]
     said = [one for one in messages if one.role != "system"]
-    system = "\n\n".join([*(told or [_ROLE]), *([memory] if memory else [])])
+    role = [f"{_ROLE} {_WITH_MEMORY}" if tools else _ROLE]
+    system = "\n\n".join([*([memory] if memory else []), *(told or role)])
     fixed = count_tokens(system) + reserve + sum(count_tokens(f"{one.description} {one.schema}") for one in tools)
-    tokens = fixed + sum(count_tokens(one.content) for one in said)
+    lengths = [count_tokens(one.content) for one in said]
+    tokens = fixed + sum(lengths)
     if tokens <= FULL * window or len(said) <= TAIL:
         return Prompt(system, tuple(said), tokens)
-    kept = said[-TAIL:]
+    reachable = is_stored and bool(tools)
+    notice = f"{_SHORTENED} {_REACHABLE}" if reachable else _SHORTENED
+    left = FULL * window - fixed - count_tokens(notice)
+    count = TAIL if reachable else _fitting(lengths, left)
+    kept = said[-count:]
     if kept[0].role != "user":
         # A conversation begins with the user, or some models refuse it.
-        kept = [LlmMessage("user", f"[{_SHORTENED}]"), *kept]
-    system = f"{system}\n\n{_SHORTENED}"
-    tokens = fixed + count_tokens(_SHORTENED) + sum(count_tokens(one.content) for one in kept)
-    return Prompt(system, tuple(kept), tokens, dropped=len(said) - TAIL)
+        kept = [LlmMessage("user", f"[{notice}]"), *kept]
+    system = f"{system}\n\n{notice}"
+    tokens = fixed + count_tokens(notice) + sum(count_tokens(one.content) for one in kept)
+    return Prompt(system, tuple(kept), tokens, dropped=len(said) - count)
+
+
+def _fitting(lengths: Sequence[int], most: float) -> int:
+    """How many of the last messages fit, TAIL at least."""
+    count = TAIL
+    while count < len(lengths) and sum(lengths[-count - 1 :]) <= most:
+        count += 1
+    return count

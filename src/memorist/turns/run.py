@@ -28,7 +28,6 @@ class Run:
         self.stopped = threading.Event()
         self._store = store
         self._tell = tell
-        self._seq = 1
         self._stop: MemoristError | None = None
 
     @property
@@ -62,17 +61,16 @@ class Run:
 
     def _append(self, event: str, data: Mapping[str, Any], ended: Turn | None = None) -> None:
         now = self.clock.now()
-        one = TurnEvent(self._seq + 1, event, data, now)
 
         def work(tx: Writer) -> bool:
             if not tx.turns.hold(self.turn.id, self.turn.runner, now + LEASE):
                 return False
-            tx.turns.append_event(self.turn.id, one)
+            # Counted here: others add events too, each while it holds the turn's row.
+            tx.turns.append_event(self.turn.id, TurnEvent(tx.turns.last_event(self.turn.id) + 1, event, data, now))
             return ended is None or tx.turns.finish(ended)
 
         if not self._store.write(self.principal.tenant, work):
             raise TurnInterrupted
-        self._seq += 1
         self._tell(self.turn.id)
 
 

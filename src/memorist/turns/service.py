@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memorist.context.companion import Companion
+from memorist.context.companion import Companion, Finding, Recorded
 from memorist.errors import BudgetSpent, Forbidden, InvalidField, LlmNotConfigured, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -29,7 +29,7 @@ from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.listening import ATTENDED_FOR, Listener, Listeners
 from memorist.turns.run import LEASE, Run, is_lost
 from memorist.turns.running import Runner
-from memorist.turns.values import STARTED, Turn, TurnEvent, TurnStatus
+from memorist.turns.values import STARTED, VERDICT, Turn, TurnEvent, TurnStatus
 from memorist.turns.work import Means, answer
 
 ROLES = ("user", "assistant", "system")
@@ -139,6 +139,28 @@ class Turns:
         if found is None:
             raise NotFound(f"The turn {turn_id} was erased.")
         return found
+
+    # Findings
+
+    def record(self, principal: Principal, finding: Finding) -> Recorded:
+        """Record a finding as `Companion.record` does; the turn that it was tested for tells the verdict, once.
+
+        Raises as that does, and NotFound or InvalidId where there is no such turn of the caller.
+        """
+        turn = None if finding.source_turn_id is None else self.get(principal, finding.source_turn_id)
+        recorded = self._means.companion.record(principal, finding)
+        if turn is not None and recorded.was_new:
+            ids = [one.id for one in (recorded.tested, recorded.insight) if one is not None]
+            told = {"finding_id": finding.finding_id, "verdict": finding.verdict, "effect": finding.effect, "ids": ids}
+            now = self._clock.now()
+
+            def work(tx: Writer) -> None:
+                if tx.turns.lock(turn.id):
+                    tx.turns.append_event(turn.id, TurnEvent(tx.turns.last_event(turn.id) + 1, VERDICT, told, now))
+
+            self._store.write(principal.tenant, work)
+            self.listeners.tell(turn.id)
+        return recorded
 
     # Reading
 

@@ -12,6 +12,7 @@ from memorist.platform.values import Owner
 STARTED = "turn.started"
 COMPLETED = "turn.completed"
 FAILED = "turn.failed"
+VERDICT = "validator.verdict"
 LAST = (COMPLETED, FAILED)
 """The events of which one ends every turn."""
 
@@ -46,6 +47,11 @@ class Turn:
     lease_until: datetime | None = None
     attended_until: datetime | None = None
     replayed: bool = False
+
+    @property
+    def has_session(self) -> bool:
+        """Whether it is of a session, which is stored; of others no transcript is kept."""
+        return self.session != self.id
 
 
 @dataclass(frozen=True, slots=True)

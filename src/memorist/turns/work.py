@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from memorist.context.companion import Companion
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
-from memorist.learning.service import Extraction
+from memorist.learning.service import ExtractedMemories, Extraction
 from memorist.memories.values import Memory, Remembered
 from memorist.models.port import Llm
 from memorist.models.values import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Stop, ToolCall, Usage
@@ -23,6 +24,7 @@ from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
 from memorist.platform.tokens import count_tokens
 from memorist.secrets.logs import redacting_logger
+from memorist.times import to_iso
 from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.prompts import Prompt, prompt_for
 from memorist.turns.run import Run, spent
@@ -86,13 +88,14 @@ class _Work:
         self._messages = [Message(one["role"], one["content"]) for one in request["messages"]]
         self._include_memory: bool = request["include_memory"]
         self._kept: list[Memory] = []
+        self._fresh: list[Message] = []
         self.usage = Usage()
 
     def answer(self) -> None:
         # First of all what was said is stored, so that nothing is lost whatever happens to the model. Its meaning is
         # computed while the model thinks: whoever waits for the first word does not wait for that as well.
         self._keep([], index=False)
-        box = self._means.toolbox()
+        box = self._means.toolbox() if self._include_memory else None
         tools = box.offered() if box is not None else ()
         prompt = self._prompt(tools)
         run, kept = self._run, list(self._kept)
@@ -104,37 +107,28 @@ class _Work:
         self._run.emit("agent.completed", self.learn())
         if indexing is not None:
             wait([indexing])
-        total = {"turn_id": self._run.turn.id, "status": "completed", "duration_ms": round(1000 * self._run.seconds)}
-        self._run.complete(text, self.usage, {**total, **spent(self.usage)}, at)
+        told = {"turn_id": self._run.turn.id, "status": "completed", "completed_at": to_iso(at)}
+        taken = {"duration_ms": round(1000 * self._run.seconds), **spent(self.usage)}
+        self._run.complete(text, self.usage, {**told, **taken}, at)
 
     # Remembering
 
     def _keep(self, more: Sequence[Message], *, index: bool = True) -> None:
-        said = [one for one in self._messages if one.role != "system"]
-        if self._run.turn.session == self._run.turn.id:
-            # Without a session nobody knows what of a conversation is stored already, but its end is new.
-            said = said[-1:]
         run = self._run
-        keep = self._means.extraction.keep_messages
-        self._kept += keep(run.principal, run.turn.session, [*said, *more], index=index)
-
-    def _keep_dropped(self, count: int) -> None:
-        """Store the messages that the model is not shown: it is told that recall finds them."""
-        run = self._run
-        if run.turn.session == run.turn.id:
+        self._fresh = [*(self._fresh or self._messages[-1:]), *more]
+        if run.turn.has_session:
             said = [one for one in self._messages if one.role != "system"]
-            missing = self._means.extraction.keep_missing(run.principal, run.turn.session, said[:count])
-            self._kept = [*missing, *self._kept]
+            keep = self._means.extraction.keep_messages
+            self._kept += keep(run.principal, run.turn.session, [*said, *more], index=index)
 
     def learn(self) -> dict[str, Any]:
         """Find what is worth remembering. Whatever goes wrong with it is told, and is no failure of the turn."""
         started = time.monotonic()
-        usage = Usage()
+        spent: list[Usage] = []
         try:
-            found = self._means.extraction.read_kept(
-                self._run.principal, self._run.turn.session, self._kept, source_ref=self._run.turn.id
-            )
+            found = self._learned(spent)
         except MemoristError as error:
+            usage = reduce(Usage.plus, spent, Usage())
             summary = f"not extracted: {error.code}"
         else:
             usage = found.usage
@@ -143,12 +137,24 @@ class _Work:
         self.usage = self.usage.plus(usage)
         return _completed("memory", started, usage, summary)
 
+    def _learned(self, spent: list[Usage]) -> ExtractedMemories:
+        run, extraction = self._run, self._means.extraction
+        # What the extractor is shown of the memory is a request to a model as well.
+        shows_known = self._include_memory
+        if run.turn.has_session:
+            return extraction.read_kept(
+                run.principal, run.turn.session, self._kept, source_ref=run.turn.id, shows_known=shows_known
+            )
+        return extraction.read_unkept(
+            run.principal, self._fresh, source_ref=run.turn.id, spent=spent, shows_known=shows_known
+        )
+
     # Asking
 
     def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
         memory = ""
         if self._include_memory:
-            summary = self._means.companion.summary(self._run.principal)
+            summary = self._means.companion.told(self._run.principal)
             memory = summary.fenced
             # Which memories, not what they say: an erased one is then nowhere in a turn's events.
             self._run.emit(
@@ -157,9 +163,10 @@ class _Work:
             )
         window = self._means.limits.context_tokens or self._llm.context_tokens
         said = [LlmMessage(one.role, one.content) for one in self._messages]
-        prompt = prompt_for(said, memory, tools, window=window, reserve=min(MAX_ANSWER_TOKENS, window // 4))
+        reserve = min(MAX_ANSWER_TOKENS, window // 4)
+        is_stored = self._run.turn.has_session
+        prompt = prompt_for(said, memory, tools, window=window, reserve=reserve, is_stored=is_stored)
         if prompt.dropped:
-            self._keep_dropped(prompt.dropped)
             told = {"dropped": prompt.dropped, "kept": len(said) - prompt.dropped, "tokens": prompt.tokens}
             self._run.emit("context.compressed", {**told, "window": window})
         return prompt
@@ -259,8 +266,12 @@ class _Work:
         return LlmMessage("tool", content[:_LONGEST_RESULT], tool_call_id=call.id)
 
     def _keep_output(self, call: ToolCall, content: str, named: Sequence[str | None]) -> str | None:
-        """Store what a tool returned, word for word, and return its key; None where what it found is erased by now."""
+        """Store what a tool returned, word for word, and return its key; None where nothing of the turn is stored, or
+        what it found is erased by now.
+        """
         run = self._run
+        if not run.turn.has_session:
+            return None
         try:
             stored = self._means.ingestion.add_tool_output(
                 run.principal,

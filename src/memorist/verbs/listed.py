@@ -1,6 +1,6 @@
 """Every verb by its name: the one table that the library and both clients take their methods from."""
 
-from memorist.verbs import facts, keeping, memories, seen
+from memorist.verbs import companion, facts, keeping, memories, seen
 from memorist.verbs.methods import Doing, Streaming
 
 LARGEST_PAGE = 100
@@ -33,6 +33,12 @@ class VerbList:
     get_job = Doing(facts.get_job)
     retry_job = Doing(facts.retry_job)
     drop_job = Doing(facts.drop_job)
+
+    entries = Doing(companion.entries)
+    add_entry = Doing(companion.add_entry)
+    erase_entry = Doing(companion.erase_entry)
+    record_finding = Doing(companion.record_finding)
+    summary = Doing(companion.summary)
 
     add_messages = Doing(seen.add_messages)
     add_tool_output = Doing(seen.add_tool_output)

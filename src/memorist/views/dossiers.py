@@ -1,16 +1,19 @@
 """Everything about one memory, in whatever state it is: where it comes from, how it got here, and what comes next."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from memorist.context.companion import TESTED
 from memorist.errors import Conflict, Forbidden, IllegalTransition, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.memories import lifecycle
 from memorist.memories.accesses import AccessLog
-from memorist.memories.policy import Mode, Move, Policy
-from memorist.memories.values import Kind, Memory, Status
+from memorist.memories.governance import RULES, require_editable
+from memorist.memories.policies import Policies
+from memorist.memories.policy import Move, Policy, Reach
+from memorist.memories.values import Governor, Kind, Memory, Status
 from memorist.platform import access
 from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Store
@@ -25,6 +28,7 @@ class Act(StrEnum):
     """What somebody may do to a memory now."""
 
     EDIT = "edit"
+    REWRITE = "rewrite"
     ARCHIVE = "archive"
     RESTORE = "restore"
     DELETE = "delete"
@@ -42,6 +46,8 @@ class Origin:
     after: tuple[Memory, ...] = ()
     session: str | None = None
     turn_id: str | None = None
+    has_turn: bool = False
+    """Whether that turn can still be read."""
     is_payload_longer: bool = False
     """Whether a tool returned more than the memory shows."""
 
@@ -74,11 +80,11 @@ class Dossier:
 
 
 class Dossiers:
-    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, policy: Callable[[Reader], Policy]) -> None:
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, policies: Policies) -> None:
         self._store = store
         self._clock = clock
         self._accesses = accesses
-        self._policy = policy
+        self._policies = policies
 
     def get(self, principal: Principal, memory_id: str) -> Dossier:
         """A memory that the caller may see; one that is deleted or expired only if it is the caller's to look after.
@@ -90,7 +96,7 @@ class Dossiers:
 
         def work(tx: Reader) -> Dossier:
             memory = _require_inspectable(principal, tx.memories.get(memory_id), memory_id, now)
-            policy = self._policy(tx)
+            policy = self._policies.of(tx)
             events = tx.events.latest(memory_id, LATEST_EVENTS + 1)
             is_retired = memory.status is Status.ARCHIVED and memory.superseded_by is not None
             return Dossier(
@@ -101,8 +107,8 @@ class Dossiers:
                 events=tuple(events[:LATEST_EVENTS]),
                 has_more_events=len(events) > LATEST_EVENTS,
                 is_expired=memory.is_expired(now),
-                is_enforced=policy.mode is Mode.ENFORCE,
-                anonymized_from=memory.updated_at + timedelta(days=policy.anonymize_after_days) if is_retired else None,
+                is_enforced=self._policies.reach(tx) in (Reach.ALL, *_promised(memory)),
+                anonymized_from=_anonymized_from(memory, policy) if is_retired else None,
             )
 
         return self._store.read(principal.tenant, work)
@@ -116,6 +122,7 @@ class Dossiers:
         access.require_writable(principal, memory.owner)
         if not memory.is_current(now):
             raise Conflict("Only an active memory can be edited. Restore it first.")
+        require_editable(memory)
         return memory
 
     def payload(self, principal: Principal, memory_id: str) -> tuple[Memory, str]:
@@ -129,6 +136,16 @@ class Dossiers:
             return memory, tx.tool_outputs.get(memory_id) or memory.content
 
         return self._store.read(principal.tenant, work)
+
+
+def _promised(memory: Memory) -> tuple[Reach, ...]:
+    return (Reach.PROMISED,) if RULES[memory.governed_by].is_aged_at_once else ()
+
+
+def _anonymized_from(memory: Memory, policy: Policy) -> datetime | None:
+    if not RULES[memory.governed_by].is_one_set:
+        return None
+    return memory.updated_at + timedelta(days=policy.anonymize_after_days)
 
 
 def _require_inspectable(principal: Principal, memory: Memory | None, memory_id: str, now: datetime) -> Memory:
@@ -163,7 +180,8 @@ def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
     source = _source(tx, principal, memory, now)
     session = source.session if source is not None else memory.session or _text(meta, "session_id")
     found = _conversation(tx, source or memory, session, now)
-    return replace(found, source=source, turn_id=turn_id)
+    has_turn = turn_id is not None and tx.turns.get(turn_id) is not None
+    return replace(found, source=source, turn_id=turn_id, has_turn=has_turn)
 
 
 def _source(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> Memory | None:
@@ -214,8 +232,10 @@ def _acts(principal: Principal, memory: Memory, policy: Policy, now: datetime) -
     if not memory.is_expired(now):
         if memory.status is Status.ACTIVE:
             acts |= {Act.ARCHIVE, Act.DELETE}
-            if memory.kind is Kind.FACT:
+            if memory.kind is Kind.FACT and RULES[memory.governed_by].instead is None:
                 acts.add(Act.EDIT)
+            elif memory.governed_by is Governor.COMPANION and memory.category != TESTED and principal.user:
+                acts.add(Act.REWRITE)
         elif memory.status is Status.ARCHIVED:
             acts.add(Act.DELETE)
     try:

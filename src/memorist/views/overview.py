@@ -62,7 +62,7 @@ class Totals:
 class Waiting:
     """What waits, for a machine or for somebody; a count above MOST stands for more than that.
 
-    `mode` and `report` are the sweeper's, and only told to admins.
+    `mode` and `report` are the sweeper's, and only told to admins, as is when the observation window ends.
     """
 
     vectors: int
@@ -71,6 +71,7 @@ class Waiting:
     mode: Mode | None = None
     report: Mapping[str, Any] | None = None
     reported_at: datetime | None = None
+    acts_from: datetime | None = None
 
     @property
     def due(self) -> dict[str, int]:
@@ -169,13 +170,15 @@ class Overview:
         if not access.allows(principal, access.Action.ADMINISTER):
             return found
         state = tx.aging.get_sweep()
+        revision = self._policies.in_force(tx)
         return Waiting(
             found.vectors,
             found.jobs,
             found.doubts,
-            self._policies.of(tx).mode,
+            revision.reach(self._clock.now()).mode,
             None if state is None else state.report,
             None if state is None else state.reported_at,
+            revision.acts_from,
         )
 
 

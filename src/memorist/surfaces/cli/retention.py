@@ -121,7 +121,9 @@ def show(
 @with_flags(*STORE, *CREDENTIAL)
 def set_(
     flags: Flags,
-    mode: Annotated[Mode | None, typer.Option(help="observe only counts what is due; enforce does it.")] = None,
+    mode: Annotated[
+        Mode | None, typer.Option(help="observe only counts what is due; enforce does it; auto observes at first.")
+    ] = None,
     active_days: Annotated[float | None, typer.Option(metavar="DAYS", help="How long a memory is active.")] = None,
     use_archive: Annotated[
         bool | None, typer.Option("--archive/--no-archive", help="Whether it is archived before it is deleted.")

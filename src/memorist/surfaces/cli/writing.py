@@ -92,9 +92,17 @@ def edit(
     if_version: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Only if it still is this version (see `show`).")
     ] = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Write an entry of the companion anew, and erase the old one for good.")
+    ] = False,
     idempotency_key: IdempotencyKey = None,
 ) -> None:
-    """Change fields of a memory."""
+    """Change fields of a memory.
+
+    What the companion, lifecycle, coding-assistant and agent-tools APIs wrote is not changed in place. An entry of the
+    companion is written anew with --anew --content TEXT and, where it changes, --category: the new one has an id of its
+    own, which is printed.
+    """
     given = {
         "content": None if content is None else _content(content), "category": category, "name": name,
         "description": description, "importance": importance, "project": project, "confidence": confidence,
@@ -107,11 +115,30 @@ def edit(
         changes[field] = None
     if not changes:
         raise Invalid("Name at least one field to change. `memorist edit --help` lists them.")
+    if anew:
+        _write_anew(flags, memory_id, changes)
+        return
     with opened(flags) as door:
         memory = door.core.memories.edit(
             door.caller(), memory_id, changes, expected_version=if_version, idempotency_key=idempotency_key
         )
     answer(flags, memory_record(memory), memory.id, remark="Changed.")
+
+
+def _write_anew(flags: Flags, memory_id: str, changes: dict[str, Any]) -> None:
+    if "content" not in changes or not changes.keys() <= {"content", "category"}:
+        raise Invalid("--anew comes with --content and, where it changes, --category: nothing else.", field="anew")
+    from memorist.context.companion import Category as EntryCategory
+
+    category = changes.get("category")
+    with opened(flags) as door:
+        written = door.core.companion.rewrite(
+            door.caller(),
+            memory_id,
+            changes["content"],
+            None if category is None else validation.choice("category", category, EntryCategory),
+        )
+    answer(flags, memory_record(written.memory), written.memory.id, remark="Written anew; the old entry is erased.")
 
 
 @with_flags(*STORE, *IDENTITY)

@@ -14,6 +14,7 @@ from memorist.surfaces.dashboard.pages import (
     memories,
     memory,
     memory_edit,
+    memory_rewrite,
     privacy,
     recall,
     system,
@@ -27,7 +28,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 def routes(site: Site) -> list[Route]:
-    pages = (home, memories, memory, memory_edit, recall, turns, doubts, privacy, access, system)
+    pages = (home, memories, memory, memory_edit, memory_rewrite, recall, turns, doubts, privacy, access, system)
     return [
         _static(site),
         *signing_in.routes(site),

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -36,12 +37,38 @@ from memorist.surfaces.http.mcp import McpEndpoint, host_names
 from memorist.surfaces.http.openapi import openapi
 from memorist.version import __version__
 
+_SENT_BY_BROWSERS = [
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "If-Match",
+    "If-None-Match",
+    "Last-Event-ID",
+    "X-Memorist-Agent",
+    "X-Memorist-Session",
+    "X-Memorist-User",
+]
+
 
 def create_app(core: Core, settings: Settings, origins: Mapping[str, str] | None = None) -> ASGIApp:
     """The application over a core, which it closes when the server stops."""
     api = create_api(core, host_names(settings.allowed_hosts))
     api.router.routes.extend(dashboard.routes(Site(core, settings, problems.status_of, origins or {})))
-    return Boundary(api, body_limit=settings.body_limit)
+    return _for_browsers(Boundary(api, body_limit=settings.body_limit), settings.allowed_origins)
+
+
+def _for_browsers(app: ASGIApp, origins: str) -> ASGIApp:
+    """The application, which pages of these origins may call with a key: never with the cookie of the dashboard."""
+    allowed = [part.strip() for part in origins.split(",") if part.strip()]
+    if not allowed:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=allowed,
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=_SENT_BY_BROWSERS,
+        expose_headers=["ETag", "Idempotency-Replayed", "Location", "Retry-After"],
+    )
 
 
 def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastAPI:

@@ -12,7 +12,7 @@ from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.lists import Cursor, Limit, listed
-from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
 from memorist.times import to_iso
@@ -21,6 +21,7 @@ from memorist.tools import Moment
 router = APIRouter(prefix="/v1", tags=["companion"], route_class=BadRequestRoute)
 
 CategoryName = Literal["goal", "insight", "preference", "history"]
+ListedCategory = Literal["goal", "insight", "preference", "history", "tested_hypothesis"]
 Verdict = Literal["validated", "conditional", "rejected"]
 
 
@@ -37,6 +38,9 @@ class NewFinding(JsonBody):
     verdict: Verdict
     effect: str | int | float = Field(description="How strong it is: a number, or your words, such as `ρ=-0.34, N=87`.")
     text: str = Field(description="The hypothesis as a sentence, at most 500 characters.")
+    source_turn_id: str | None = Field(
+        None, description="The turn that it was tested for, which then tells the verdict."
+    )
 
 
 class FindingMeta(BaseModel):
@@ -79,7 +83,9 @@ class InjectedSummary(BaseModel):
 @router.get("/memory", response_model=Entries, summary="List what is remembered of the user")
 def list_entries(
     request: Request,
-    category: Annotated[CategoryName | None, Query(description="Only this category.")] = None,
+    category: Annotated[
+        ListedCategory | None, Query(description="Only this category; `tested_hypothesis` goes with `include`.")
+    ] = None,
     after: Annotated[Moment | None, Query(description="Only what was written after this time.")] = None,
     before: Annotated[Moment | None, Query(description="Only what was written before this time.")] = None,
     include: Annotated[Literal["tested_hypothesis"] | None, Query(description="Tested hypotheses too.")] = None,
@@ -89,14 +95,14 @@ def list_entries(
     """Newest first. Only the user's own, whatever the role of the key."""
     page = core_of(request).companion.list(
         _caller(request),
-        category=None if category is None else Category(category),
+        category=category,
         after=after,
         before=before,
         include_tested=include == TESTED,
         limit=limit,
         cursor=cursor,
     )
-    return listed(page, encode)
+    return whole(request, page) or listed(page, encode)
 
 
 @router.post("/memory", status_code=201, response_model=Entry, summary="Remember something of the user")
@@ -109,7 +115,8 @@ def add_entry(request: Request, new: NewEntry, idempotency_key: IdempotencyKey =
         confidence=new.confidence,
         idempotency_key=idempotency_key,
     )
-    return Json(encode(stored.memory), 201, replay_headers(stored.replayed))
+    headers = replay_headers(stored.replayed)
+    return whole(request, stored, 201, headers) or Json(encode(stored.memory), 201, headers)
 
 
 @router.get(
@@ -121,6 +128,8 @@ def add_entry(request: Request, new: NewEntry, idempotency_key: IdempotencyKey =
 def summary(request: Request) -> Response:
     """The newest 80 entries as a model reads them at the start of a turn; as plain text where that is accepted."""
     found = core_of(request).companion.summary(_caller(request))
+    if (told := whole(request, found)) is not None:
+        return told
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(found.fenced)
     return Json({"summary": found.text, "injected": found.fenced, "entries": found.entries})
@@ -137,8 +146,8 @@ def erase_entry(request: Request, memory_id: str) -> Response:
 def add_finding(request: Request, new: NewFinding) -> Response:
     """One `tested_hypothesis` for each finding; a validated one is written as an `insight` too."""
     fields = new.model_dump() | {"verdict": FindingVerdict(new.verdict)}
-    recorded = core_of(request).companion.record(_caller(request), Finding(**fields))
-    return Json(
+    recorded = core_of(request).turns.record(_caller(request), Finding(**fields))
+    return whole(request, recorded, 201) or Json(
         {
             "finding_id": new.finding_id,
             "was_new": recorded.was_new,

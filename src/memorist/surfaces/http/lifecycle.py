@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from memorist.erasure.ledger import receipt_to_record
-from memorist.memories.values import Draft, Memory, Retention
+from memorist.memories.values import Draft, Governor, Memory, Retention
 from memorist.platform import validation
 from memorist.platform.validation import MAX_QUERY, MAX_TOP_K
 from memorist.platform.values import Event, Principal
@@ -94,7 +94,7 @@ def add_memory(request: Request, new: NewLifecycleMemory, idempotency_key: Idemp
     not stored again (`was_new` is false): it then lives as long as the longer of the two asks, and keeps its metadata.
     """
     ttl = None if new.ttl_minutes is None else timedelta(minutes=new.ttl_minutes)
-    draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl)
+    draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl, governed_by=Governor.LIFECYCLE)
     [result] = core_of(request).memories.remember(_caller(request), [draft], idempotency_key=idempotency_key)
     headers = {"Location": f"{router.prefix}/{result.memory.id}", **replay_headers(result.replayed)}
     return Json({**encode(result.memory), "was_new": result.was_new}, 201, headers)

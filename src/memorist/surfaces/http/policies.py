@@ -33,6 +33,7 @@ class PolicyAnswer(PolicyRules):
     revision: int
     changed_at: str | None
     changed_by: str | None
+    acts_from: str | None
     history: list[dict[str, Any]]
 
 
@@ -46,7 +47,7 @@ class PolicyChanged(PolicyRules):
 
 @router.get("/policy", response_model=PolicyAnswer, summary="The retention policy")
 def read_policy(request: Request) -> Response:
-    """What is in force, and the last 20 changes. A new tenant observes."""
+    """What is in force, and the last 20 changes. In the mode `auto`, a new tenant observes until `acts_from`."""
     core, principal = core_of(request), _caller(request)
     revision = core.policies.get(principal)
     history = [revision_to_record(one) for one in core.policies.history(principal)]

@@ -21,8 +21,8 @@ from memorist.surfaces.http.bodies import JsonBody
 from memorist.tools import Moment
 
 _Seconds = Annotated[float, Field(gt=0, le=validation.MAX_TTL.total_seconds(), allow_inf_nan=False)]
-# It is for the doors that know what makes theirs the same.
-_HIDDEN: dict[type, frozenset[str]] = {Draft: frozenset({"same_as"})}
+# They are for the doors that know what makes theirs the same, and what holds for them.
+_HIDDEN: dict[type, frozenset[str]] = {Draft: frozenset({"same_as", "governed_by"})}
 _OF_A_MEMORY = {one.name: f"{one.about[0].upper()}{one.about[1:]}." for one in FIELDS}
 _OF_A_DRAFT = _OF_A_MEMORY | {
     "owner": "Whose it is. Absent: the caller's.",

@@ -118,7 +118,7 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
         session=None if new.context is None else new.context.session_id,
         idempotency_key=idempotency_key,
     )
-    headers = replay_headers(turn.replayed)
+    headers = {"Location": f"{router.prefix}/{turn.id}", **replay_headers(turn.replayed)}
     woken, wake = _alarm()
     listener = await asyncio.to_thread(turns.listen, principal, turn.id, 0, wake=wake)
     if new.stream or _wants_events(request):
@@ -240,7 +240,7 @@ class TurnAnswer(_Following):
         while not self._listener.is_over:
             await self._next()
         turn: Turn = await asyncio.to_thread(self._read)
-        answer = Json(encode(turn), 201, {"Location": f"{router.prefix}/{turn.id}", **self._more})
+        answer = Json(encode(turn), 201, self._more)
         await send({"type": "http.response.start", "status": 201, "headers": answer.raw_headers})
         await send({"type": "http.response.body", "body": answer.body})
 

@@ -8,7 +8,7 @@ from functools import partial
 from memorist.ids import new_id
 from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Move, Policy, SweepState
-from memorist.memories.values import Kind, Memory, Retention, Status
+from memorist.memories.values import Governor, Kind, Memory, Retention, Status
 from memorist.platform.values import Event
 from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
@@ -62,6 +62,15 @@ class AgingConformance(StoreFixtures):
             False,
         )
 
+    def test_moves_of_one_door_are_told_apart(self, store: Store, tenant: str) -> None:
+        _aging(store, tenant, START)
+        assert not store.read(tenant, lambda tx: tx.aging.has_due(START, Governor.LIFECYCLE))
+        promised = _aging(store, tenant, START, governed_by=Governor.LIFECYCLE)
+        assert store.read(tenant, lambda tx: tx.aging.has_due(START, Governor.LIFECYCLE))
+        assert store.write(tenant, lambda tx: tx.aging.claim_due(START, 10, Governor.LIFECYCLE)) == [promised]
+        rows = store.read(tenant, lambda tx: tx.aging.scan("", 10))
+        assert {row.governed_by for row, _ in rows} == {Governor.NATIVE, Governor.LIFECYCLE}
+
     def test_retired_facts_are_claimed_until_they_are_anonymized(self, store: Store, tenant: str) -> None:
         retired = make_memory(tenant, status=Status.ARCHIVED, superseded_by=new_id("mem"))
         others = [
@@ -69,6 +78,7 @@ class AgingConformance(StoreFixtures):
             make_memory(tenant, superseded_by=new_id("mem")),
             replace(retired, id=new_id("mem"), anonymized_at=START),
             replace(retired, id=new_id("mem"), updated_at=START + _DAY),
+            replace(retired, id=new_id("mem"), governed_by=Governor.COMPANION),
         ]
         store.write(tenant, lambda tx: [writing.insert(tx, memory) for memory in (retired, *others)])
         assert store.write(tenant, lambda tx: tx.aging.claim_retired(START, 10)) == [retired]

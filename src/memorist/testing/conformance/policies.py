@@ -29,6 +29,11 @@ class PolicyConformance(StoreFixtures):
         assert store.read(tenant, lambda tx: tx.policies.history(10)) == [second, first]
         assert store.read(tenant, lambda tx: tx.policies.history(1)) == [second]
 
+    def test_observation_window_begins_with_the_tenant(self, store: Store, tenant: str) -> None:
+        began = {one.id: one.created_at for one in store.list_tenants()}
+        assert store.read(tenant, lambda tx: tx.policies.observed_from()) == began[tenant]
+        assert store.read("nobody", lambda tx: tx.policies.observed_from()) is None
+
     def test_policy_of_a_tenant_is_its_own(self, store: Store, tenant: str, neighbour: str) -> None:
         store.write(tenant, lambda tx: tx.policies.insert(PolicyRevision(1, Policy(), "cli", START)))
         store.write(tenant, lambda tx: tx.aging.put_sweep(SweepState(1, None)))

@@ -54,6 +54,27 @@ class TurnConformance(StoreFixtures):
         assert listed(ADA) == turns[1::-1]
         assert listed(OwnerFilter("ada")) == turns[:1]
 
+    def test_turns_without_a_session_go_once_their_time_is_over(
+        self, store: Store, tenant: str, neighbour: str
+    ) -> None:
+        begun = [make_turn(), make_turn(), make_turn(session="s"), make_turn(created_at=_LATER)]
+        alone, running, of_session, later = (
+            _begin(store, tenant, one if one.session == "s" else replace(one, session=one.id)) for one in begun
+        )
+        for one in (alone, of_session, later):
+            over = replace(one, status=TurnStatus.COMPLETED, completed_at=_SOON)
+            assert store.write(tenant, partial(_end, over))
+        assert store.write(neighbour, lambda tx: tx.turns.drop_unkept(_SOON)) == 0
+        assert store.write(tenant, lambda tx: tx.turns.drop_unkept(_SOON)) == 1
+        assert store.read(tenant, lambda tx: tx.turns.events(alone.id, 0, 9)) == []
+        left = store.read(tenant, lambda tx: [turn.id for turn in tx.turns.page(EVERYBODY, None, 9)])
+        assert set(left) == {running.id, of_session.id, later.id}
+
+    def test_turn_is_locked_where_there_is_one(self, store: Store, tenant: str, neighbour: str) -> None:
+        turn = _begin(store, tenant, make_turn())
+        assert store.write(tenant, lambda tx: tx.turns.lock(turn.id))
+        assert not store.write(neighbour, lambda tx: tx.turns.lock(turn.id))
+
     def test_events_of_a_turn_are_read_after_one_of_them(self, store: Store, tenant: str, neighbour: str) -> None:
         turn = _begin(store, tenant, make_turn())
         assert store.read(tenant, lambda tx: tx.turns.last_event(turn.id)) == 0
@@ -113,3 +134,8 @@ def _append(turn_id: str, event: TurnEvent, tx: Writer) -> None:
 
 def _attend(turn_id: str, until: datetime, tx: Writer) -> None:
     tx.turns.attend(turn_id, until)
+
+
+def _end(turn: Turn, tx: Writer) -> bool:
+    tx.turns.append_event(turn.id, TurnEvent(1, "turn.completed", {}, _SOON))
+    return tx.turns.finish(turn)

@@ -7,9 +7,15 @@ UPDATE memories SET
     deleted_at = :deleted_at, hard_delete_at = :hard_delete_at, due_at = :due_at
 WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
 
+-- fragment: of_door
+    AND (CAST(:governed_by AS text) IS NULL OR governed_by = :governed_by)
+
+-- fragment: anonymized_in_time
+    AND governed_by IN ('agent_tools', 'native')
+
 -- name: any_move_due
--- Whether a move of the policy is due.
-SELECT 1 FROM memories WHERE tenant_id = :tenant AND due_at <= :as_of LIMIT 1
+-- Whether a move of the policy is due, of whatever a door governs or of all.
+SELECT 1 FROM memories WHERE tenant_id = :tenant AND due_at <= :as_of {of_door} LIMIT 1
 
 -- name: any_expired
 -- Whether a TTL has passed of a memory that is still active or archived.
@@ -20,7 +26,7 @@ WHERE tenant_id = :tenant AND status IN ('active', 'archived') AND expires_at <=
 -- Whether a fact is still to be anonymized that was retired by then.
 SELECT 1 FROM memories
 WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
-    AND updated_at <= :before
+    AND updated_at <= :before {anonymized_in_time}
 LIMIT 1
 
 -- name: count_due
@@ -58,15 +64,15 @@ SELECT 'anonymized', kind, id, total FROM (
         row_number() OVER (PARTITION BY kind ORDER BY updated_at, id) AS place
     FROM memories
     WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
-        AND updated_at <= :before
+        AND updated_at <= :before {anonymized_in_time}
         AND (expires_at IS NULL OR expires_at > :as_of) AND (due_at IS NULL OR due_at > :as_of)
 ) AS retired
 WHERE place <= :samples ORDER BY kind, place
 
 -- name: scan_aging
 -- Memories that have deadlines, or should have, in id order: their states and times alone.
-SELECT id, kind, status, retention, superseded_by, created_at, updated_at, archive_at, retention_expires_at, expires_at,
-    deleted_at, hard_delete_at, due_at
+SELECT id, kind, governed_by, status, retention, superseded_by, created_at, updated_at, archive_at, retention_expires_at,
+    expires_at, deleted_at, hard_delete_at, due_at
 FROM memories
 WHERE tenant_id = :tenant AND id > :after_id
     AND (retention = 'policy' OR status IN ('soft_deleted', 'hard_delete_pending'))
@@ -99,6 +105,11 @@ WHERE tenant_id = :tenant ORDER BY revision DESC LIMIT 1
 -- The policies of a tenant, newest first.
 SELECT revision, rules, source, actor, created_at FROM policies
 WHERE tenant_id = :tenant ORDER BY revision DESC LIMIT :limit
+
+-- name: get_observed_from
+-- scope: global
+-- When a tenant's observation window began.
+SELECT observed_from FROM tenants WHERE id = :tenant
 
 -- name: insert_policy
 -- A new policy, unless another was set meanwhile.

@@ -156,7 +156,7 @@ WHERE tenant_id = :tenant AND (CAST(:user_id AS text) IS NULL OR user_id IN ('',
 -- name: insert_tenant
 -- scope: global
 -- A new tenant, unless it exists.
-INSERT INTO tenants (id, created_at) VALUES (:id, :created_at) ON CONFLICT DO NOTHING
+INSERT INTO tenants (id, created_at, observed_from) VALUES (:id, :created_at, :created_at) ON CONFLICT DO NOTHING
 
 -- name: list_tenants
 -- scope: global

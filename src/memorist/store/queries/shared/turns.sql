@@ -65,6 +65,21 @@ UPDATE turns SET
     output_tokens = :output_tokens, cost_usd = :cost_usd, completed_at = :completed_at
 WHERE tenant_id = :tenant AND id = :id AND status = 'running' AND runner = :runner
 
+-- name: lock_turn
+-- Let nobody else add events to a turn.
+UPDATE turns SET lease_until = lease_until WHERE tenant_id = :tenant AND id = :id
+
+-- fragment: unkept
+tenant_id = :tenant AND created_at <= :before AND session_id = id AND status <> 'running'
+
+-- name: drop_unkept_events
+-- Remove the events of turns without a session, once their time is over.
+DELETE FROM turn_events WHERE tenant_id = :tenant AND turn_id IN (SELECT id FROM turns WHERE {unkept})
+
+-- name: drop_unkept_turns
+-- Remove those turns.
+DELETE FROM turns WHERE {unkept}
+
 -- name: add_spending
 -- Count what a call has cost.
 INSERT INTO spending (tenant_id, month, cost_usd) VALUES (:tenant, :month, :cost_usd)

@@ -3,7 +3,7 @@
 -- name: claim_due
 -- plan: anew
 -- Memories for which a move of the policy is due, nobody else's inside this transaction.
-SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND due_at <= :as_of
+SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND due_at <= :as_of {of_door}
 ORDER BY due_at, id LIMIT :limit
 
 -- name: claim_expired
@@ -18,7 +18,7 @@ ORDER BY expires_at, id LIMIT :limit
 -- Facts that were retired by then and are to be anonymized, likewise.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
-    AND updated_at <= :before
+    AND updated_at <= :before {anonymized_in_time}
 ORDER BY updated_at, id LIMIT :limit
 
 -- name: last_restored

@@ -160,7 +160,8 @@ def _sweeper(visit: Visit, waiting: Waiting) -> Sign:
     if visit.settings.sweep_interval_s == 0:
         return Sign("warn", "Sweeper", "It is off on this server: nothing ages.")
     if waiting.mode is Mode.OBSERVE:
-        return Sign("", "Sweeper", "It observes: it says what it would do, and moves nothing.")
+        until = "" if waiting.acts_from is None else f" until {waiting.acts_from:%-d %b %Y}"
+        return Sign("", "Sweeper", f"It observes{until}: it says what it would do, and moves nothing.")
     return Sign("good", "Sweeper", "It enforces the retention policy.")
 
 

@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 from memorist.errors import Conflict
 from memorist.facts.values import FactVersion
 from memorist.ids import parse_id
+from memorist.memories.governance import RULES
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Principal
@@ -47,6 +48,7 @@ EVENTS = {
     "redacted": "Secrets taken out",
     "extracted": "Read for facts",
     "detached": "Its source was erased",
+    "read_for_user": "Read on the user's behalf",
     "anonymized": "Anonymized",
     "hard_delete_pending": "Past recovery",
 }
@@ -136,6 +138,7 @@ def _shown(visit: Visit, dossier: Dossier) -> dict[str, Any]:
         "kinds": {kind: rules.one.capitalize() for kind, rules in KINDS.items()},
         "states": STATES,
         "event_words": EVENTS,
+        "governor": RULES[memory.governed_by],
         "heading_path": _heading_path(memory),
         "confirmation": _CONFIRMATION,
     }

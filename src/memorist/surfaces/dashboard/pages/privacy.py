@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -10,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from memorist.errors import InvalidField, InvalidJson
 from memorist.memories.kinds import KINDS
 from memorist.memories.policies import policy_to_record
-from memorist.memories.policy import Mode, Policy
+from memorist.memories.policy import Mode, Policy, PolicyRevision, Reach
 from memorist.memories.values import Kind
 from memorist.platform import access
 from memorist.surfaces.dashboard import rendering
@@ -66,11 +67,12 @@ def _lines(visit: Visit) -> Iterator[str]:
 @pages.post("/privacy/policy")
 def preview_policy(visit: Visit) -> Response:
     """What a change would do. What is shown is what `apply_policy` is then given."""
-    current = visit.core.policies.get(visit.principal).policy
-    changes = {"mode": visit.text("mode")} if visit.text("only") == "mode" else _changes(visit, current)
+    current = visit.core.policies.get(visit.principal)
+    changes = {"mode": visit.text("mode")} if visit.text("only") == "mode" else _changes(visit, current.policy)
     effect = visit.core.policies.change(visit.principal, changes, dry_run=True)
     told: dict[str, Any] = {
         "effect": effect,
+        "acts": replace(current, policy=effect.after).reach(visit.core.clock.now()) is Reach.ALL,
         "changes": json.dumps(changes),
         "differences": privacy_words.differences(effect.before, effect.after),
     }
@@ -139,8 +141,7 @@ def _number(visit: Visit, name: str) -> float | None:
 def due(visit: Visit) -> Response:
     """What the next sweep would do, by the last report or counted now."""
     report = visit.core.sweeper.recent_report(visit.principal)
-    mode = visit.core.policies.get(visit.principal).policy.mode
-    return visit.part("parts/due.html", **_report(mode, report))
+    return visit.part("parts/due.html", **_report(visit, visit.core.policies.get(visit.principal), report))
 
 
 # What the template is given
@@ -157,15 +158,15 @@ def _policy(visit: Visit) -> dict[str, Any]:
         "sentences": privacy_words.policy_sentences(revision.policy),
         "kinds": {kind: (rules.many, dict(revision.policy.kinds.get(kind, {}))) for kind, rules in KINDS.items()},
         "effect": None,
-        **_report(revision.policy.mode, report),
+        **_report(visit, revision, report),
     }
 
 
-def _report(mode: Mode, report: Mapping[str, Any] | None) -> dict[str, Any]:
+def _report(visit: Visit, revision: PolicyRevision, report: Mapping[str, Any] | None) -> dict[str, Any]:
     """What is due. Before the first sweep that is counted when the page is there: it may take a moment."""
     found = report or {"due": {}, "samples": {}, "done": {}}
     return {
-        "is_observing": mode is Mode.OBSERVE,
+        "is_observing": revision.reach(visit.core.clock.now()).mode is Mode.OBSERVE,
         "reported_at": None if report is None else from_iso(report["as_of"]),
         "due": privacy_words.counts_of(found["due"], found["samples"]),
         "done": privacy_words.counts_of(found["done"]),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from memorist.erasure.values import Receipt, Verification
 from memorist.memories.kinds import KINDS
 from memorist.memories.policies import policy_to_record
-from memorist.memories.policy import Derived, Mode, Move, Policy, Windows
+from memorist.memories.policy import Derived, Move, Policy, PolicyRevision, Windows
 from memorist.memories.values import Kind
 
 _MOVES = {
@@ -179,9 +179,12 @@ def _in_files(found: int, asked: int, one: str, many: str) -> VerificationFindin
     return VerificationFinding(not found, f"{what} {'are still' if found else 'is'} in the bytes of the files.")
 
 
-def mode_sentence(mode: Mode) -> str:
+def mode_sentence(revision: PolicyRevision, is_observing: bool) -> str:
+    if not is_observing:
+        return "Enforced: what is due is done, a little at a time."
+    if revision.acts_from is None:
+        return "Observing: what is due is counted, and nothing is changed until you enforce it."
     return (
-        "Enforced: what is due is done, a little at a time."
-        if mode is Mode.ENFORCE
-        else "Observing: what is due is counted, and nothing is changed until you enforce it."
+        f"Observing until {revision.acts_from:%-d %b %Y}: what is due is counted. From then on it is done; what the "
+        "lifecycle API keeps ages from its first day."
     )

@@ -1,0 +1,69 @@
+"""What is found in a conversation, as memories to be written."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from memorist.learning.extractors.kinds import Candidate, Vocabulary, category_of
+from memorist.memories import lifecycle
+from memorist.memories.values import Draft, Governor
+from memorist.platform.values import Job, Owner, Principal
+
+# What is learned is governed as what somebody writes at the same door.
+_GOVERNORS = {Vocabulary.COMPANION: Governor.COMPANION, Vocabulary.CODING: Governor.CODING_ASSISTANT}
+
+
+class MessageOrigin(NamedTuple):
+    """The message that a memory was found in, where it is stored, its session, and when it was said."""
+
+    message_id: str | None = None
+    session: str | None = None
+    event_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """For whom something is read, who governs what is found, in whose words, and what it is said to come from."""
+
+    principal: Principal
+    governed_by: Governor
+    vocabulary: Vocabulary
+    source_ref: str | None
+    project: str | None = None
+
+
+def assignment_of(job: Job) -> Assignment:
+    vocabulary = Vocabulary(job.payload["vocabulary"])
+    return Assignment(
+        job.principal,
+        Governor(job.payload.get("governed_by") or _GOVERNORS[vocabulary]),
+        vocabulary,
+        job.payload["source_ref"],
+        job.payload["project"],
+    )
+
+
+def draft_of(found: Candidate, assignment: Assignment, origin: MessageOrigin, extractor: str) -> Draft:
+    user = assignment.principal.user
+    stored = {"message_id": origin.message_id, "session_id": origin.session}
+    return Draft(
+        content=found.content,
+        category=category_of(found.found, assignment.vocabulary),
+        excerpt=found.excerpt,
+        confidence=found.confidence,
+        relevance=found.confidence if found.importance is None else found.importance,
+        meta={
+            "extracted_as": str(found.found),
+            **{name: value for name, value in (("topic", found.topic), ("about", found.about)) if value},
+            lifecycle.EXTRACTOR: extractor,
+            # Beside the memory, not as its session: it outlives that, and comes again in others.
+            **{name: value for name, value in stored.items() if value is not None},
+        },
+        source_ref=assignment.source_ref or origin.message_id,
+        trust=found.trust,
+        project=assignment.project,
+        event_time=origin.event_time,
+        # What a companion learns is about the user, whichever agent asks; work belongs to whom it was done with.
+        owner=Owner(user=user) if user is not None and assignment.vocabulary is Vocabulary.COMPANION else None,
+        governed_by=assignment.governed_by,
+    )

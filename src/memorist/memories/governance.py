@@ -1,0 +1,105 @@
+"""Every memory is governed by the door that wrote it: one table of what each door's promises leave to the others. Pure.
+
+Facts of the agent tools and of the native door (library, command line, dashboard, imports) are one set, of which a
+newer one retires an older one. What another door keeps is never retired: where a fact contradicts it, somebody decides.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memorist.errors import NotEditable
+from memorist.memories.values import Draft, Governor, Kind, Memory, Retention
+
+
+@dataclass(frozen=True, slots=True)
+class GovernorRules:
+    """`door` is what people read. What is not said here, nobody but its owner does to a memory."""
+
+    door: str
+    is_one_set: bool = False
+    """Its facts are judged: equal ones are one, and a newer one retires an older one that it contradicts."""
+    is_aged: bool = False
+    """The tenant's policy may age it, where it is written so, and anonymizes what was retired."""
+    is_aged_at_once: bool = False
+    """Also while the tenant's policy still observes."""
+    instead: str | None = None
+    """What to do instead of changing it in place; None where that may be done."""
+
+
+RULES = {
+    Governor.NATIVE: GovernorRules("the native door", is_one_set=True, is_aged=True),
+    Governor.COMPANION: GovernorRules(
+        "the companion API", instead="Write it anew and delete the old one: the newest counts."
+    ),
+    Governor.PROFILE: GovernorRules("the profile API"),
+    Governor.CODING_ASSISTANT: GovernorRules(
+        "the coding-assistant API", instead="Store the same text again: its score, session and excerpt follow."
+    ),
+    Governor.LIFECYCLE: GovernorRules(
+        "the lifecycle API", is_aged=True, is_aged_at_once=True, instead="Add it anew and delete the old one."
+    ),
+    Governor.AGENT_TOOLS: GovernorRules(
+        "the agent tools",
+        is_one_set=True,
+        is_aged=True,
+        instead="Remember the fact anew: what it contradicts is retired.",
+    ),
+}
+
+_COMPANION_CATEGORIES = frozenset({"goal", "insight", "preference", "history", "tested_hypothesis"})
+_CHUNK_CATEGORIES = frozenset({"decision", "fact", "solution", "pattern", "summary"})
+
+
+def governor_of(draft: Draft) -> Governor:
+    """Who governs what a draft will be: the door that says so, else whose business such a memory is."""
+    if draft.governed_by is not None:
+        return draft.governed_by
+    if draft.kind is not Kind.FACT:
+        return Governor.AGENT_TOOLS
+    # A name makes it a profile's; but those are kept, and this one is to age.
+    return Governor.NATIVE if draft.name is None or draft.retention is Retention.POLICY else Governor.PROFILE
+
+
+def presumed_governor(values: Mapping[str, Any]) -> Governor:
+    """Who governs a memory from before that was written down, as far as its fields tell. Migration 14 says the same."""
+    category, source = values.get("category"), str(values.get("source_ref") or "")
+    if values.get("kind", Kind.FACT) != Kind.FACT:
+        return Governor.AGENT_TOOLS
+    if values.get("name"):
+        return Governor.PROFILE
+    if values.get("retention") == Retention.POLICY:
+        return Governor.LIFECYCLE
+    is_chunk = values.get("relevance") is not None and not source.startswith("turn_")
+    if category in _CHUNK_CATEGORIES or (category == "preference" and is_chunk):
+        return Governor.CODING_ASSISTANT
+    if category in _COMPANION_CATEGORIES:
+        return Governor.COMPANION
+    return Governor.AGENT_TOOLS if values.get("trust") == "agent" else Governor.NATIVE
+
+
+def require_editable(memory: Memory) -> None:
+    """Raises NotEditable where a fact's door lets nobody change it in place."""
+    rules = RULES[memory.governed_by]
+    if memory.kind is Kind.FACT and rules.instead is not None:
+        raise NotEditable(f"What {rules.door} wrote is not changed in place. {rules.instead}")
+
+
+def may_retire(newer: Memory, older: Memory) -> bool:
+    """Whether a judge may let a fact take another's place: they are of one set, and nothing less certain does so."""
+    return is_judged(newer) and is_judged(older) and (_is_certain(newer) or not _is_certain(older))
+
+
+def is_judged(memory: Memory) -> bool:
+    """Whether it is one of the facts that retire each other."""
+    return RULES[memory.governed_by].is_one_set
+
+
+def is_of_same_scope(one: Memory, other: Memory) -> bool:
+    """Whether two facts are of one owner; what another door keeps of the same user counts too."""
+    return one.owner == other.owner or (one.owner.user == other.owner.user and is_judged(one) != is_judged(other))
+
+
+def _is_certain(memory: Memory) -> bool:
+    """Whether it was stated. What was extracted says how certain it is, and that is less."""
+    return memory.confidence is None or memory.confidence >= 1
