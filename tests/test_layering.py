@@ -22,13 +22,15 @@ ORDER = (
     ("recall", "ingestion"),
     ("erasure",),
     ("facts", "context"),
+    ("about",),
     ("learning",),
     ("turns",),
     ("views", "transfer"),
     ("core",),
     ("tools",),
 )
-FEATURES = {"context", "erasure", "facts", "ingestion", "learning", "memories", "platform", "recall", "transfer"} | {
+FEATURES = {"about", "context", "erasure", "facts", "ingestion", "learning", "memories", "platform", "recall"} | {
+    "transfer",
     "turns",
     "views",
 }
