@@ -68,7 +68,7 @@ PUBLIC = {
     },
     "ingestion": {"records"},
     "erasure": {"ledger"},
-    "context": {"companion"},
+    "context": {"companion", "section"},
 }
 EVERY_PUBLIC = {"port", "service", "values"}
 

@@ -11,8 +11,8 @@ from memorist.about.lines import (
     is_of_profile,
     line_of,
     mentions_of,
-    occurrences_in,
     newest_first,
+    occurrences_in,
     person_of,
     profile_of,
 )
