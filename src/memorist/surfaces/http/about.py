@@ -9,7 +9,6 @@ from memorist.about.text import fenced_about
 from memorist.about.values import About
 from memorist.codec import to_record
 from memorist.surfaces.http.callers import caller, core_of
-from memorist.surfaces.http.lists import Limit
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.schemas import record_of
 
@@ -25,7 +24,7 @@ router = APIRouter(prefix="/v1", tags=["facts"])
 def read_about(
     request: Request,
     person: Annotated[str | None, Query(description="Only who speaks under this name, or is named so.")] = None,
-    limit: Limit = 5,
+    limit: Annotated[int, Query(ge=1, le=100, description="Most lines of a topic.")] = 5,
 ) -> Response:
     """The current facts of the user in a fixed order, at most `limit` of a topic; who and what they name; what changed
     in the last 30 days; what is in doubt. As a fenced block for a prompt where `text/plain` is accepted.
