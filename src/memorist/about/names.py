@@ -21,16 +21,24 @@ _RELATED = re.compile(
     rf"(?:(?P<of>{_NAME})['’]s )?\b(?P<relation>{_KIN})s?(?:,? (?:is |was )?(?:named|called)|['’]s name is|,)? "
     rf"(?P<name>{_NAME}(?: {_NAME})?)"
 )
+# What somebody said, or the title of something.
+_QUOTED = re.compile(r"(?P<said>(?:said|says|asked|asks|to|:),? )?[\"“„«](?P<title>[^\"“”„«»]*)[\"”“»]", re.IGNORECASE)
+_LONGEST_TITLE = 6
 _WORD = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*")
 # A sentence begins here, or what somebody else says.
 _BEGINS = re.compile(r"(?:^|[.!?:;…\"“”„«»(\[*•\n]|(?:^|\s)[-–—])\s*$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _BETWEEN = re.compile(r" (?:(?:of|de|da|del|van|von) )?")
+# Days, and words that people begin in the middle of a sentence.
 _NO_NAMES = {
     "i", "user", "assistant", "mr", "mrs", "ms", "dr", "ok", "okay", "tv", "am", "pm",
     "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
+    "december", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep",
+    "oct", "nov", "dec", "a", "an", "and", "but", "he", "hello", "here", "hey", "hi", "his", "her", "how", "if", "in",
+    "it", "its", "just", "let", "lol", "maybe", "my", "no", "not", "now", "oh", "on", "our", "please", "she", "so", "sorry",
+    "thank", "thanks", "that", "the", "their", "then", "there", "these", "they", "this", "those", "we", "well", "what",
+    "when", "where", "which", "who", "why", "wow", "yeah", "yep", "yes", "you", "your",
 }  # fmt: skip
 # All nouns are capitalised there.
 _GERMAN = re.compile(r"\b(?:der|das|dem|den|und|ist|nicht|ein|eine|einen|mit|ich|für|auf|im|hat|zu)\b")
@@ -51,7 +59,9 @@ def names_in(text: str, person: str = "User") -> list[Named]:
     A name that stands at the beginning of a sentence only is not among them: any word is capitalised there.
     """
     found: dict[str, Named] = {}
-    for named in (*_related(text, person), *_capitalised(text)):
+    # As long as before, so that what follows a quotation begins no sentence.
+    unquoted = _QUOTED.sub(lambda match: "_" * len(match[0]), text)
+    for named in (*_related(unquoted, person), *_titles(text), *_capitalised(unquoted)):
         found.setdefault(named.name.casefold(), named)
     return [one for key, one in found.items() if key != person.casefold()]
 
@@ -69,6 +79,14 @@ def _related(text: str, person: str) -> Iterator[Named]:
             is_others = match["of"] and match["of"].casefold() not in (person.casefold(), "user")
             relation = f"{match['of']}'s {match['relation']}" if is_others else match["relation"]
             yield Named(" ".join(words), relation)
+
+
+def _titles(text: str) -> Iterator[Named]:
+    for match in _QUOTED.finditer(text):
+        words = match["title"].strip(" ,.").split(" ")
+        is_title = words[0][:1].isupper() and words[-1][:1].isupper() and len(words) <= _LONGEST_TITLE
+        if is_title and not match["said"] and not re.search(r"[.?!]", match["title"].rstrip(" ,.")):
+            yield Named(" ".join(words))
 
 
 def _capitalised(text: str) -> Iterator[Named]:

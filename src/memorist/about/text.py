@@ -17,7 +17,8 @@ def format_about(about: About) -> str:
         for one in about.replaced
     ]
     parts.append(_part("## Replaced lately", replaced))
-    parts.append(_part("## New lately", [*map(_line, _unseen(about)), *_more(about.more_new)]))
+    if new := [_line(line) for line in _unseen(about)]:
+        parts.append(_part("## New lately", [*new, *_more(about.more_new)]))
     doubts = [f"- {_one_line(one.newer)} Or: {_one_line(one.older)} ({one.id})" for one in about.doubts]
     parts.append(_part("## In doubt", doubts))
     return "\n\n".join(filter(None, parts)) or NOTHING
