@@ -226,7 +226,12 @@ class Core:
         from memorist.ingestion.service import Ingestion
 
         return Ingestion(
-            self.store, self.clock, self.memories, self.redaction, preview=self.options.tool_output_preview
+            self.store,
+            self.clock,
+            self.memories,
+            self.redaction,
+            preview=self.options.tool_output_preview,
+            learner=lambda: self.extraction,
         )
 
     @_made_once
@@ -277,6 +282,7 @@ class Core:
             lambda: self.extraction_llm,
             lambda: self.tagger,
             self.options.extractor,
+            lambda: self.extraction_llm if self.extraction_llm is not self.llm else None,
         )
 
     @_made_once

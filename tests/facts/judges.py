@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+from memorist.facts.judges import LocalJudge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
+from memorist.models.comparer import LocalComparer
 
 
 class ScriptedJudge:
@@ -29,3 +31,11 @@ class ScriptedJudge:
 
 def contradicting(*, is_local: bool = True) -> ScriptedJudge:
     return ScriptedJudge(lambda *_: Ruling.CONTRADICTS, is_local=is_local)
+
+
+_COMPARER = LocalComparer()
+
+
+def local_judge() -> LocalJudge:
+    """The one that ships, with one copy of its weights for all tests."""
+    return LocalJudge(_COMPARER)

@@ -11,7 +11,6 @@ import pytest
 
 from memorist.core import Core
 from memorist.errors import Conflict, DuplicateContent, Forbidden, InvalidCursor, LlmUnavailable, NotFound
-from memorist.facts.judges import LocalJudge
 from memorist.facts.service import FactScope
 from memorist.facts.values import DoubtStatus, InDoubt, Ruling
 from memorist.memories import lifecycle, writing
@@ -22,7 +21,7 @@ from memorist.testing import StepClock
 from memorist.testing.clocks import START, FrozenClock
 from memorist.times import SystemClock
 from tests.facts.conftest import OpenCore
-from tests.facts.judges import ScriptedJudge, contradicting
+from tests.facts.judges import ScriptedJudge, contradicting, local_judge
 from tests.support.processes import in_processes
 
 BERLIN, LISBON, OSLO = (f"The user lives in {city}." for city in ("Berlin", "Lisbon", "Oslo"))
@@ -30,7 +29,7 @@ BERLIN, LISBON, OSLO = (f"The user lives in {city}." for city in ("Berlin", "Lis
 
 @pytest.fixture
 def core(open_with: OpenCore) -> Core:
-    return open_with(judge=LocalJudge)
+    return open_with(judge=local_judge)
 
 
 def tell(core: Core, who: Principal, content: str, **options: Any) -> Memory:
@@ -306,7 +305,7 @@ def _all_facts(core: Core, who: Principal) -> list[Memory]:
 
 
 def test_twenty_contradicting_facts_from_threads_leave_one(open_with: OpenCore, ada: Principal) -> None:
-    cores = [open_with(judge=LocalJudge, clock=SystemClock()) for _ in range(2)]
+    cores = [open_with(judge=local_judge, clock=SystemClock()) for _ in range(2)]
     barrier = threading.Barrier(20)
 
     def write(number: int) -> None:
@@ -327,7 +326,7 @@ def test_twenty_contradicting_facts_from_two_processes_leave_one(
 ) -> None:
     in_processes(2, tell_ten, database_url, ada.tenant)
     # A judge that came too late more often than it tries is retried later: that is now.
-    core = open_with(judge=LocalJudge, clock=FrozenClock(SystemClock().now() + timedelta(hours=1)))
+    core = open_with(judge=local_judge, clock=FrozenClock(SystemClock().now() + timedelta(hours=1)))
     core.jobs.run_due(ada.tenant)
     assert_one_chain(core, ada, 20)
 

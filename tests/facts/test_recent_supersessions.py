@@ -7,7 +7,6 @@ import pytest
 from memorist.bootstrap import open_store
 from memorist.core import Core
 from memorist.errors import Conflict, DuplicateContent, Forbidden, InvalidCursor, NotFound
-from memorist.facts.judges import LocalJudge
 from memorist.facts.values import DoubtStatus, InDoubt, Ruling
 from memorist.memories.values import Draft, Status
 from memorist.platform.values import Owner, Principal, Role
@@ -15,14 +14,14 @@ from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import new_tenant
 from memorist.testing.clocks import START
 from tests.facts.conftest import OpenCore
-from tests.facts.judges import ScriptedJudge, contradicting
+from tests.facts.judges import ScriptedJudge, contradicting, local_judge
 from tests.facts.test_facts import BERLIN, LISBON, OSLO, events, now, recalled, tell
 from tests.support.stores import bare
 
 
 @pytest.fixture
 def core(open_with: OpenCore) -> Core:
-    return open_with(judge=LocalJudge)
+    return open_with(judge=local_judge)
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 """What an agent saw, stored verbatim: messages, tool outputs and documents."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from memorist.documents import Chunk, ExtractedText, chunk, extract_text
 from memorist.errors import InvalidField, NotFound
@@ -65,8 +65,30 @@ class StoredDocument:
     changed: bool
 
 
+class Learner(Protocol):
+    """Who looks for facts in what is said."""
+
+    def promise(self, tx: Writer, principal: Principal, session: str, messages: Sequence[Memory]) -> None:
+        """Promise to read messages, inside the transaction that stores them."""
+        ...
+
+    def begin(self, tenant: str) -> None:
+        """Do what was promised, in the background."""
+        ...
+
+
 class Ingestion:
-    def __init__(self, store: Store, clock: Clock, memories: Memories, redaction: Redaction, *, preview: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        memories: Memories,
+        redaction: Redaction,
+        *,
+        preview: int,
+        learner: Callable[[], Learner | None] = lambda: None,
+    ) -> None:
+        self._learner = learner
         self._redaction = redaction
         self._store = store
         self._clock = clock
@@ -76,9 +98,16 @@ class Ingestion:
     # Conversations
 
     def add_messages(
-        self, principal: Principal, session: str, messages: Sequence[Message], *, idempotency_key: str | None = None
+        self,
+        principal: Principal,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        extract: bool = True,
+        idempotency_key: str | None = None,
     ) -> list[Remembered]:
-        """Store messages of a session in their order, all or none.
+        """Store messages of a session in their order, all or none. Facts are found in them in the background, unless
+        `extract` is False.
 
         Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
@@ -86,7 +115,16 @@ class Ingestion:
         if not messages:
             raise InvalidField("At least one message is needed.", field="messages")
         drafts = [message_draft(index, session, message) for index, message in enumerate(messages)]
-        return self._memories.remember(principal, drafts, idempotency_key=idempotency_key)
+        learner = self._learner() if extract else None
+        if learner is None:
+            return self._memories.remember(principal, drafts, idempotency_key=idempotency_key)
+
+        def promise(tx: Writer, results: Sequence[Remembered]) -> None:
+            learner.promise(tx, principal, session, [one.memory for one in results if one.was_new])
+
+        stored = self._memories.remember(principal, drafts, idempotency_key=idempotency_key, also=promise)
+        learner.begin(principal.tenant)
+        return stored
 
     def add_tool_output(
         self,

@@ -10,7 +10,11 @@ from memorist.memories.values import Draft, Governor
 from memorist.platform.values import Job, Owner, Principal
 
 # What is learned is governed as what somebody writes at the same door.
-_GOVERNORS = {Vocabulary.COMPANION: Governor.COMPANION, Vocabulary.CODING: Governor.CODING_ASSISTANT}
+_GOVERNORS = {
+    Vocabulary.COMPANION: Governor.COMPANION,
+    Vocabulary.CODING: Governor.CODING_ASSISTANT,
+    Vocabulary.FACTS: Governor.AGENT_TOOLS,
+}
 
 
 class MessageOrigin(NamedTuple):
@@ -63,7 +67,7 @@ def draft_of(found: Candidate, assignment: Assignment, origin: MessageOrigin, ex
         trust=found.trust,
         project=assignment.project,
         event_time=origin.event_time,
-        # What a companion learns is about the user, whichever agent asks; work belongs to whom it was done with.
-        owner=Owner(user=user) if user is not None and assignment.vocabulary is Vocabulary.COMPANION else None,
+        # What is learned of the user is the user's, whichever agent asks; work belongs to whom it was done with.
+        owner=Owner(user=user) if user is not None and assignment.vocabulary is not Vocabulary.CODING else None,
         governed_by=assignment.governed_by,
     )

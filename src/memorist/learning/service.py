@@ -21,7 +21,7 @@ from memorist.learning.drafts import Assignment, MessageOrigin, assignment_of, d
 from memorist.learning.extractors.kinds import Candidate, Vocabulary
 from memorist.learning.extractors.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
 from memorist.learning.sources import Sources
-from memorist.memories.values import Draft, Governor, Memory, Remembered, Status
+from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Status
 from memorist.models.port import Llm, Tagger
 from memorist.models.values import Usage
 from memorist.platform import validation
@@ -43,6 +43,8 @@ FAILED = "extraction_failed"
 _MESSAGES_AT_ONCE = 40
 # About what a small model reads with full attention.
 _CHARACTERS_AT_ONCE = 16_000
+# Between a message and the one that it answers there may be what tools returned.
+_NEAR = 5
 _NO_IDENTIFIER = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 
 Report = Callable[[int, int], None]
@@ -95,7 +97,9 @@ class Extraction:
         llm: Callable[[], Llm | None],
         tagger: Callable[[], Tagger],
         mode: str = LearningMode.AUTO,
+        sessions_llm: Callable[[], Llm | None] = lambda: None,
     ) -> None:
+        """`sessions_llm` reads the messages of every session; without one the local extractor does, for nothing."""
         self._store = store
         self._clock = clock
         self._sources = sources
@@ -105,6 +109,7 @@ class Extraction:
         self._companion = companion
         self._llm = llm
         self._tagger = tagger
+        self._sessions_llm = sessions_llm
         self._mode = LearningMode(mode)
         self._spending = Spending(store, clock)
         # What jobs have taken that somebody waits for, by their ids.
@@ -259,6 +264,21 @@ class Extraction:
 
     # Promising
 
+    def promise(self, tx: Writer, principal: Principal, session: str, messages: Sequence[Memory]) -> None:
+        """Promise to look for facts in messages of a session, inside the transaction that stores them."""
+        if any((row.meta or {}).get("role") == "user" or (row.meta or {}).get("speaker") for row in messages):
+            payload = {
+                "session": session,
+                "project": None,
+                "vocabulary": str(Vocabulary.FACTS),
+                "source_ref": None,
+            }
+            self._promise(tx, principal, payload, messages, claimed=False)
+
+    def begin(self, tenant: str) -> None:
+        """Do what was promised, in the background."""
+        self._jobs.wake(tenant)
+
     def _read(
         self,
         principal: Principal,
@@ -367,7 +387,7 @@ class Extraction:
                 rows,
                 tx.events.of(ids[:1]),
                 self._sources.tool_texts(tx, job.principal, session),
-                [one for row in rows[:1] for one in tx.surroundings.said_around(row, session, 1, 0)[0]],
+                _said_before(tx, [row for row in rows if row.id == ids[0]], session),
             )
 
         rows, events, tools, earlier = self._store.read(job.tenant, load)
@@ -410,7 +430,7 @@ class Extraction:
         for one in self._candidates(said, assignment.vocabulary, spent, since, told):
             text = one.content.casefold()
             if not is_entry or (len(one.content) <= MAX_ENTRY and text not in known):
-                drafts.append(draft_of(one, assignment, origins[one.source], self._name()))
+                drafts.append(draft_of(one, assignment, origins[one.source], self._name(assignment.vocabulary)))
                 known.add(text)
         return drafts
 
@@ -452,7 +472,7 @@ class Extraction:
         known: str = "",
     ) -> list[Candidate]:
         """What is found in the messages from number `since` on."""
-        llm = self._model()
+        llm = self._model(vocabulary)
         if llm is not None:
             from memorist.learning.asking import ask  # Likewise.
 
@@ -461,17 +481,25 @@ class Extraction:
 
         return extract_locally(messages, vocabulary, self._tagger(), since=since)
 
-    def _model(self) -> Llm | None:
-        return self._llm() if self._mode is LearningMode.AUTO else None
+    def _model(self, vocabulary: Vocabulary | None = None) -> Llm | None:
+        if self._mode is not LearningMode.AUTO:
+            return None
+        return self._sessions_llm() if vocabulary is Vocabulary.FACTS else self._llm()
 
-    def _name(self) -> str:
-        llm = self._model()
+    def _name(self, vocabulary: Vocabulary | None = None) -> str:
+        llm = self._model(vocabulary)
         return llm.model_id if llm is not None else "off" if self._mode is LearningMode.OFF else "local"
 
     def _tell_failure(self, job: Job, source: Memory, error: LlmError, spent: Sequence[Usage]) -> None:
         payload = {"code": error.code, "attempt": job.attempts, "extractor": self._name(), **_spent(_sum(spent))}
         event = event_by(job.principal, source.id, FAILED, self._clock.now(), payload)
         self._store.write(job.tenant, lambda tx: tx.events.append([event]))
+
+
+def _said_before(tx: Reader, rows: Sequence[Memory], session: str) -> list[Memory]:
+    """The last message before one, where it has one near."""
+    earlier = [one for row in rows for one in tx.surroundings.said_around(row, session, _NEAR, 0)[0]]
+    return [one for one in earlier if one.kind is Kind.CHAT_MESSAGE][-1:]
 
 
 def _utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:
@@ -484,7 +512,7 @@ def _utterance(row: Memory, job: Job) -> Utterance:
     meta = row.meta or {}
     # What is said in a turn is said now: "tomorrow" has a date there.
     said_at = row.event_time or (row.created_at if _is_of_a_turn(job) else None)
-    return Utterance(str(meta.get("role")), row.content, meta.get("speaker"), said_at)
+    return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), said_at)
 
 
 def _is_of_a_turn(job: Job) -> bool:

@@ -20,17 +20,22 @@ from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, part, readi
 
 
 def add_messages(
-    session: str, messages: Iterable[Message], *, idempotency_key: str | None = None
+    session: str, messages: Iterable[Message], *, extract: bool = True, idempotency_key: str | None = None
 ) -> Verb[list[Remembered]]:
-    """Store messages of a conversation in their order, all or none. Raises as `remember` does."""
+    """Store messages of a conversation in their order, all or none. Raises as `remember` does.
+
+    Facts are found in them in the background, unless `extract` is False.
+    """
     said = [*messages]
     return Verb(
-        lambda me: me.core.ingestion.add_messages(me.writing(), session, said, idempotency_key=idempotency_key),
+        lambda me: me.core.ingestion.add_messages(
+            me.writing(), session, said, extract=extract, idempotency_key=idempotency_key
+        ),
         lambda: Call(
             "POST",
             f"/v1/sessions/{part(session)}/messages",
             told(list[Remembered]),
-            body={"messages": [without_none(**to_record(message)) for message in said]},
+            body={"messages": [without_none(**to_record(message)) for message in said], "extract": extract},
             writes=True,
             idempotency_key=idempotency_key,
         ),

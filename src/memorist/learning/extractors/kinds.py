@@ -25,6 +25,8 @@ class Vocabulary(StrEnum):
 
     COMPANION = "companion"
     CODING = "coding"
+    FACTS = "facts"
+    """Those of the agent tools, which have none."""
 
 
 _CATEGORIES: dict[Vocabulary, dict[StatementKind, str]] = {
@@ -53,8 +55,8 @@ _CATEGORIES: dict[Vocabulary, dict[StatementKind, str]] = {
 }
 
 
-def category_of(found: StatementKind, vocabulary: Vocabulary) -> str:
-    return _CATEGORIES[vocabulary][found]
+def category_of(found: StatementKind, vocabulary: Vocabulary) -> str | None:
+    return _CATEGORIES[vocabulary][found] if vocabulary in _CATEGORIES else None
 
 
 @dataclass(frozen=True, slots=True)

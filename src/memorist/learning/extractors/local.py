@@ -206,7 +206,8 @@ def _candidate(index: int, messages: Sequence[Utterance], kept: _Kept, vocabular
         verb = "Asked" if kept.before.endswith("?") else "To"
         content = f'{verb} "{kept.before}", {voices.i} said: {" ".join(texts)}'
     found = _KINDS.get(kept.tag.topic, StatementKind.FACT)
-    about = voices.you if kept.tag.of_other > KEPT and message.role == "other" else voices.i
+    is_chat = voices not in (USER_AT_HOME, USER_AT_WORK)
+    about = voices.you if kept.tag.of_other > KEPT and is_chat else voices.i
     importance = (kept.tag.keep + kept.tag.should + kept.tag.must) / 3
     return Candidate(
         found,
@@ -246,10 +247,11 @@ def _short(content: str) -> str:
 def _voices(messages: Sequence[Utterance], index: int, vocabulary: Vocabulary) -> Voices:
     """Whom the pronouns of a message mean: in a chat of two, `you` is the other one."""
     message = messages[index]
-    if message.role == "user":
+    others = {one.name for one in messages if _is_person(one) and one.name and one.name != message.name}
+    # A user whose name is given is still the user, unless several people are.
+    if not message.name or (message.role == "user" and not others):
         return USER_AT_WORK if vocabulary is Vocabulary.CODING else USER_AT_HOME
-    others = {one.name for one in messages if one.role == "other" and one.name and one.name != message.name}
-    return Voices(message.name or "Somebody", others.pop() if len(others) == 1 else "the others")
+    return Voices(message.name, others.pop() if len(others) == 1 else "the others")
 
 
 def _speaker(message: Utterance) -> str:

@@ -49,18 +49,20 @@ def told_of(sentence: str, voices: Voices, said_on: date | None = None, *, follo
         head = head.replace("The ", "the ") if before else head
         text = _PRONOUN.sub(lambda match: _replaced(match, voices, pronouns), before)
         text += head + _PRONOUN.sub(lambda match: _replaced(match, voices, pronouns), rest)
-    elif follows or (
-        voices.you == "the assistant" and _STANDS_ALONE.match(sentence) and not _OWN_WORD.search(sentence)
-    ):
-        text = sentence
     elif voices.you == "the assistant" and _ORDER.match(sentence):
         text = _OWN_WORD.sub(lambda match: "the user's" if match[0].lower() == "my" else "the user", sentence)
+    elif follows or (voices.you == "the assistant" and _stands_alone(sentence)):
+        text = sentence
     else:
         text = f"{voices.i}: {sentence}"
     text = text.removesuffix("?") if " and asked " in text else text
     text = dated(text, said_on) if said_on is not None else text
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?", "…", ")", "。", "！", "？")) else f"{text}."
+
+
+def _stands_alone(sentence: str) -> bool:
+    return _STANDS_ALONE.match(sentence) is not None and _OWN_WORD.search(sentence) is None
 
 
 def _head(clause: str, voices: Voices) -> tuple[str, str]:

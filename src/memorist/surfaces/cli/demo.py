@@ -107,7 +107,7 @@ class _Told:
             Message("user", text, speaker, scene.time + index * _BETWEEN_TURNS)
             for index, (speaker, text) in enumerate(scene.turns)
         ]
-        stored = self._core.ingestion.add_messages(self._principal, scene.session, messages)
+        stored = self._core.ingestion.add_messages(self._principal, scene.session, messages, extract=False)
         self._ids |= {one.memory.content: one.memory.id for one in stored}
         if scene.session == story.TOOL_SESSION:
             self._core.ingestion.add_tool_output(

@@ -69,13 +69,15 @@ def ingest(
         bool | None,
         typer.Option("--shared/--own", help="Documents for the whole tenant, or your own. Default: as you may."),
     ] = None,
+    no_extract: Annotated[bool, typer.Option("--no-extract", help="Find no facts in conversations.")] = False,
     no_wait: NoWait = False,
 ) -> None:
     """Store files: documents (text, Markdown, HTML, PDF) in chunks, and conversations (JSON, JSON lines) as messages.
 
     A conversation is a list or lines of messages with `role` and `content`, and optionally `name` and `event_time`, or
     an object that has them in `messages`. Ingesting a document again replaces it; ingesting the same conversation again
-    within 24 hours adds nothing. A file that cannot be read is told, and the others go on; the exit code is then 2.
+    within 24 hours adds nothing. What is worth remembering of a conversation is found in it once it is stored. A file
+    that cannot be read is told, and the others go on; the exit code is then 2.
     """
     if session is not None:
         validation.identifier("session", session)
@@ -86,7 +88,7 @@ def ingest(
     with opened(flags) as door:
         principal = door.caller()
         door.make_tenant(principal)
-        step = _Ingesting(door.core, principal, summary, session, title, shared)
+        step = _Ingesting(door.core, principal, summary, session, title, shared, not no_extract)
         try:
             with _bytes_of(found) as moved:
                 for number, one in enumerate(found):
@@ -100,6 +102,8 @@ def ingest(
             if no_wait
             else wait_for_vectors(door.core, principal.tenant)
         )
+        if not no_wait:
+            door.core.jobs.run_due(principal.tenant)
     if flags.as_json:
         print_json(asdict(summary))
     else:
@@ -126,6 +130,7 @@ class _Ingesting:
     session: str | None
     title: str | None
     shared: bool | None
+    extract: bool
 
     def take(self, found: FoundFile, format_: Format, moved: Callable[[int], None]) -> None:
         """Store a file, telling how many bytes of it are done. What cannot be understood is written down as failed."""
@@ -174,7 +179,11 @@ class _Ingesting:
     def _store(self, session: str, first: int, batch: list[Message]) -> None:
         try:
             results = self.core.ingestion.add_messages(
-                self.principal, session, batch, idempotency_key=_batch_key(session, first, batch)
+                self.principal,
+                session,
+                batch,
+                extract=self.extract,
+                idempotency_key=_batch_key(session, first, batch),
             )
         except InvalidField as error:
             counted = f"After {first} messages: " if first else ""

@@ -88,6 +88,7 @@ class NewMessages(JsonBody):
     messages: list[NewMessage] = Field(
         min_length=1, max_length=validation.MAX_BATCH, description="In the order in which they were said."
     )
+    extract: bool = Field(True, description="Find facts in them, in the background.")
 
 
 class MessageRow(BaseModel):
@@ -205,7 +206,7 @@ def add_messages(
     """1 to 1,000 messages of a conversation, in their order, all or none. Each is a memory of its own."""
     messages = [Message(**dict(message)) for message in new.messages]
     stored = core_of(request).ingestion.add_messages(
-        _caller(request, session_id), session_id, messages, idempotency_key=idempotency_key
+        _caller(request, session_id), session_id, messages, extract=new.extract, idempotency_key=idempotency_key
     )
     ids = [one.memory.id for one in stored]
     answer = {"ids": ids, "session_id": session_id, "count": len(ids)}
