@@ -29,7 +29,7 @@ def test_profile_as_text() -> None:
         (ReplacedFact(MAY, "mem_0", "User lives in Berlin.", "mem_1", "User lives in Lisbon.", "moved"),),
         (lines[0], lines[2]),
         0,
-        (OpenDoubt("dbt_1", MAY, "User is 40.", "User is 41.", "?"),),
+        (OpenDoubt("dbt_1", MAY, "mem_8", "User is 40.", "mem_9", "User is 41.", "?"),),
     )
     assert (
         format_about(about)

@@ -36,9 +36,9 @@ _NO_NAMES = {
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep",
     "oct", "nov", "dec", "a", "an", "and", "but", "he", "hello", "here", "hey", "hi", "his", "her", "how", "if", "in",
-    "it", "its", "just", "let", "lol", "maybe", "my", "no", "not", "now", "oh", "on", "our", "please", "she", "so", "sorry",
-    "thank", "thanks", "that", "the", "their", "then", "there", "these", "they", "this", "those", "we", "well", "what",
-    "when", "where", "which", "who", "why", "wow", "yeah", "yep", "yes", "you", "your",
+    "it", "its", "just", "let", "lol", "maybe", "my", "no", "not", "now", "oh", "on", "our", "please", "she", "so",
+    "sorry", "thank", "thanks", "that", "the", "their", "then", "there", "these", "they", "this", "those", "we", "well",
+    "what", "when", "where", "which", "who", "why", "wow", "yeah", "yep", "yes", "you", "your",
 }  # fmt: skip
 # All nouns are capitalised there.
 _GERMAN = re.compile(r"\b(?:der|das|dem|den|und|ist|nicht|ein|eine|einen|mit|ich|für|auf|im|hat|zu)\b")

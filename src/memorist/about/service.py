@@ -76,21 +76,21 @@ class Profiles:
         if asked.name is not None:
             named = [one for one in occurrences_in(chosen) if one.name.casefold() != asked.name.casefold()]
         since = self._clock.now() - LATELY
-        lately = {memory.id for memory in found if memory.created_at >= since}
-        new, more_new = first(newest_first(line for line in chosen if line.memory_id in lately), limit)
-        shown, more_mentioned = mentions_of(named, limit)
-        told = About(
+        of_entry = {one.id for one in found if one.governed_by is Governor.COMPANION}
+        of_late = {one.id for one in found if one.created_at >= since}
+        new, more_new = first(newest_first(line for line in chosen if line.memory_id in of_late), limit)
+        mentioned, more_mentioned = mentions_of(named, limit)
+        self._companion.note_reading(principal, [one.memory_id for one in chosen if one.memory_id in of_entry])
+        return About(
             person=asked.name,
             people=tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(chosen, asked.name)),
-            mentioned=shown,
+            mentioned=mentioned,
             more_mentioned=more_mentioned,
             replaced=tuple(self._replaced(principal, slices, asked, since)),
             new=new,
             more_new=more_new,
             doubts=tuple(self._doubts(principal, slices, asked)),
         )
-        self._note_reading(principal, found, told)
-        return told
 
     def _current(self, principal: Principal, slices: Sequence[OwnerFilter]) -> list[Memory]:
         """The facts that a profile is made of, newest first."""
@@ -132,8 +132,10 @@ class Profiles:
         for pair in self._in_doubt(principal):
             both = (pair.fact, pair.other)
             if all(_is_own(one, slices) for one in both) and any(_is_meant(one, asked) for one in both):
-                doubt = pair.doubt
-                yield OpenDoubt(doubt.id, doubt.created_at, pair.fact.content, pair.other.content, doubt.reason)
+                doubt, newer, older = pair.doubt, pair.fact, pair.other
+                yield OpenDoubt(
+                    doubt.id, doubt.created_at, newer.id, newer.content, older.id, older.content, doubt.reason
+                )
 
     def _in_doubt(self, principal: Principal) -> Iterator[InDoubt]:
         cursor = None
@@ -142,16 +144,6 @@ class Profiles:
             yield from page.items
             if (cursor := page.next_cursor) is None:
                 return
-
-    def _note_reading(self, principal: Principal, found: Sequence[Memory], told: About) -> None:
-        """Entries of a companion say in their history who read them for the user."""
-        if not principal.on_behalf:
-            return
-        shown = {line.memory_id for one in told.people for line in one.timeline}
-        shown |= {line.memory_id for one in told.people for slot in one.slots for line in slot.lines}
-        shown |= {line.memory_id for one in told.mentioned for line in one.lines} | {one.memory_id for one in told.new}
-        entries = [one.id for one in found if one.id in shown and one.governed_by is Governor.COMPANION]
-        self._companion.note_reading(principal, entries)
 
 
 def _known(principal: Principal, person: str, lines: Sequence[ProfileLine], named: Sequence[Occurrences]) -> str:

@@ -99,7 +99,9 @@ class OpenDoubt:
 
     id: str
     at: datetime
+    newer_id: str
     newer: str
+    older_id: str
     older: str
     reason: str
 

@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 from memorist import tools
 from memorist.about.text import fenced_about
 from memorist.core import Core
-from memorist.errors import MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
+from memorist.errors import InvalidField, MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
 from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.secrets import redact
@@ -254,7 +254,7 @@ async def _asking(call: Callable[[], T]) -> T:
     try:
         return await _on_thread(call)
     except MemoristError as error:
-        code = types.INVALID_PARAMS if isinstance(error, NotFound) else types.INTERNAL_ERROR
+        code = types.INVALID_PARAMS if isinstance(error, InvalidField | NotFound) else types.INTERNAL_ERROR
         raise MCPError(code, redact(error.message).text, {"code": error.code}) from error
 
 
