@@ -136,6 +136,15 @@ def test_profile_is_made_of_what_was_told_and_of_nothing_else(core: Core, ada: P
     assert "taste" not in slots(core.profiles.about(ada))
 
 
+def test_facts_of_every_page_are_in_it(core: Core, ada: Principal) -> None:
+    meta = {"topic": "taste"}
+    for owner in (Owner("ada"), Owner("ada", "coder")):
+        drafts = [Draft(f"User likes tea {number}.", meta=meta, owner=owner) for number in range(600)]
+        core.memories.remember(ada, drafts)
+    [user] = core.profiles.about(Principal(ada.tenant, Role.USER, "ada", "coder")).people
+    assert (user.facts, user.slots[0].more) == (1200, 1195)
+
+
 def test_nobody_sees_what_is_anothers(core: Core, ada: Principal) -> None:
     told(core, ada, "User lives in Lisbon with Mia.", "home")
     told(core, ada, "User codes in Rust.", "work", owner=Owner("ada", "coder"))

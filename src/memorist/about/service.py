@@ -1,4 +1,4 @@
-"""What is known of a person, put in order from the facts that stand now. Nothing is written, and no one is asked."""
+"""What is known of a person, put in order from the facts that stand now. Nothing of it is stored."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
