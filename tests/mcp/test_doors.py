@@ -20,7 +20,7 @@ def test_every_tool_does_its_work(door: Door) -> None:
     core = door.served.core
     door.served.key(door.tenant, Role.USER, "ada")  # Makes the tenant.
     output = core.ingestion.add_tool_output(ada, "s1", tool_call_id="c1", tool_name="sql", content="x" * 9000)
-    core.ingestion.add_messages(ada, "s1", [Message("user", "The deploy is on Friday.")])
+    core.ingestion.add_messages(ada, "s1", [Message("user", "The deploy is on Friday.")], extract=False)
 
     async def work() -> None:
         async with door.connect() as client:
