@@ -151,6 +151,10 @@ class AgingWrites(AgingReads, Protocol):
         """Write the deadlines of a memory, and nothing else of it; likewise."""
         ...
 
+    def entomb(self, events: Iterable[Event]) -> None:
+        """Keep events as those of what they name now, with their payloads as they are given and without an actor."""
+        ...
+
     def clear_traces(self, memory: Memory, terms: bytes, events: Iterable[Event]) -> None:
         """Leave these terms and no vectors of it in the index, no payload, recall or doubt, and of these events their
         payloads as they are given, without an actor.

@@ -9,6 +9,7 @@ from memorist.memories.accesses import AccessLog
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.values import Kind, Memory, Order, Query, Status
 from memorist.platform import access, validation
+from memorist.platform.erased_names import hexadecimal, tombstone
 from memorist.platform.paging import Page, page_of
 from memorist.platform.values import Event, Owner, Principal
 from memorist.ports import Reader, Store
@@ -78,7 +79,7 @@ class Reading:
         if agent is not None:
             principal = access.acting(principal, agent=validation.identifier("agent", agent))
         query = Query(
-            owners=access.visible_slices(principal),
+            owners=access.slices_of(principal, in_use=status.in_use),
             named=named,
             kind=kind,
             category=category,
@@ -96,13 +97,19 @@ class Reading:
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
     def events(self, principal: Principal, memory_id: str) -> Sequence[Event]:
-        """The audit trail of one memory, oldest first, deleted or not. Raises NotFound or InvalidId."""
+        """The audit trail of one memory, oldest first, deleted or not. Admins are also told, without a text or a name,
+        what happened to one that is purged.
+
+        Raises NotFound or InvalidId.
+        """
         memory_id = parse_id("mem", memory_id)
 
-        def work(tx: Reader) -> tuple[Memory | None, Sequence[Event]]:
-            return tx.memories.get(memory_id), tx.events.of([memory_id])
+        def work(tx: Reader) -> tuple[Memory | None, Sequence[Event], Sequence[Event]]:
+            return tx.memories.get(memory_id), tx.events.of([memory_id]), tx.events.of([hexadecimal(memory_id)])
 
-        memory, events = self._store.read(principal.tenant, work)
+        memory, events, buried = self._store.read(principal.tenant, work)
+        if memory is None and buried and access.allows(principal, access.Action.ADMINISTER):
+            return [replace(event, memory_id=memory_id) for event in tombstone(buried)]
         access.require_visible(principal, memory, memory_id)
         return events
 

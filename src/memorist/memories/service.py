@@ -114,7 +114,7 @@ class Memories(Reading):
             id=memory_id,
             tenant=principal.tenant,
             content_hash=content_hash(values["content"]),
-            dedup_key=dedup_key(memory_id, values, draft.same_as),
+            dedup_key=dedup_key(memory_id, values, draft.same_as, draft.ttl),
             created_at=now,
             updated_at=now,
             owner=owner,
@@ -256,7 +256,8 @@ class Memories(Reading):
             after = lifecycle.soft_delete(before, self.rows.policy(tx), self._clock.now())
             if not writing.replace(tx, after, before.updated_at):
                 return None
-            tx.events.append(self.rows.told(principal, after, "deleted"))
+            payload = lifecycle.moved_payload(before, after)
+            tx.events.append([event_by(principal, after.id, "deleted", self._clock.now(), payload)])
             return after
 
         return until_written(attempt)
@@ -295,7 +296,7 @@ class Memories(Reading):
 def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     if before.name is not None and "name" in changes and changes["name"] is None:
         raise InvalidField("A named memory keeps a name.", field="name")
-    after = with_hashes(replace(before, **changes))
+    after = with_hashes(replace(before, **changes), before)
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 

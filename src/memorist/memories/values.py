@@ -139,8 +139,11 @@ class Memory:
         return f"{to_micros(self.updated_at):x}"
 
     def is_expired(self, now: datetime) -> bool:
-        """Past its own expiry, whether or not a sweep ran."""
-        return self.expires_at is not None and self.expires_at <= now
+        """Past its own expiry, whether or not a sweep ran. In the archive that of one that ages counts no more: it ends
+        the time for which a memory is active, and the policy says what follows.
+        """
+        is_past = self.expires_at is not None and self.expires_at <= now
+        return is_past and not (self.status is Status.ARCHIVED and self.retention is Retention.POLICY)
 
     def is_current(self, now: datetime) -> bool:
         """Active and not past its own expiry."""

@@ -102,6 +102,11 @@ def recoverable_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     return tuple(part for part in visible_slices(principal) if shares or part != OwnerFilter())
 
 
+def over_tenant(principal: Principal) -> Principal:
+    """The caller as the one who looks after all of its tenant's memories, where it is an admin: whoever it acts for."""
+    return replace(principal, user=None, agent=None) if allows(principal, Action.ADMINISTER) else principal
+
+
 def user_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The caller's own memories: nobody else's, and nothing that is shared. None where it is no user."""
     return tuple(part for part in visible_slices(principal) if part.user is not None)
@@ -121,6 +126,12 @@ def require_visible(principal: Principal, memory: T | None, memory_id: str) -> T
     if memory is None or not can_see(principal, memory.owner):
         raise NotFound(f"There is no memory {memory_id} that you may see.")
     return memory
+
+
+def require_recoverable(principal: Principal, memory: T, memory_id: str) -> T:
+    """The memory, or NotFound: one that is deleted is shown to those who may restore it."""
+    is_shown = any(part.matches(memory.owner) for part in recoverable_slices(principal))
+    return require_visible(principal, memory if is_shown else None, memory_id)
 
 
 def require_writable(principal: Principal, owner: Owner) -> None:

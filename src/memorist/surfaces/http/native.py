@@ -171,7 +171,7 @@ def restore_record(request: Request, memory_id: str) -> Response:
 
 @router.get("/{memory_id}/events", response_model=EventRecords, summary="The audit trail of a memory")
 def list_events(request: Request, memory_id: str) -> Response:
-    """Oldest first, deleted or not, until it is purged."""
+    """Oldest first, deleted or not. What happened to one that is purged is told to admins, without a text or a name."""
     return Json({"data": to_record(core_of(request).memories.events(source(request), memory_id))})
 
 
