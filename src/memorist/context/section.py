@@ -41,8 +41,11 @@ SUMMARY_HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
+    """The memory section, and whose lines are in it; over HTTP only how many."""
+
     text: str
     count: int
+    ids: tuple[str, ...] = ()
 
 
 class Context:
@@ -50,7 +53,9 @@ class Context:
         self._memories = memories
 
     def section(self, principal: Principal, agent: str | None) -> Section:
-        """Every named memory that the profile sees, one line each, the most important first."""
+        """Every named memory that the profile sees, one line each, the most important first; without one, what is of
+        no profile.
+        """
         rows: list[Memory] = []
         cursor = None
         while True:
@@ -60,7 +65,7 @@ class Context:
             rows.extend(page.items)
             cursor = page.next_cursor
             if cursor is None:
-                return Section(format_section(rows), len(rows))
+                return Section(format_section(rows), len(rows), tuple(row.id for row in rows))
 
 
 def format_section(memories: list[Memory]) -> str:

@@ -26,6 +26,10 @@ class MemoryReads(Protocol):
         """The active memory of that name and exactly that owner."""
         ...
 
+    def count_named(self, owners: Sequence[OwnerFilter], category: str | None, now: datetime) -> int:
+        """How many current memories with a name these slices have, of a category or of any."""
+        ...
+
     def find_duplicate(self, user: str | None, agent: str | None, dedup_key: str) -> Memory | None:
         """The active memory with that key and exactly that owner."""
         ...

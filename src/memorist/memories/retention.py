@@ -117,7 +117,7 @@ class RetentionService:
     def _changeable(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
         """The memory in whatever state, which the caller owns or administers. Raises NotFound or Forbidden."""
         memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
-        access.require_writable(principal, memory.owner)
+        access.require_changeable(principal, memory)
         return memory
 
     def _event(self, principal: Principal, before: Memory, after: Memory, event_type: str) -> Event:

@@ -28,6 +28,15 @@ class Trust(StrEnum):
     DOCUMENT = "document"
 
 
+class NamedType(StrEnum):
+    """What a named memory is about: its category is one of these."""
+
+    USER = "user"
+    FEEDBACK = "feedback"
+    PROJECT = "project"
+    REFERENCE = "reference"
+
+
 class Status(StrEnum):
     """Where a memory stands in its life; `lifecycle` holds the moves."""
 
@@ -196,6 +205,7 @@ class Query:
 
     owners: tuple[OwnerFilter, ...]
     named: bool = False
+    name: str | None = None
     kind: Kind | None = None
     category: str | None = None
     project: str | None = None

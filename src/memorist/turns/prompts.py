@@ -13,7 +13,7 @@ TAIL = 4
 """How many messages are kept then."""
 
 _ROLE = (
-    "You are a helpful assistant with a long-term memory. What is remembered of the user may stand below. "
+    "You are a helpful assistant with a long-term memory. What is remembered of the user may stand above. "
     "Call recall before you answer whenever something from earlier conversations may matter, and remember_fact when "
     "you learn something lasting."
 )
@@ -36,13 +36,13 @@ class Prompt:
 def prompt_for(
     messages: Sequence[LlmMessage], memory: str, tools: Sequence[LlmTool], *, window: int, reserve: int
 ) -> Prompt:
-    """The system's part, what is remembered, and the messages; shortened where they fill too much of the window.
+    """What is remembered, the system's part, and the messages; shortened where they fill too much of the window.
 
     `reserve` tokens are kept free for the answer.
     """
     told = [one.content for one in messages if one.role == "system"]
     said = [one for one in messages if one.role != "system"]
-    system = "\n\n".join([*(told or [_ROLE]), *([memory] if memory else [])])
+    system = "\n\n".join([*([memory] if memory else []), *(told or [_ROLE])])
     fixed = count_tokens(system) + reserve + sum(count_tokens(f"{one.description} {one.schema}") for one in tools)
     tokens = fixed + sum(count_tokens(one.content) for one in said)
     if tokens <= FULL * window or len(said) <= TAIL:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memorist.context.companion import Companion
+from memorist.context.section import Context, Section
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -49,6 +50,7 @@ class Means:
     """What a turn is worked on with."""
 
     companion: Companion
+    context: Context
     ingestion: Ingestion
     extraction: Extraction
     toolbox: Callable[[], Toolbox | None]
@@ -93,7 +95,7 @@ class _Work:
         # computed while the model thinks: whoever waits for the first word does not wait for that as well.
         self._keep([], index=False)
         box = self._means.toolbox()
-        tools = box.offered() if box is not None else ()
+        tools = box.offered(self._run.principal) if box is not None else ()
         prompt = self._prompt(tools)
         run, kept = self._run, list(self._kept)
         indexing = self._means.runner.meanwhile(lambda: self._means.extraction.index_kept(run.principal, kept))
@@ -148,13 +150,14 @@ class _Work:
     def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
         memory = ""
         if self._include_memory:
-            summary = self._means.companion.summary(self._run.principal)
-            memory = summary.fenced
+            principal = self._run.principal
+            summary = self._means.companion.summary(principal)
+            section = Section("", 0) if principal.agent is None else self._means.context.section(principal, None)
+            memory = "\n\n".join(filter(None, (section.text if section.count else "", summary.fenced)))
             # Which memories, not what they say: an erased one is then nowhere in a turn's events.
-            self._run.emit(
-                "memory.injected",
-                {"entries": summary.entries, "tokens": count_tokens(memory), "ids": list(summary.ids)},
-            )
+            ids = [*section.ids, *summary.ids]
+            told = {"entries": summary.entries + section.count, "tokens": count_tokens(memory), "ids": ids}
+            self._run.emit("memory.injected", told)
         window = self._means.limits.context_tokens or self._llm.context_tokens
         said = [LlmMessage(one.role, one.content) for one in self._messages]
         prompt = prompt_for(said, memory, tools, window=window, reserve=min(MAX_ANSWER_TOKENS, window // 4))

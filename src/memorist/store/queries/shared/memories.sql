@@ -7,6 +7,7 @@
 
 -- fragment: list_filters
     AND {unexpired} AND anonymized_at IS NULL
+    AND (CAST(:name AS text) IS NULL OR name = :name)
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
     AND (CAST(:category AS text) IS NULL OR category = :category)
     AND (CAST(:project AS text) IS NULL OR project = :project)
@@ -33,6 +34,14 @@ WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND name = :name
     AND status = 'active' AND name <> ''
+
+-- name: count_named_memories
+-- plan: anew
+-- How many current memories with a name a slice of owners has.
+SELECT count(*) FROM memories
+WHERE tenant_id = :tenant AND status = 'active' AND name <> '' AND {of_slice}
+    AND (expires_at IS NULL OR expires_at > :now)
+    AND (CAST(:category AS text) IS NULL OR category = :category)
 
 -- name: find_duplicate
 -- The active memory with the same text for the same owner.
