@@ -41,11 +41,8 @@ SUMMARY_HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The memory section, and whose lines are in it; over HTTP only how many."""
-
     text: str
     count: int
-    ids: tuple[str, ...] = ()
 
 
 class Context:
@@ -53,9 +50,12 @@ class Context:
         self._memories = memories
 
     def section(self, principal: Principal, agent: str | None) -> Section:
-        """Every named memory that the profile sees, one line each, the most important first; without one, what is of
-        no profile.
-        """
+        """A line for each of `named`."""
+        rows = self.named(principal, agent)
+        return Section(format_section(rows), len(rows))
+
+    def named(self, principal: Principal, agent: str | None) -> list[Memory]:
+        """Every named memory that the profile sees, the most important first; without one, those of no profile."""
         rows: list[Memory] = []
         cursor = None
         while True:
@@ -65,7 +65,7 @@ class Context:
             rows.extend(page.items)
             cursor = page.next_cursor
             if cursor is None:
-                return Section(format_section(rows), len(rows), tuple(row.id for row in rows))
+                return rows
 
 
 def format_section(memories: list[Memory]) -> str:

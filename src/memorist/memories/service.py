@@ -311,7 +311,8 @@ def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     owner = replace(before.owner, agent=changes.get("agent", before.owner.agent))
     after = with_hashes(replace(before, owner=owner, **values), before)
     if after.name is not None and (after.name, after.category) != (before.name, before.category):
-        validation.choice("category", after.category or "", NamedType)
+        given = after.category or ("" if "category" in changes else NamedType.REFERENCE)
+        after = replace(after, category=validation.choice("category", given, NamedType).value)
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 

@@ -136,7 +136,8 @@ class Worker:
     """What is done for one session, and the notes about it in the data folder.
 
     `NAME.json` says where its transcript is, `NAME.offset` how many of its bytes are stored, `NAME.context` is what it
-    starts with and `NAME.fault` what went wrong, each until that was shown, and `NAME.lock` keeps two processes from doing the same work.
+    starts with and `NAME.fault` what went wrong, each until that was shown, and `NAME.lock` keeps two processes from
+    doing the same work.
     """
 
     def __init__(self, settings: Settings, flags: Mapping[str, str], name: str, project: str | None = None) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memorist.context.companion import Companion
-from memorist.context.section import Context, Section
+from memorist.context.section import Context, format_section
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -152,11 +152,11 @@ class _Work:
         if self._include_memory:
             principal = self._run.principal
             summary = self._means.companion.summary(principal)
-            section = Section("", 0) if principal.agent is None else self._means.context.section(principal, None)
-            memory = "\n\n".join(filter(None, (section.text if section.count else "", summary.fenced)))
+            named = [] if principal.agent is None else self._means.context.named(principal, None)
+            memory = "\n\n".join(filter(None, (format_section(named) if named else "", summary.fenced)))
             # Which memories, not what they say: an erased one is then nowhere in a turn's events.
-            ids = [*section.ids, *summary.ids]
-            told = {"entries": summary.entries + section.count, "tokens": count_tokens(memory), "ids": ids}
+            ids = [*(one.id for one in named), *summary.ids]
+            told = {"entries": summary.entries + len(named), "tokens": count_tokens(memory), "ids": ids}
             self._run.emit("memory.injected", told)
         window = self._means.limits.context_tokens or self._llm.context_tokens
         said = [LlmMessage(one.role, one.content) for one in self._messages]
