@@ -65,7 +65,7 @@ PUBLIC = {
     },
     "ingestion": {"records"},
     "erasure": {"ledger"},
-    "context": {"companion"},
+    "context": {"companion", "section"},
 }
 EVERY_PUBLIC = {"port", "service", "values"}
 

@@ -139,7 +139,7 @@ FIELDS = (
     _field("valid_to", "until when it held: when another fact took its place"),
     _field("archive_at", "when the policy archives it"),
     _field("retention_expires_at", "when the policy deletes it"),
-    _field("expires_at", "the end of its TTL; past it, it is no longer active, and goes the way that the policy has for it"),
+    _field("expires_at", "the end of its TTL; past it, it is not active, and goes the way of the policy"),
     _field("deleted_at", "when it was deleted"),
     _field("hard_delete_at", "when it goes for good, and can no longer be restored"),
     _field("anonymized_at", "when its text, and whose it was, were removed"),
