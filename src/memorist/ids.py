@@ -46,14 +46,14 @@ def parse_id(prefix: str, text: str) -> str:
 
 
 def known_id(prefix: str, text: str) -> str:
-    """The same for an API whose ids are the prefix and any characters: one that is none of ours names nothing here.
+    """The same for an API whose ids are the prefix and a nanoid: one of that form is none of ours, and names nothing.
 
-    Raises InvalidId, or NotFound for an id of that form.
+    Raises InvalidId or NotFound.
     """
     try:
         return parse_id(prefix, text)
     except InvalidId:
-        if re.fullmatch(rf"{prefix}_[A-Za-z0-9_-]+", text) is None:
+        if re.fullmatch(rf"{prefix}_[A-Za-z0-9_-]{{21}}", text) is None:
             raise
         raise NotFound(f"There is nothing with the id {text[:60]} here.") from None
 

@@ -448,7 +448,7 @@ def test_unknown_query_parameter_is_refused_by_its_name(ada: httpx2.Client, path
     assert refused.json()["field"] == path.partition("?")[2].partition("=")[0]
 
 
-@pytest.mark.parametrize("foreign", ["mem_V1StGXR8_Z5jdHi6B-myT", "mem_abc"])
+@pytest.mark.parametrize("foreign", ["mem_V1StGXR8_Z5jdHi6B-myT", "mem_aaaaaaaaaaaaaaaaaaaaa"])
 def test_well_formed_id_that_is_none_of_ours_is_not_found(ada: httpx2.Client, foreign: str) -> None:
     path = f"/v1/memories/{foreign}"
     answers = [ada.get(path), ada.patch(path, json={"body": "x"}), ada.delete(path)]

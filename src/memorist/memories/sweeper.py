@@ -91,7 +91,7 @@ class Sweeper:
         self._clock = clock
         self._policies = policies
         self._eraser = eraser
-        self._counted: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._counted: dict[tuple[str, int], tuple[float, dict[str, Any]]] = {}
         self._loop = Loop("sweeper", self._sweep_all, 0, at_once=False)
         self._rest = rest or self._loop.rest
 
@@ -140,10 +140,11 @@ class Sweeper:
         report = self.last_report(principal)
         if report is not None:
             return report
-        until, counted = self._counted.get(principal.tenant, (0.0, {}))
+        key = (principal.tenant, self._policies.get(principal).revision)
+        until, counted = self._counted.get(key, (0.0, {}))
         if time.monotonic() >= until:
             counted = self.dry_run(principal.tenant).to_record()
-            self._counted = {principal.tenant: (time.monotonic() + _COUNTED_FOR_S, counted)}
+            self._counted = {key: (time.monotonic() + _COUNTED_FOR_S, counted)}
         return counted
 
     def last_report(self, principal: Principal) -> dict[str, Any] | None:
