@@ -66,7 +66,7 @@ PUBLIC = {
     },
     "ingestion": {"records"},
     "erasure": {"ledger"},
-    "context": {"companion"},
+    "context": {"companion", "section"},
 }
 EVERY_PUBLIC = {"port", "service", "values"}
 

@@ -6,7 +6,7 @@ import threading
 import time
 from uuid import UUID
 
-from memorist.errors import InvalidId
+from memorist.errors import InvalidId, NotFound
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 # Two characters at a time halves the work on the write path.
@@ -43,6 +43,19 @@ def parse_id(prefix: str, text: str) -> str:
         return f"{prefix}_{_encode(UUID(candidate).int)}"
     except ValueError:
         raise InvalidId(f"{text[:60]!r} is not an id: {prefix}_ and 26 characters, or a UUID, were expected") from None
+
+
+def known_id(prefix: str, text: str) -> str:
+    """The same for an API whose ids are the prefix and a nanoid: one of that form is none of ours, and names nothing.
+
+    Raises InvalidId or NotFound.
+    """
+    try:
+        return parse_id(prefix, text)
+    except InvalidId:
+        if re.fullmatch(rf"{prefix}_[A-Za-z0-9_-]{{21}}", text) is None:
+            raise
+        raise NotFound(f"There is nothing with the id {text[:60]} here.") from None
 
 
 def to_uuid(prefixed: str) -> UUID:

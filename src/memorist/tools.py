@@ -131,20 +131,28 @@ def schemas(format: str) -> list[dict[str, Any]]:
 
 
 class MemoryTools:
-    """What a model may call during a turn: it looks things up, and writes nothing."""
+    """What a model may call during a turn: it looks things up, within a profile also what that keeps, and writes
+    nothing.
+    """
 
     _NAMES = ("recall", "read_tool_output")
+    _OF_PROFILES = ("memory_list", "memory_read")
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def offered(self) -> tuple[LlmTool, ...]:
-        return tuple(LlmTool(name, get(name).description, get(name).input_schema()) for name in self._NAMES)
+    def offered(self, principal: Principal) -> tuple[LlmTool, ...]:
+        names = self._names(principal)
+        return tuple(LlmTool(name, get(name).description, get(name).input_schema()) for name in names)
+
+    def _names(self, principal: Principal) -> tuple[str, ...]:
+        return self._NAMES if principal.agent is None else (*self._NAMES, *self._OF_PROFILES)
 
     def run(self, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the tool returns. Raises MemoristError."""
-        if name not in self._NAMES:
-            raise NotFound(f"There is no tool {name[:60]}; {', '.join(self._NAMES)} are there.")
+        names = self._names(principal)
+        if name not in names:
+            raise NotFound(f"There is no tool {name[:60]}; {', '.join(names)} are there.")
         result: Mapping[str, Any] = run(self._core, principal, name, arguments).result
         return result
 
@@ -226,6 +234,8 @@ def _item(hit: Hit) -> dict[str, Any]:
         "event_time": to_iso(memory.event_time or memory.created_at),
         "score": hit.score,
     }
+    if memory.name is not None:
+        item |= {"name": memory.name, "profile_id": memory.owner.agent}
     return item if hit.explanation is None else {**item, "explanation": hit.explanation}
 
 
@@ -305,16 +315,18 @@ class MemoryListArguments(Arguments):
 
 
 def _memory_list(core: Core, principal: Principal, arguments: MemoryListArguments) -> Outcome:
+    principal = access.in_profile(principal)
     page = core.memories.list(
-        access.in_profile(principal),
+        principal,
         named=True,
         category=arguments.type,
         order=Order.IMPORTANCE,
         limit=arguments.limit,
         cursor=arguments.cursor,
     )
+    total = core.memories.count_named(principal, category=arguments.type)
     rows = [_entry(memory) for memory in page.items]
-    return Outcome({"memories": rows, "total": len(rows), "next_cursor": page.next_cursor})
+    return Outcome({"memories": rows, "total": total, "next_cursor": page.next_cursor})
 
 
 class MemoryReadArguments(Arguments):
@@ -394,6 +406,7 @@ def _entry(memory: Memory) -> dict[str, Any]:
         "type": memory.category,
         "description": memory.description,
         "importance": memory.importance,
+        "shared": memory.owner.agent is None,
         "updated_at": to_iso(memory.updated_at),
     }
 
@@ -422,10 +435,10 @@ _TOOLS: dict[str, Tool[Any]] = {
             "returned, uploaded documents, and facts that were stored. Call it before you answer whenever something "
             "said, decided or looked up earlier may matter, and always when the conversation was trimmed for length "
             "and you no longer see the older messages. Returns items, best first, each with its text (content), where "
-            "it comes from (source_kind, source_ref), when it happened (event_time) and a score from 0 to 1. No items "
-            "means that nothing relevant is stored: say so instead of guessing, or ask again in other words. "
-            "degraded: true means that the newest memories are found by their exact words only, for a moment. "
-            + _DATA_ONLY,
+            "it comes from (source_kind, source_ref), when it happened (event_time) and a score from 0 to 1; a named "
+            "memory also with its name and profile_id. No items means that nothing relevant is stored: say so instead "
+            "of guessing, or ask again in other words. degraded: true means that the newest memories are found by "
+            "their exact words only, for a moment. " + _DATA_ONLY,
             RecallArguments,
             _recall,
         ),
@@ -452,9 +465,10 @@ _TOOLS: dict[str, Tool[Any]] = {
         Tool(
             "memory_list",
             "List your named memories: notes that you keep from session to session about the user, their feedback, "
-            "projects and where things are found. Returns for each its name, type, one-line description, importance "
-            "and updated_at, the most important first; memory_read brings the whole. Call it before memory_write, to "
-            "change the memory that is there instead of writing a second one. " + _DATA_ONLY,
+            "projects and where things are found. Returns for each its name, type, one-line description, importance, "
+            "whether all profiles share it (shared: you can read it, not change it) and updated_at, the most important "
+            "first, and how many there are in all (total); memory_read brings the whole. Call it before memory_write, "
+            "to change the memory that is there instead of writing a second one. " + _DATA_ONLY,
             MemoryListArguments,
             _memory_list,
         ),
@@ -480,8 +494,9 @@ _TOOLS: dict[str, Tool[Any]] = {
         ),
         Tool(
             "memory_delete",
-            "Delete one of your named memories: it is gone from every list and search at once. Call it when the user "
-            "asks you to forget it, or when it is wrong and nothing takes its place; to correct it, use memory_write. "
+            "Delete one of your own named memories, none that is shared: it is gone from every list and search at "
+            "once. Call it when the user asks you to forget it, or when it is wrong and nothing takes its place; to "
+            "correct it, use memory_write. "
             "Returns deleted: true.",
             MemoryDeleteArguments,
             _memory_delete,

@@ -97,7 +97,7 @@ def every_field(do: Do) -> Any:
         "remember",
         "We chose SQLite for it. 猫",
         kind=Kind.FACT,
-        category="decision",
+        category="feedback",
         name="chosen",
         description="One line",
         excerpt="chose",

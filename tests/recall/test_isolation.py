@@ -211,7 +211,7 @@ class World:
         allowed = {
             memory.id
             for memory in rows.values()
-            if who.may_see(who.tenant, memory.owner.user or "", memory.owner.agent or "")
+            if who.is_shown(who.tenant, memory.owner.user or "", memory.owner.agent or "")
             and should_come_back(memory, session, asked, weights, now)
         }
         elsewhere = [memory for tenant in self.tenants for memory in self.rows(tenant)]

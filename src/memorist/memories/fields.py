@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from memorist.errors import InvalidField
-from memorist.memories.values import Draft, Memory
+from memorist.memories.values import Draft, Memory, NamedType
 from memorist.platform import validation
 from memorist.platform.redaction import Secrets
 
@@ -140,7 +140,7 @@ FIELDS = (
     _field("valid_to", "until when it held: when another fact took its place"),
     _field("archive_at", "when the policy archives it"),
     _field("retention_expires_at", "when the policy deletes it"),
-    _field("expires_at", "the end of its TTL; past it, it is in no list and cannot be read"),
+    _field("expires_at", "the end of its TTL; past it, it is not active, and goes the way of the policy"),
     _field("deleted_at", "when it was deleted"),
     _field("hard_delete_at", "when it goes for good, and can no longer be restored"),
     _field("anonymized_at", "when its text, and whose it was, were removed"),
@@ -178,6 +178,9 @@ def check_draft(draft: Draft) -> dict[str, Any]:
     values = dict(zip(_NAMES, _values_of(draft), strict=True))
     # What nobody gave needs no check: of most drafts that is nearly everything.
     values |= checked({name: value for name, value in values.items() if value is not _DEFAULTS[name]})
+    if draft.name is not None:
+        # One that says nothing of it points to something, as most do that programs keep by a name.
+        values["category"] = validation.choice("category", draft.category or NamedType.REFERENCE, NamedType).value
     if draft.ttl is not None:
         validation.ttl(draft.ttl)
     if draft.owner is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from memorist.errors import Conflict, InvalidField
 from memorist.memories import lifecycle, writing
-from memorist.memories.policy import Derived, Mode, Policy, PolicyRevision, Reach, SweepState, Windows
+from memorist.memories.policy import Derived, Mode, Move, Policy, PolicyRevision, Reach, SweepState, Windows
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.audit import actor_of
@@ -90,7 +90,7 @@ class Policies:
         if dry_run or after == current.policy:
             return planned
         revision = PolicyRevision(current.revision + 1, after, principal.source, now, actor_of(principal))
-        if not self._store.write(tenant, lambda tx: tx.policies.insert(revision)):
+        if not self._store.write(tenant, partial(_set, revision)):
             raise Conflict("Somebody else changed the policy at the same time. Look at it, then decide.")
         return replace(planned, revision=revision.revision, pending=not self.recompute(tenant, batches=20))
 
@@ -118,6 +118,10 @@ class Policies:
             move = lifecycle.due_move(after, now)
             if move is not None:
                 due.setdefault(move.value, Counter())[memory.kind.value] += 1
+        before = lifecycle.anonymizable_before(policy, now)
+        for one in self._store.read(tenant, lambda tx: tx.aging.count_due(now, before)):
+            if one.move is Move.ANONYMIZED:
+                due.setdefault(one.move.value, Counter())[one.kind.value] = one.count
         return dict(+touched), {move: dict(counts) for move, counts in due.items()}
 
     def _aged(self, tenant: str, policy: Policy) -> Iterator[tuple[Memory, Memory]]:
@@ -170,6 +174,14 @@ def ask_for_deadlines(tx: Writer) -> None:
     state = tx.aging.get_sweep()
     if state is not None and state.recomputed_after is None:
         tx.aging.put_sweep(replace(state, recomputed_after=""))
+
+
+def _set(revision: PolicyRevision, tx: Writer) -> bool:
+    """False where that revision exists. The last sweep's report goes: it tells of another policy."""
+    state = tx.aging.get_sweep()
+    if state is not None and state.report is not None:
+        tx.aging.put_sweep(replace(state, report=None, reported_at=None))
+    return tx.policies.insert(revision)
 
 
 def policy_to_record(policy: Policy) -> dict[str, Any]:

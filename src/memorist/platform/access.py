@@ -17,6 +17,13 @@ class Owned(Protocol):
     def owner(self) -> Owner: ...
 
 
+class OwnedByName(Owned, Protocol):
+    """The same where it may have a name."""
+
+    @property
+    def name(self) -> str | None: ...
+
+
 T = TypeVar("T", bound=Owned)
 
 # The profile of callers that name no agent.
@@ -39,7 +46,7 @@ ALLOWED: dict[Role, frozenset[Action]] = {
 
 _DENIALS = {
     Action.WRITE: "This key only reads. Writing needs a user, service or admin key.",
-    Action.SHARE: "Only an admin key writes memories that everybody shares. Name a profile, or use an admin key.",
+    Action.SHARE: "Only an admin key writes or changes memories that all share. Name a profile, or use an admin key.",
     Action.ADMINISTER: "Only an admin key does that.",
 }
 
@@ -102,6 +109,22 @@ def recoverable_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     return tuple(part for part in visible_slices(principal) if shares or part != OwnerFilter())
 
 
+def over_tenant(principal: Principal) -> Principal:
+    """The caller as the one who looks after all of its tenant's memories, where it is an admin: whoever it acts for."""
+    return replace(principal, user=None, agent=None) if allows(principal, Action.ADMINISTER) else principal
+
+
+def shown_slices(principal: Principal, *, in_use: bool = True) -> tuple[OwnerFilter, ...]:
+    """Whose memories come without being named, in recall, sections and lists: for a user that names no agent no
+    profile's, but what is of none and what is of the profile of those who name none.
+    """
+    whose = slices_of(principal, in_use=in_use)
+    if principal.user is None or principal.agent is not None:
+        return whose
+    own = (OwnerFilter(principal.user), OwnerFilter(principal.user, DEFAULT_PROFILE))
+    return tuple(part for one in whose for part in (own if one.user is not None else (one,)))
+
+
 def user_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The caller's own memories: nobody else's, and nothing that is shared. None where it is no user."""
     return tuple(part for part in visible_slices(principal) if part.user is not None)
@@ -123,6 +146,12 @@ def require_visible(principal: Principal, memory: T | None, memory_id: str) -> T
     return memory
 
 
+def require_recoverable(principal: Principal, memory: T, memory_id: str) -> T:
+    """The memory, or NotFound: one that is deleted is shown to those who may restore it."""
+    is_shown = any(part.matches(memory.owner) for part in recoverable_slices(principal))
+    return require_visible(principal, memory if is_shown else None, memory_id)
+
+
 def require_writable(principal: Principal, owner: Owner) -> None:
     """Raises Forbidden where the caller may not write memories of that owner."""
     require(principal, Action.WRITE)
@@ -130,6 +159,13 @@ def require_writable(principal: Principal, owner: Owner) -> None:
         require(principal, Action.SHARE)
     if not can_see(principal, owner):
         raise Forbidden("These memories belong to somebody else.")
+
+
+def require_changeable(principal: Principal, memory: OwnedByName) -> None:
+    """Raises Forbidden where the caller may not change or delete a memory: an agent not what all profiles share."""
+    require_writable(principal, memory.owner)
+    if memory.name is not None and memory.owner.agent is None and principal.agent is not None:
+        require(principal, Action.SHARE)
 
 
 def default_owner(principal: Principal) -> Owner:

@@ -8,7 +8,7 @@ from memorist import words
 from memorist.errors import InvalidField
 from memorist.memories.values import Kind
 from memorist.platform import access, validation
-from memorist.platform.values import OwnerFilter, Principal
+from memorist.platform.values import Owner, OwnerFilter, Principal
 from memorist.recall.values import Question, Scope, Weights
 
 _MOST_TERMS = 512
@@ -22,7 +22,7 @@ class Asked:
     principal: Principal
     question: Question
     slices: Sequence[OwnerFilter]
-    """What the asker may see."""
+    """What the asker is shown."""
 
     weights: Weights
     least: float
@@ -36,11 +36,14 @@ class Asked:
         return cls(
             principal,
             question,
-            access.visible_slices(principal),
+            access.shown_slices(principal),
             weights if question.scope is Scope.ANY else _of_one_class(question.scope),
             least if question.min_score is None else question.min_score,
             now,
         )
+
+    def shows(self, owner: Owner) -> bool:
+        return any(part.matches(owner) for part in self.slices)
 
     def terms(self) -> list[str]:
         return terms_of(self.question.query)

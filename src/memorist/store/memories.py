@@ -52,6 +52,13 @@ class MemoryStatements(TenantStatements):
         rows = self._rows("find_named", user_id=user or "", agent_id=agent or "", name=name)
         return memory_from_row(rows[0]) if rows else None
 
+    def count_named(self, owners: Sequence[OwnerFilter], category: str | None, now: datetime) -> int:
+        counts = (
+            self._rows("count_named_memories", category=category, now=to_micros(now), **slice_parameters(owner))
+            for owner in owners
+        )
+        return sum(rows[0][0] for rows in counts)
+
     def find_duplicate(self, user: str | None, agent: str | None, dedup_key: str) -> Memory | None:
         rows = self._rows("find_duplicate", user_id=user or "", agent_id=agent or "", dedup_key=dedup_key)
         return memory_from_row(rows[0]) if rows else None
@@ -112,6 +119,7 @@ class MemoryStatements(TenantStatements):
             **slice_parameters(owner),
             status=query.status,
             now=to_micros(now),
+            name=query.name,
             kind=query.kind,
             category=query.category,
             project=query.project,

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from memorist.context.companion import Companion, Finding, Recorded
+from memorist.context.section import Context
 from memorist.errors import BudgetSpent, Forbidden, InvalidField, LlmNotConfigured, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -44,6 +45,7 @@ class Turns:
         store: Store,
         clock: Clock,
         companion: Companion,
+        context: Context,
         ingestion: Ingestion,
         extraction: Extraction,
         idempotency: Idempotency,
@@ -63,7 +65,9 @@ class Turns:
         self._redaction = redaction
         self._idempotency = idempotency
         self._llm = llm
-        self._means = Means(companion, ingestion, extraction, toolbox, limits, redaction, self.spending, self.runner)
+        self._means = Means(
+            companion, context, ingestion, extraction, toolbox, limits, redaction, self.spending, self.runner
+        )
 
     # Asking
 

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any
 
 from memorist.context.companion import Companion
+from memorist.context.section import Context, format_section
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -51,6 +52,7 @@ class Means:
     """What a turn is worked on with."""
 
     companion: Companion
+    context: Context
     ingestion: Ingestion
     extraction: Extraction
     toolbox: Callable[[], Toolbox | None]
@@ -96,7 +98,7 @@ class _Work:
         # computed while the model thinks: whoever waits for the first word does not wait for that as well.
         self._keep([], index=False)
         box = self._means.toolbox() if self._include_memory else None
-        tools = box.offered() if box is not None else ()
+        tools = box.offered(self._run.principal) if box is not None else ()
         prompt = self._prompt(tools)
         run, kept = self._run, list(self._kept)
         indexing = self._means.runner.meanwhile(lambda: self._means.extraction.index_kept(run.principal, kept))
@@ -154,13 +156,14 @@ class _Work:
     def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
         memory = ""
         if self._include_memory:
-            summary = self._means.companion.told(self._run.principal)
-            memory = summary.fenced
+            principal = self._run.principal
+            summary = self._means.companion.told(principal)
+            named = [] if principal.agent is None else self._means.context.named(principal, None)
+            memory = "\n\n".join(filter(None, (format_section(named) if named else "", summary.fenced)))
             # Which memories, not what they say: an erased one is then nowhere in a turn's events.
-            self._run.emit(
-                "memory.injected",
-                {"entries": summary.entries, "tokens": count_tokens(memory), "ids": list(summary.ids)},
-            )
+            ids = [*(one.id for one in named), *summary.ids]
+            told = {"entries": summary.entries + len(named), "tokens": count_tokens(memory), "ids": ids}
+            self._run.emit("memory.injected", told)
         window = self._means.limits.context_tokens or self._llm.context_tokens
         said = [LlmMessage(one.role, one.content) for one in self._messages]
         reserve = min(MAX_ANSWER_TOKENS, window // 4)
