@@ -124,7 +124,10 @@ class Settings:
     reranker_url: str = _setting("", "Address of a remote reranker's /rerank. Empty: none.", _address)
     reranker_model: str = _setting("", "Model that the remote reranker is asked for.")
     reranker_api_key: str = _setting("", "Key of the remote reranker.", secret=True)
-    model_timeout_s: int = _setting(10, "How long a remote model may take to answer.", _between(1, 600))
+    reranker_timeout_s: float = _setting(
+        2.0, "How long a remote reranker may take; recall then answers without it.", _between(0.05, 600)
+    )
+    model_timeout_s: int = _setting(10, "How long a remote embedder may take to answer.", _between(1, 600))
     llm: str = _setting(
         "", "Language model: anthropic:MODEL, or openai:MODEL for anything compatible. Empty: none.", _llm
     )
