@@ -16,6 +16,10 @@ SELECT count(*) FROM (SELECT to_regclass('schema_migrations') AS found) AS looke
 -- Several memories by id.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
 
+-- name: count_accesses
+-- How often each of some memories was read.
+SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
+
 -- name: list_events
 -- The audit trail of some memories, oldest first.
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events

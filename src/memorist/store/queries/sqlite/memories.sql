@@ -16,6 +16,10 @@ SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migra
 -- Several memories by id.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
 
+-- name: count_accesses
+-- How often each of some memories was read.
+SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
+
 -- name: list_events
 -- The audit trail of some memories, oldest first.
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
