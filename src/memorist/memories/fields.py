@@ -105,7 +105,7 @@ _slug: dict[str, Any] = {"check": validation.slug, "blank": True, "secrets": Sec
 
 # In the order of `Memory`, whose owner is two of them; a row has its columns in this order.
 FIELDS = (
-    _field("id", "`mem_` and a ULID: 128 bits, sorted by the millisecond of their making; the same bits are a UUID",
+    _field("id", "`mem_` and a ULID: 128 bits, sorted by the millisecond of their making; the same bits are a UUIDv7",
            fixed=True),
     _field("tenant", "the isolation boundary", column="tenant_id", fixed=True, exported=False, shown=False),
     _field("content", "the text", check=_content, embedded=True, secrets=Secrets.TEXT, **_edited),
