@@ -30,6 +30,7 @@ UNUSUAL = {
     "reranker_url": "https://rerank.example/v1",
     "tool_output_preview": "700",
     "transcript_roots": "/srv/transcripts:~/.claude/projects",
+    "upload_limit": "4096",
     "url": "http://127.0.0.1:8377",
 }
 
@@ -117,6 +118,7 @@ def test_bad_number_in_the_file_is_refused_with_its_path(load, bad: str) -> None
     [
         ("port", 0, 65535),
         ("body_limit", 1024, 1_073_741_824),
+        ("upload_limit", 1024, 1_073_741_824),
         ("busy_timeout_ms", 0, 600_000),
         ("pool_size", 1, 1000),
         ("pool_timeout_s", 1, 600),

@@ -105,6 +105,11 @@ class Settings:
         2000, "Most tokens of memories that a coding assistant's session starts with.", _between(100, 100_000)
     )
     body_limit: int = _setting(1_048_576, "Largest request body, in bytes.", _between(1024, 1_073_741_824))
+    upload_limit: int = _setting(
+        134_217_728,
+        "Largest request body of a tool's output or a transcript, in bytes. Where body_limit is larger, that counts.",
+        _between(1024, 1_073_741_824),
+    )
     busy_timeout_ms: int = _setting(10_000, "How long a write waits for another process's lock.", _between(0, 600_000))
     pool_size: int = _setting(10, "Most PostgreSQL connections at a time.", _between(1, 1000))
     pool_timeout_s: int = _setting(10, "How long a request waits for a PostgreSQL connection.", _between(1, 600))

@@ -18,7 +18,7 @@ from memorist.core import Core
 from memorist.errors import InvalidField, InvalidId, NotFound
 from memorist.facts.service import FactScope
 from memorist.ids import to_uuid
-from memorist.ingestion.service import output_key
+from memorist.ingestion.values import output_key
 from memorist.memories.kinds import source_of
 from memorist.memories.values import Kind, Memory, Order, Trust
 from memorist.models.values import LlmTool
@@ -218,7 +218,7 @@ def recall_result(recalled: Recalled) -> dict[str, Any]:
 
 def _item(hit: Hit) -> dict[str, Any]:
     memory = hit.memory
-    item = {
+    item: dict[str, Any] = {
         "id": _uuid(memory.id),
         "source_kind": str(memory.kind),
         "source_ref": source_of(memory),
@@ -226,6 +226,8 @@ def _item(hit: Hit) -> dict[str, Any]:
         "event_time": to_iso(memory.event_time or memory.created_at),
         "score": hit.score,
     }
+    if memory.kind is Kind.TOOL_OUTPUT:
+        item["tool_output_key"] = output_key(memory)
     return item if hit.explanation is None else {**item, "explanation": hit.explanation}
 
 

@@ -1,5 +1,6 @@
 """The coding-assistant API as its document describes it, over a real server."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -324,6 +325,27 @@ def test_only_what_is_new_is_counted_as_extracted(ada: httpx2.Client) -> None:
 def test_transcript_with_nothing_to_keep_says_so(ada: httpx2.Client) -> None:
     answer = extract(ada, transcript="User: Hello!\n\nAssistant: Hello, how are you?\n\nUser: Fine, thanks.")
     assert answer == {"data": [], "message": "No memories worth extracting", "waiting": 0}
+
+
+@pytest.mark.parametrize("path", ["/api/memory/extract", "/v1/records/extract"])
+def test_transcript_of_twenty_megabytes_is_read(tmp_path: Path, path: str) -> None:
+    """Most of it is what a tool returned, as it is in long sessions; it is read to its end."""
+    told = {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x = 1;\n" * 2_480_000}],
+    }
+    last = {"role": "user", "content": "We decided to use PostgreSQL for the orders service."}
+    lines = [json.dumps({"type": "user", "message": message}) + "\n" for message in (told, last)]
+    transcript = "".join(lines)
+    assert 19_800_000 < len(transcript) <= 20_000_000
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off")
+    with serving(settings) as server, server.client(new_tenant()) as ada:
+        ada.timeout = 120
+        answer = ada.post(path, json={"transcript": transcript})
+        assert answer.status_code == 200, answer.text[:500]
+        assert "PostgreSQL" in answer.text
+        refused = ada.post(path, json={"transcript": transcript + "x" * 200_000})
+        assert (refused.status_code in (400, 422), refused.json()["field"]) == (True, "transcript")
 
 
 @pytest.mark.parametrize("body", [{}, {"transcript": None}])

@@ -51,9 +51,11 @@ class Memories(Reading):
         *,
         idempotency_key: str | None = None,
         also: Callable[[Writer, Sequence[Remembered]], None] | None = None,
+        finish: Callable[[Memory], Memory] = lambda memory: memory,
     ) -> list[Remembered]:
         """Store all drafts durably, or none. A fact that its owner already has in that scope and category is not
         written again: it comes back with `was_new=False`. `also` writes what belongs to them in the same transaction.
+        `finish` makes of each memory what is stored, where that names its own id; a retry is known by the draft alone.
 
         Raises InvalidField, Forbidden, NameTaken, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
@@ -62,7 +64,7 @@ class Memories(Reading):
         prepared = [self.prepare(principal, draft) for draft in drafts]
 
         def work(tx: Writer) -> list[Remembered]:
-            results = self.rows.insert_all(tx, principal, prepared)
+            results = self.rows.insert_all(tx, principal, list(map(finish, prepared)))
             if also is not None:
                 also(tx, results)
             return results

@@ -42,11 +42,14 @@ def add_tool_output(
     *,
     tool_call_id: str,
     tool_name: str,
-    content: str,
+    content: Any,
     event_time: datetime | None = None,
     idempotency_key: str | None = None,
 ) -> Verb[ToolOutput]:
-    """Store what a tool returned: whole under its key, and for recall a preview. Raises as `remember` does."""
+    """Store what a tool returned: whole under its key, and for recall a preview. What is no text is kept as JSON text.
+
+    Raises as `remember` does.
+    """
     given = {"tool_call_id": tool_call_id, "tool_name": tool_name, "content": content}
     return Verb(
         lambda me: me.core.ingestion.add_tool_output(

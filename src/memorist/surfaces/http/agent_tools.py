@@ -76,6 +76,21 @@ Text = Annotated[
 ]
 
 
+def _joined_if_text(content: object) -> object:
+    """The text of parts of which all are text; anything else as it is."""
+    try:
+        return _joined_text(content) if content else content
+    except PydanticCustomError:
+        return content
+
+
+Output = Annotated[
+    Any,
+    BeforeValidator(_joined_if_text),
+    WithJsonSchema({"anyOf": [{"type": one} for one in ("string", "array", "object", "number", "boolean")]}),
+]
+
+
 class NewMessage(JsonBody):
     role: str = Field(description="Who speaks: `user`, `assistant`, `system`, `tool` or any other word.")
     content: Text = Field(description="What was said. Parts are joined with line breaks.")
@@ -115,7 +130,9 @@ class StoredMessages(BaseModel):
 class NewToolOutput(JsonBody):
     tool_call_id: str = Field(description="The id of the call, as the model gave it.")
     tool_name: str
-    content: Text = Field(description="What the tool returned.")
+    content: Output = Field(
+        description="What the tool returned: a text, or parts of it, which are joined; other JSON is kept as JSON text."
+    )
     event_time: Moment | None = Field(None, description="When it returned. Absent: now.")
 
 

@@ -11,6 +11,7 @@ from memorist.context.section import fenced_chunks, format_chunks
 from memorist.core import Core
 from memorist.errors import InvalidField, InvalidId
 from memorist.ids import to_uuid
+from memorist.learning.transcript_files import short_enough
 from memorist.memories.fields import project_of
 from memorist.memories.values import Memory
 from memorist.platform.values import Principal
@@ -218,7 +219,7 @@ def _transcript(core: Core, principal: Principal, new: TranscriptBody) -> str:
     if not sent:
         field = "transcript" if new.transcriptPath is None else "transcriptPath"
         raise InvalidField("transcript or transcriptPath is needed, and not empty.", field=field)
-    return new.transcript or ""
+    return short_enough("transcript", new.transcript or "")
 
 
 def _message(count: int, waiting: int) -> str:
