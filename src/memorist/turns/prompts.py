@@ -1,6 +1,6 @@
 """The prompt of a turn: what the model is told, within what it can read. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memorist.models.values import LlmMessage, LlmTool
@@ -33,18 +33,28 @@ class Prompt:
     dropped: int = 0
 
 
+def estimated_tokens(system: str, messages: Sequence[LlmMessage], tools: Sequence[LlmTool]) -> int:
+    """What a prompt will take, before any model has counted it."""
+    around = count_tokens(system) + sum(count_tokens(f"{one.description} {one.schema}") for one in tools)
+    return around + sum(count_tokens(one.content) for one in messages)
+
+
 def prompt_for(
-    messages: Sequence[LlmMessage], memory: str, tools: Sequence[LlmTool], *, window: int, reserve: int
+    messages: Sequence[LlmMessage],
+    memory: str,
+    tools: Sequence[LlmTool],
+    *,
+    window: int,
+    count: Callable[[int], int] = lambda estimated: estimated,
 ) -> Prompt:
     """The system's part, what is remembered, and the messages; shortened where they fill too much of the window.
 
-    `reserve` tokens are kept free for the answer.
+    `count` makes of an estimate what the model itself will count.
     """
     told = [one.content for one in messages if one.role == "system"]
     said = [one for one in messages if one.role != "system"]
     system = "\n\n".join([*(told or [_ROLE]), *([memory] if memory else [])])
-    fixed = count_tokens(system) + reserve + sum(count_tokens(f"{one.description} {one.schema}") for one in tools)
-    tokens = fixed + sum(count_tokens(one.content) for one in said)
+    tokens = count(estimated_tokens(system, said, tools))
     if tokens <= FULL * window or len(said) <= TAIL:
         return Prompt(system, tuple(said), tokens)
     kept = said[-TAIL:]
@@ -52,5 +62,4 @@ def prompt_for(
         # A conversation begins with the user, or some models refuse it.
         kept = [LlmMessage("user", f"[{_SHORTENED}]"), *kept]
     system = f"{system}\n\n{_SHORTENED}"
-    tokens = fixed + count_tokens(_SHORTENED) + sum(count_tokens(one.content) for one in kept)
-    return Prompt(system, tuple(kept), tokens, dropped=len(said) - TAIL)
+    return Prompt(system, tuple(kept), count(estimated_tokens(system, kept, tools)), dropped=len(said) - TAIL)
