@@ -160,7 +160,7 @@ def test_recall_returns_five_unless_told_otherwise(by_keyword: Served, tenant: s
         ({"query": "x", "after": "yesterday"}, "after"),
         ({"query": "x", "budget_tokens": 0}, "budget_tokens"),
         ({"query": "x", "min_score": 2}, "min_score"),
-        ({"query": "x", "tenant_id": "other"}, "tenant_id"),
+        ({"query": "x", "user_id": "other"}, "user_id"),
     ],
 )
 def test_bad_argument_is_refused_by_its_name(ada: httpx2.Client, arguments: dict[str, Any], field: str) -> None:
@@ -333,7 +333,31 @@ def test_fact_of_the_agent_comes_back_with_any_user_of_that_agent_alone(served: 
         assert recall(ada, "approvals", {"X-Memorist-Agent": "coder"})["items"] == []
         body = {"content": "No approvals needed.", "scope": "agent"}
         response = ada.post("/v1/tools/remember_fact", json=body, headers={"X-Memorist-Agent": "coder"})
-        assert_problem(response, 403, "forbidden")
+        told = assert_problem(response, 403, "forbidden")["detail"]
+        assert "does not stand for the agent 'coder'" in told
+        body = {"query": "approvals", "scope": "agent"}
+        response = ada.post("/v1/tools/recall", json=body, headers={"X-Memorist-Agent": "coder"})
+        assert assert_problem(response, 403, "forbidden")["detail"] == told
+
+
+def test_whole_call_is_taken_for_its_arguments(ada: httpx2.Client) -> None:
+    call = {"name": "remember_fact", "arguments": {"content": "Ada likes tea.", "scope": "user"}}
+    stored = ada.post("/v1/tools/remember_fact", json=call, headers={"Idempotency-Key": "one"})
+    assert stored.json()["was_new"] is True
+    again = ada.post("/v1/tools/remember_fact", json=call["arguments"], headers={"Idempotency-Key": "one"})
+    assert (again.json(), again.headers["Idempotency-Replayed"]) == (stored.json(), "true")
+    for arguments in ({"query": "tea"}, '{"query": "tea"}'):
+        found = ada.post("/v1/tools/recall", json={"name": "recall", "arguments": arguments}).json()
+        assert contents(found) == ["Ada likes tea."]
+
+
+def test_tenant_in_the_arguments_is_ignored(served: Served, tenant: str, ada: httpx2.Client) -> None:
+    state(ada, "Ada likes tea.", tenant="other", tenant_id="other")
+    other = new_tenant()
+    with served.client(other) as stranger:
+        for name in ("tenant", "tenant_id"):
+            assert recall(stranger, "tea", **{name: tenant})["items"] == []
+            assert contents(recall(ada, "tea", **{name: other})) == ["Ada likes tea."]
 
 
 def test_retry_of_a_fact_is_replayed(ada: httpx2.Client) -> None:

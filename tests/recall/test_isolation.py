@@ -203,7 +203,7 @@ class World:
         core, weights = self.cores[number], self.weights[number]
         principal = principal_of(who, self.tenants, session)
         if (asked["scope"] is Scope.USER and principal.user is None) or (
-            asked["scope"] is Scope.AGENT and principal.agent is None
+            asked["scope"] is Scope.AGENT and (principal.agent is None or not principal.agent_vouched)
         ):
             return
         rows = {memory.id: memory for memory in self.rows(principal.tenant)}

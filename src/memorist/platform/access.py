@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from memorist.errors import Forbidden, NotFound
+from memorist.errors import Forbidden, InvalidField, NotFound
 from memorist.platform import validation
 from memorist.platform.values import Owner, OwnerFilter, Principal, Role
 
@@ -137,6 +137,33 @@ def default_owner(principal: Principal) -> Owner:
     if principal.user is None and principal.agent is None and principal.role is not Role.ADMIN:
         raise Forbidden("This key acts for nobody. Name the user it acts for.")
     return Owner(principal.user, principal.agent)
+
+
+def user_in_scope(principal: Principal) -> str:
+    """The user that the scope `user` is about. Raises InvalidField where the caller acts for none."""
+    if principal.user is None:
+        raise InvalidField(
+            "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
+        )
+    return principal.user
+
+
+def agent_in_scope(principal: Principal) -> str:
+    """The agent that the scope `agent` is about. Raises InvalidField where there is none, and Forbidden where the
+    caller merely names it.
+    """
+    if principal.agent is None:
+        raise InvalidField(
+            "scope agent needs an agent, and none is named here: use scope user, or name one with --agent or "
+            "X-Memorist-Agent.",
+            field="scope",
+        )
+    if not principal.agent_vouched:
+        raise Forbidden(
+            f"This key does not stand for the agent {principal.agent!r}, whose facts all of its users share. "
+            "scope agent needs a key that is bound to the agent, or a service key."
+        )
+    return principal.agent
 
 
 # Asked for every write, and decided by nothing but its arguments.

@@ -156,9 +156,8 @@ def run_tool(name: str, arguments: Mapping[str, Any], *, idempotency_key: str | 
 
     def run(me: Acting) -> dict[str, Any]:
         toolbox = _toolbox()
-        writes = toolbox.get(name).writes
-        given = {"idempotency_key": idempotency_key} if writes and idempotency_key is not None else {}
-        outcome = toolbox.run(me.core, me.writing() if writes else me.principal, name, {**given, **arguments})
+        principal = me.writing() if toolbox.get(name).writes else me.principal
+        outcome = toolbox.run(me.core, principal, name, arguments, idempotency_key=idempotency_key)
         result: dict[str, Any] = outcome.result
         return result
 

@@ -205,11 +205,11 @@ def run_tool(
     arguments: Annotated[dict[str, Any], Body(description="The arguments of the tool, as the model gave them.")],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Answers with the tool's result, as the model is to read it."""
-    principal = _caller(request)
-    if idempotency_key is not None and tools.get(name).writes:
-        arguments = {"idempotency_key": idempotency_key, **arguments}
-    outcome = tools.run(core_of(request), principal, name, arguments)
+    """Answers with the tool's result, as the model is to read it.
+
+    The body may also be a whole call: `{"name", "arguments"}`. A tenant among the arguments is ignored: it is the key's.
+    """
+    outcome = tools.run(core_of(request), _caller(request), name, arguments, idempotency_key=idempotency_key)
     return Json(outcome.result, 200, replay_headers(outcome.replayed))
 
 
