@@ -56,6 +56,13 @@ def test_defaults_need_neither_file_nor_environment(tmp_path: Path) -> None:
     assert loaded.settings.database_url() == str(loaded.settings.data / "memorist.db")
 
 
+def test_empty_weight_of_earlier_sessions_is_none(load) -> None:
+    assert load("", None, MEMORIST_RECALL_WEIGHT_HISTORY="").settings.recall_weight_history is None
+    assert load('recall_weight_history = ""').settings.recall_weight_history is None
+    with pytest.raises(InvalidSetting, match="must be between 0 and 100"):
+        load("", None, MEMORIST_RECALL_WEIGHT_HISTORY="101")
+
+
 def test_flag_wins_over_environment_over_file_over_default(load, tmp_path: Path) -> None:
     toml = "port = 1\npool_size = 1\nbody_limit = 2000"
     loaded = load(toml, {"port": 3}, MEMORIST_PORT="2", MEMORIST_POOL_SIZE="2")
@@ -81,10 +88,11 @@ def test_every_setting_can_be_set_in_every_way(load, setting) -> None:
     variable = ENVIRONMENT_PREFIX + setting.name.upper()
     by_flag = load("", {setting.name: value})
     by_variable = load("", None, **{variable: value})
-    is_number = setting.type in (int, float)
+    type_ = float if setting.type == float | None else setting.type
+    is_number = type_ in (int, float)
     by_file = load(f"{setting.name} = {value}" if is_number else f'{setting.name} = "{value}"')
     found = {getattr(loaded.settings, setting.name) for loaded in (by_flag, by_variable, by_file)}
-    assert found == {setting.type(value)}
+    assert found == {type_(value)}
     assert by_flag.origins[setting.name] == "flag"
     assert by_variable.origins[setting.name] == variable
 

@@ -181,8 +181,10 @@ class Settings:
     recall_weight_tenant: float = _setting(
         1.0, "What documents and facts that the tenant shares count, likewise.", _between(0, 100)
     )
-    recall_weight_history: float = _setting(
-        1.0, "What was said in the user's other sessions counts, likewise.", _between(0, 100)
+    recall_weight_history: float | None = _setting(
+        None,
+        "What was said in the user's other sessions counts, likewise. Empty: 1, or 0 where recall_weight_session is 0.",
+        _between(0, 100),
     )
     recall_min_score: float = _setting(
         0.02, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
@@ -253,6 +255,8 @@ def shown_settings(settings: Settings) -> dict[str, str | int]:
 def _shown_value(setting: Any, value: Any) -> str | int:
     if setting.metadata["secret"]:
         return MASK if value else ""
+    if value is None:
+        return ""
     return value if isinstance(value, int) else without_password(str(value))
 
 
@@ -316,7 +320,7 @@ def _convert(setting: Any, raw: Any, origin: str) -> Any:
             field=setting.name,
         ) from error
     check = setting.metadata["check"]
-    complaint = check(value) if check else None
+    complaint = check(value) if check and value is not None else None
     if complaint:
         raise InvalidSetting(
             f"{setting.name} (from {origin}) {complaint}, not {_shown(setting, raw)}.", field=setting.name
@@ -329,6 +333,8 @@ def _shown(setting: Any, raw: Any) -> str:
 
 
 def _coerce(kind: Any, raw: Any) -> Any:
+    if kind == float | None:
+        return None if raw in (None, "") else _coerce(float, raw)
     if kind in (int, float):
         if isinstance(raw, bool) or (kind is int and isinstance(raw, float)):
             raise TypeError
@@ -343,7 +349,7 @@ def _coerce(kind: Any, raw: Any) -> Any:
 
 
 def _type_name(kind: Any) -> str:
-    return {int: "a whole number", float: "a number", Path: "a path"}.get(kind, "a text")
+    return {int: "a whole number", float: "a number", float | None: "a number", Path: "a path"}.get(kind, "a text")
 
 
 def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:

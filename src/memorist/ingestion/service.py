@@ -14,6 +14,7 @@ from memorist.ids import new_id, parse_id
 from memorist.ingestion.values import Document, DocumentPosition, output_key
 from memorist.memories.fields import check_draft
 from memorist.memories.hashes import content_hash, with_hashes
+from memorist.memories.policy import Policy
 from memorist.memories.searchable import QUOTES
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Trust
@@ -179,8 +180,8 @@ class Ingestion:
     ) -> StoredDocument:
         """Store a document and its chunks, in place of the one with its id or, without an id, its title.
 
-        Where the caller may share with the whole tenant it is the tenant's, unless `shared` is False; otherwise it is
-        the caller's own. Raises InvalidField, Forbidden or StoreError.
+        With a service or admin key it is the tenant's, unless `shared` is False; a user's own, unless `shared` is true
+        and the tenant's policy allows that. Raises InvalidField, Forbidden or StoreError.
         """
         validation.text("title", title, longest=validation.MAX_LINE, one_line=True)
         if document_id is not None:
@@ -191,7 +192,9 @@ class Ingestion:
         title = self._redaction.text(title)[: validation.MAX_LINE]
         extracted, findings = self._redaction.extracted(extract_text(content, media_type))
         validation.text("content", extracted.text, longest=validation.MAX_DOCUMENT)
-        owner = access.writable_owner(principal, self._document_owner(principal, shared))
+        policy = self._store.read(principal.tenant, lambda tx: tx.policies.get(), snapshot=False)
+        rules = Policy() if policy is None else policy.policy
+        owner = access.document_owner(principal, shared, users_share=rules.users_share_documents)
         chunks = chunk(extracted)
         stored, fresh = self._store.write(
             principal.tenant,
@@ -199,12 +202,6 @@ class Ingestion:
         )
         self._memories.index(principal.tenant, fresh)
         return stored
-
-    def _document_owner(self, principal: Principal, shared: bool | None) -> Owner | None:
-        may_share = access.allows(principal, access.Action.SHARE)
-        if shared and not may_share:
-            access.require(principal, access.Action.SHARE)
-        return Owner() if shared or (shared is None and may_share) else None
 
     def _put_document(
         self,
@@ -233,11 +230,12 @@ class Ingestion:
         if before is not None and replace(before, updated_at=now) == document:
             return StoredDocument(before, was_new=False, changed=False), []
         if before is not None:
+            access.require_document_writable(principal, owner)
             self._memories.rows.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
         tx.documents.put(document)
         drafts = [_chunk_draft(document, one) for one in chunks]
         prepared = [
-            _with_findings(self._memories.prepare(principal, draft), one, findings)
+            _with_findings(self._memories.prepare(principal, draft, allowed=owner), one, findings)
             for draft, one in zip(drafts, chunks, strict=True)
         ]
         self._memories.rows.insert_all(tx, principal, prepared)
@@ -268,7 +266,7 @@ class Ingestion:
 
         def work(tx: Writer) -> Document:
             document = _find_document(principal, document_id, tx)
-            access.require_writable(principal, document.owner)
+            access.require_document_writable(principal, document.owner)
             self._memories.rows.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
             tx.documents.erase(document)
             return document

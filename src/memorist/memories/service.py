@@ -101,10 +101,13 @@ class Memories(Reading):
 
         return self._store.read(principal.tenant, work)
 
-    def prepare(self, principal: Principal, draft: Draft) -> Memory:
-        """The memory that a draft will be, without its secrets. Raises InvalidField or Forbidden."""
+    def prepare(self, principal: Principal, draft: Draft, *, allowed: Owner | None = None) -> Memory:
+        """The memory that a draft will be, without its secrets. `allowed`: whose it may be is decided already.
+
+        Raises InvalidField or Forbidden.
+        """
         values = fields.check_draft(draft)
-        owner = access.writable_owner(principal, draft.owner)
+        owner = access.writable_owner(principal, draft.owner) if allowed is None else allowed
         now = self._clock.now()
         memory_id = new_id("mem")
         if draft.session is None and principal.session is not None:

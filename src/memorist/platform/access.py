@@ -27,12 +27,13 @@ class Action(StrEnum):
     READ = "read"
     WRITE = "write"
     SHARE = "share"
+    SHARE_DOCUMENTS = "share documents"
     ADMINISTER = "administer"
 
 
 ALLOWED: dict[Role, frozenset[Action]] = {
-    Role.ADMIN: frozenset({Action.READ, Action.WRITE, Action.SHARE, Action.ADMINISTER}),
-    Role.SERVICE: frozenset({Action.READ, Action.WRITE}),
+    Role.ADMIN: frozenset(Action),
+    Role.SERVICE: frozenset({Action.READ, Action.WRITE, Action.SHARE_DOCUMENTS}),
     Role.USER: frozenset({Action.READ, Action.WRITE}),
     Role.READER: frozenset({Action.READ}),
 }
@@ -40,6 +41,7 @@ ALLOWED: dict[Role, frozenset[Action]] = {
 _DENIALS = {
     Action.WRITE: "This key only reads. Writing needs a user, service or admin key.",
     Action.SHARE: "Only an admin key writes memories that everybody shares. Name a profile, or use an admin key.",
+    Action.SHARE_DOCUMENTS: "A document that the whole tenant shares is changed and deleted by service and admin keys.",
     Action.ADMINISTER: "Only an admin key does that.",
 }
 
@@ -130,6 +132,30 @@ def require_writable(principal: Principal, owner: Owner) -> None:
         require(principal, Action.SHARE)
     if not can_see(principal, owner):
         raise Forbidden("These memories belong to somebody else.")
+
+
+def document_owner(principal: Principal, shared: bool | None, *, users_share: bool) -> Owner:
+    """Whose a new document will be: the tenant's where `shared` says so or, where it says nothing, with a service or
+    admin key. `users_share`: the tenant lets its users share, too. Raises Forbidden.
+    """
+    shares = allows(principal, Action.SHARE_DOCUMENTS)
+    if not shared and not (shared is None and shares):
+        return writable_owner(principal, None)
+    require(principal, Action.WRITE)
+    if not shares and not users_share:
+        raise Forbidden(
+            "In this tenant only service and admin keys share documents. Leave out shared to keep your own."
+        )
+    return Owner()
+
+
+def require_document_writable(principal: Principal, owner: Owner) -> None:
+    """Raises Forbidden where the caller may not change or delete documents of that owner."""
+    require(principal, Action.WRITE)
+    if owner == Owner():
+        require(principal, Action.SHARE_DOCUMENTS)
+    else:
+        require_writable(principal, owner)
 
 
 def default_owner(principal: Principal) -> Owner:

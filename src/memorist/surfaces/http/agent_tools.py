@@ -155,7 +155,8 @@ class NewDocument(JsonBody):
     )
     shared: bool | None = Field(
         None,
-        description="true: for everybody in the tenant, which takes an admin key. Absent: with an admin key, true.",
+        description="true: for everybody in the tenant, where its policy lets users do that. Absent: with a service or "
+        "admin key true, with a user's false.",
     )
 
 
@@ -207,7 +208,7 @@ def run_tool(
 ) -> Response:
     """Answers with the tool's result, as the model is to read it.
 
-    The body may also be a whole call: `{"name", "arguments"}`. A tenant among the arguments is ignored: it is the key's.
+    The body may also be a whole call: `{"name", "arguments"}`. A tenant among the arguments is ignored.
     """
     outcome = tools.run(core_of(request), _caller(request), name, arguments, idempotency_key=idempotency_key)
     return Json(outcome.result, 200, replay_headers(outcome.replayed))
