@@ -58,6 +58,7 @@ class AccessLog:
         self._recalls: dict[str, _Recalls] = {}
         self._flushing_recalls: dict[str, _Recalls] = {}
         self._key_uses: dict[str, dict[str, datetime]] = defaultdict(dict)
+        self._is_failing = False
         self._loop = Loop("accesses", self._flush_quietly, _FLUSH_SECONDS, at_once=False, background=background)
 
     def record_read(self, memory: Memory, now: datetime) -> Memory:
@@ -190,14 +191,19 @@ class AccessLog:
     def close(self) -> None:
         self._loop.close()
         self._flush_quietly()
+        with self._lock:
+            self._reads.clear()
 
     def _flush_quietly(self) -> None:
         if not self._reads and not self._key_uses:
             return
         try:
             self.flush()
+            self._is_failing = False
         except MemoristError as error:
-            _log.warning("reads were not counted: %s", error.message)
+            if not self._is_failing:
+                _log.warning("reads were not counted: %s", error.message)
+            self._is_failing = True
 
 
 def _noted(principal: Principal, query: str, hits: Sequence[_Scored], now: datetime) -> Iterator[PastRecall]:
