@@ -1,4 +1,7 @@
-"""Identities: 128 bits, a ULID, shown with a prefix (`mem_…`) or, where an API wants it, as a UUID of the same bits."""
+"""Identities: 128 bits, a ULID, shown with a prefix (`mem_…`) or, where an API wants it, as a UUID of the same bits.
+
+New ones carry the version and the variant of a UUIDv7; those of earlier releases do not, and are read all the same.
+"""
 
 import os
 import re
@@ -22,14 +25,24 @@ _lock = threading.Lock()
 _last = 0
 
 
+# Of the 128 bits of a UUIDv7, 48 are milliseconds and 74 random; the version lies within those, the variant below it.
+_RANDOM_BITS = 74
+_LOW_BITS = 62
+_VERSION = 0x7 << 76
+_VARIANT = 0b10 << _LOW_BITS
+
+
 def new_id(prefix: str) -> str:
     """A fresh id such as `mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3`. Those of one process sort in the order they were made."""
     global _last
-    fresh = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
+    millisecond = time.time_ns() // 1_000_000
+    fresh = millisecond << _RANDOM_BITS | int.from_bytes(os.urandom(10)) >> 80 - _RANDOM_BITS
     with _lock:
         # Within a millisecond, and when the clock steps back, the next id follows the last: turns keep their order.
-        _last = fresh if fresh >> 80 > _last >> 80 else _last + 1
-        return f"{prefix}_{_encode(_last)}"
+        _last = fresh if millisecond > _last >> _RANDOM_BITS else _last + 1
+        made = _last
+    time_and_version = made >> _RANDOM_BITS << 80 | _VERSION | (made >> _LOW_BITS & 0xFFF) << 64
+    return f"{prefix}_{_encode(time_and_version | _VARIANT | made & (1 << _LOW_BITS) - 1)}"
 
 
 def parse_id(prefix: str, text: str) -> str:

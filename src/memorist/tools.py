@@ -3,6 +3,7 @@
 Every surface shows them in the shape of its own protocol (`schemas`) and runs them by name (`run`).
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from memorist.core import Core
 from memorist.errors import InvalidField, InvalidId, NotFound
 from memorist.facts.service import FactScope
 from memorist.ids import to_uuid
-from memorist.ingestion.service import output_key
+from memorist.ingestion.values import output_key
 from memorist.memories.kinds import source_of
 from memorist.memories.values import Kind, Memory, Order, Trust
 from memorist.models.values import LlmTool
@@ -62,6 +63,8 @@ class Arguments(BaseModel):
 
 
 A = TypeVar("A", bound=Arguments)
+
+_IGNORED = frozenset({"tenant", "tenant_id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +114,17 @@ def get(name: str) -> Tool[Any]:
     return tool
 
 
-def run(core: Core, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Outcome:
-    """Run a tool for a caller. Raises NotFound for no such tool, InvalidField naming a bad argument, or as it does."""
+def run(
+    core: Core, principal: Principal, name: str, arguments: Mapping[str, Any], *, idempotency_key: str | None = None
+) -> Outcome:
+    """Run a tool for a caller, with its arguments or with a whole call, as models write it: `{"name", "arguments"}`.
+
+    Raises NotFound for no such tool, InvalidField naming a bad argument, or as the tool does.
+    """
     tool = get(name)
+    arguments = _unwrapped(tool, arguments)
+    if idempotency_key is not None and tool.writes:
+        arguments = {"idempotency_key": idempotency_key, **arguments}
     return tool.handler(core, principal, _decoded(tool, arguments))
 
 
@@ -226,7 +237,7 @@ def recall_result(recalled: Recalled) -> dict[str, Any]:
 
 def _item(hit: Hit) -> dict[str, Any]:
     memory = hit.memory
-    item = {
+    item: dict[str, Any] = {
         "id": _uuid(memory.id),
         "source_kind": str(memory.kind),
         "source_ref": source_of(memory),
@@ -236,6 +247,8 @@ def _item(hit: Hit) -> dict[str, Any]:
     }
     if memory.name is not None:
         item |= {"name": memory.name, "profile_id": memory.owner.agent}
+    if memory.kind is Kind.TOOL_OUTPUT:
+        item["tool_output_key"] = output_key(memory)
     return item if hit.explanation is None else {**item, "explanation": hit.explanation}
 
 
@@ -563,9 +576,31 @@ def _about(argument: str) -> Iterator[None]:
         raise InvalidId(error.message, field=argument) from error
 
 
+def _unwrapped(tool: Tool[Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a whole call, which some models write as JSON text; anything else as it is."""
+    if set(given) != {"name", "arguments"}:
+        return given
+    if given["name"] != tool.name:
+        raise InvalidField(f"name: this is a call of another tool than {tool.name}", field="name")
+    inner = given["arguments"]
+    if isinstance(inner, str):
+        try:
+            inner = json.loads(inner)
+        except (ValueError, RecursionError) as error:
+            raise InvalidField("arguments: they are not JSON", field="arguments") from error
+    if not isinstance(inner, Mapping):
+        raise InvalidField("arguments: an object was expected", field="arguments")
+    return inner
+
+
 def _decoded(tool: Tool[A], arguments: Mapping[str, Any]) -> A:
     known = tool.arguments.model_fields
-    given = {key: value for key, value in arguments.items() if value is not None or key not in known}
+    given = {
+        key: value
+        for key, value in arguments.items()
+        # The tenant is the credential's, whatever a model says.
+        if key not in _IGNORED and (value is not None or key not in known)
+    }
     try:
         return tool.arguments.model_validate(given)
     except ValidationError as error:

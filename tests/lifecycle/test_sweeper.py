@@ -317,7 +317,9 @@ def test_retired_fact_is_anonymized_after_its_time(
         "anonymized",
     ]
     assert core.memories.list(ada, status=Status.ARCHIVED).items == ()
-    assert [one.memory.id for one in core.facts.history(ada, newer.id)] == [older.id, newer.id]
+    history = core.facts.history(ada, newer.id)
+    assert [one.memory.id for one in history] == [older.id, newer.id]
+    assert [event.event_type for event in history[0].events] == ["created", "superseded", "anonymized"]
     assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
 
 

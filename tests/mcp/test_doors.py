@@ -60,7 +60,10 @@ def test_every_tool_does_its_work(door: Door) -> None:
             assert error["code"] == "not_found"
             assert "memory_list" in error["message"]
             assert (await refused(client, "recall"))["field"] == "query"
-            assert (await refused(client, "recall", query="x", tenant="other"))["field"] == "tenant"
+            assert (await refused(client, "recall", query="x", user="other"))["field"] == "user"
+            assert (await call(client, "recall", query="xylophone", tenant="other"))["total"] == 0
+            whole = {"name": "recall", "arguments": {"query": "xylophone"}}
+            assert (await call(client, "recall", **whole))["total"] == 0
             assert "recall" in (await refused(client, "forget_all"))["message"]
             with pytest.raises(MCPError, match=SECTION_URI):
                 await client.read_resource("memory://else")

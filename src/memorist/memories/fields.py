@@ -105,7 +105,7 @@ _slug: dict[str, Any] = {"check": validation.slug, "blank": True, "secrets": Sec
 
 # In the order of `Memory`, whose owner is two of them; a row has its columns in this order.
 FIELDS = (
-    _field("id", "`mem_` and a ULID: 128 bits, sorted by the millisecond of their making; the same bits are a UUID",
+    _field("id", "`mem_` and a ULID: 128 bits, sorted by the millisecond of their making; the same bits are a UUIDv7",
            fixed=True),
     _field("tenant", "the isolation boundary", column="tenant_id", fixed=True, exported=False, shown=False),
     _field("content", "the text", check=_content, embedded=True, secrets=Secrets.TEXT, **_edited),
@@ -153,6 +153,9 @@ EXPORTED = tuple(one for one in FIELDS if one.exported)
 SHOWN = tuple(one for one in FIELDS if one.shown)
 """What a door tells of a memory, each with its type, whether it may be absent or changed, and what is said of it."""
 GIVEN = tuple(one for one in FIELDS if one.given)
+PROJECT_AS_GIVEN = "project_path"
+"""Where `meta` has a project as it was given, if that is not how it is looked for."""
+
 EDITABLE = frozenset(one.name for one in FIELDS if one.editable)
 EMBEDDED = frozenset(one.name for one in FIELDS if one.embedded)
 SECRETS: Mapping[str, Secrets] = {one.name: one.secrets for one in FIELDS if one.secrets is not None}
@@ -173,6 +176,13 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def project_of(memory: Memory) -> str | None:
+    """The project of a memory as it was given."""
+    given = (memory.meta or {}).get(PROJECT_AS_GIVEN)
+    is_same = isinstance(given, str) and memory.project is not None and validation.project(given) == memory.project
+    return given if is_same else memory.project
+
+
 def check_draft(draft: Draft) -> dict[str, Any]:
     """What a draft gives, as it may be stored. Raises InvalidField for the first field that cannot be."""
     values = dict(zip(_NAMES, _values_of(draft), strict=True))
@@ -181,6 +191,8 @@ def check_draft(draft: Draft) -> dict[str, Any]:
     if draft.name is not None:
         # One that says nothing of it points to something, as most do that programs keep by a name.
         values["category"] = validation.choice("category", draft.category or NamedType.REFERENCE, NamedType).value
+    if draft.project is not None and draft.project != values["project"]:
+        values["meta"] = {**(values["meta"] or {}), PROJECT_AS_GIVEN: draft.project}
     if draft.ttl is not None:
         validation.ttl(draft.ttl)
     if draft.owner is not None:

@@ -97,10 +97,11 @@ class Policies:
     def _counted(
         self, tenant: str, before: Policy, after: Policy, now: datetime
     ) -> tuple[dict[str, int], Counts] | None:
-        """The same as `_survey` by counting, where only the mode changes: no deadline does then."""
+        """The same as `_survey` by counting, where no deadline changes: with the mode, or what users may share."""
 
         def work(tx: Reader) -> tuple[dict[str, int], Counts] | None:
-            if replace(after, mode=before.mode) != before or not self.is_settled(tx):
+            same = replace(after, mode=before.mode, users_share_documents=before.users_share_documents)
+            if same != before or not self.is_settled(tx):
                 return None
             due: Counts = {}
             for one in tx.aging.count_due(now, lifecycle.anonymizable_before(after, now)):
@@ -192,6 +193,7 @@ def policy_to_record(policy: Policy) -> dict[str, Any]:
         "kinds": {kind: dict(windows) for kind, windows in policy.kinds.items()},
         "anonymize_after_days": policy.anonymize_after_days,
         "derived_facts": policy.derived_facts,
+        "users_share_documents": policy.users_share_documents,
     }
 
 
@@ -218,7 +220,7 @@ def change_to_record(change: PolicyChange) -> dict[str, Any]:
 
 def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
     """The policy with these changes. Raises InvalidField."""
-    known = ("mode", "kinds", "anonymize_after_days", "derived_facts", *_WINDOWS)
+    known = ("mode", "kinds", "anonymize_after_days", "derived_facts", "users_share_documents", *_WINDOWS)
     for name in changes:
         if name not in known:
             raise InvalidField(f"A policy has no {name!r}; it has {', '.join(known)}.", field=str(name)[:60])
@@ -227,6 +229,8 @@ def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
         values["mode"] = validation.choice("mode", changes["mode"], Mode)
     if "derived_facts" in changes:
         values["derived_facts"] = validation.choice("derived_facts", changes["derived_facts"], Derived)
+    if "users_share_documents" in changes:
+        values["users_share_documents"] = _switch("users_share_documents", changes["users_share_documents"])
     if "anonymize_after_days" in changes:
         values["anonymize_after_days"] = _days("anonymize_after_days", changes["anonymize_after_days"])
     windows = {name: changes[name] for name in _WINDOWS if name in changes}

@@ -61,8 +61,8 @@ class MemoryWrites(MemoryReads, Protocol):
         """
         ...
 
-    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
-        """Add to the count, and move forward the time, of reads of each memory."""
+    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> dict[str, int]:
+        """Add to the count, and move forward the time, of reads of each memory. Returns how often each was read."""
         ...
 
 

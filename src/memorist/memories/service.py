@@ -52,9 +52,11 @@ class Memories(Reading):
         *,
         idempotency_key: str | None = None,
         also: Callable[[Writer, Sequence[Remembered]], None] | None = None,
+        finish: Callable[[Memory], Memory] = lambda memory: memory,
     ) -> list[Remembered]:
         """Store all drafts durably, or none. A fact that its owner already has in that scope and category is not
         written again: it comes back with `was_new=False`. `also` writes what belongs to them in the same transaction.
+        `finish` makes of each memory what is stored, where that names its own id; a retry is known by the draft alone.
 
         Raises InvalidField, Forbidden, NameTaken, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
@@ -63,7 +65,7 @@ class Memories(Reading):
         prepared = [self.prepare(principal, draft) for draft in drafts]
 
         def work(tx: Writer) -> list[Remembered]:
-            results = self.rows.insert_all(tx, principal, prepared)
+            results = self.rows.insert_all(tx, principal, list(map(finish, prepared)))
             if also is not None:
                 also(tx, results)
             return results
@@ -100,10 +102,13 @@ class Memories(Reading):
 
         return self._store.read(principal.tenant, work)
 
-    def prepare(self, principal: Principal, draft: Draft) -> Memory:
-        """The memory that a draft will be, without its secrets. Raises InvalidField or Forbidden."""
+    def prepare(self, principal: Principal, draft: Draft, *, allowed: Owner | None = None) -> Memory:
+        """The memory that a draft will be, without its secrets. `allowed`: whose it may be is decided already.
+
+        Raises InvalidField or Forbidden.
+        """
         values = fields.check_draft(draft)
-        owner = access.writable_owner(principal, draft.owner)
+        owner = access.writable_owner(principal, draft.owner) if allowed is None else allowed
         now = self._clock.now()
         memory_id = new_id("mem")
         if draft.session is None and principal.session is not None:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from memorist.errors import Forbidden, NotFound
+from memorist.errors import Forbidden, InvalidField, NotFound
 from memorist.platform import validation
 from memorist.platform.values import Owner, OwnerFilter, Principal, Role
 
@@ -34,12 +34,13 @@ class Action(StrEnum):
     READ = "read"
     WRITE = "write"
     SHARE = "share"
+    SHARE_DOCUMENTS = "share documents"
     ADMINISTER = "administer"
 
 
 ALLOWED: dict[Role, frozenset[Action]] = {
-    Role.ADMIN: frozenset({Action.READ, Action.WRITE, Action.SHARE, Action.ADMINISTER}),
-    Role.SERVICE: frozenset({Action.READ, Action.WRITE}),
+    Role.ADMIN: frozenset(Action),
+    Role.SERVICE: frozenset({Action.READ, Action.WRITE, Action.SHARE_DOCUMENTS}),
     Role.USER: frozenset({Action.READ, Action.WRITE}),
     Role.READER: frozenset({Action.READ}),
 }
@@ -47,6 +48,7 @@ ALLOWED: dict[Role, frozenset[Action]] = {
 _DENIALS = {
     Action.WRITE: "This key only reads. Writing needs a user, service or admin key.",
     Action.SHARE: "Only an admin key writes or changes memories that all share. Name a profile, or use an admin key.",
+    Action.SHARE_DOCUMENTS: "A document that the whole tenant shares is changed and deleted by service and admin keys.",
     Action.ADMINISTER: "Only an admin key does that.",
 }
 
@@ -168,11 +170,62 @@ def require_changeable(principal: Principal, memory: OwnedByName) -> None:
         require(principal, Action.SHARE)
 
 
+def document_owner(principal: Principal, shared: bool | None, *, users_share: bool) -> Owner:
+    """Whose a new document will be: the tenant's where `shared` says so or, where it says nothing, with a service or
+    admin key. `users_share`: the tenant lets its users share, too. Raises Forbidden.
+    """
+    shares = allows(principal, Action.SHARE_DOCUMENTS)
+    if not shared and not (shared is None and shares):
+        return writable_owner(principal, None)
+    require(principal, Action.WRITE)
+    if not shares and not users_share:
+        raise Forbidden(
+            "In this tenant only service and admin keys share documents. Leave out shared to keep your own."
+        )
+    return Owner()
+
+
+def require_document_writable(principal: Principal, owner: Owner) -> None:
+    """Raises Forbidden where the caller may not change or delete documents of that owner."""
+    require(principal, Action.WRITE)
+    if owner == Owner():
+        require(principal, Action.SHARE_DOCUMENTS)
+    else:
+        require_writable(principal, owner)
+
+
 def default_owner(principal: Principal) -> Owner:
     """Whose a new memory is when nothing else is said: the caller's. Raises Forbidden where it acts for nobody."""
     if principal.user is None and principal.agent is None and principal.role is not Role.ADMIN:
         raise Forbidden("This key acts for nobody. Name the user it acts for.")
     return Owner(principal.user, principal.agent)
+
+
+def user_in_scope(principal: Principal) -> str:
+    """The user that the scope `user` is about. Raises InvalidField where the caller acts for none."""
+    if principal.user is None:
+        raise InvalidField(
+            "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
+        )
+    return principal.user
+
+
+def agent_in_scope(principal: Principal) -> str:
+    """The agent that the scope `agent` is about. Raises InvalidField where there is none, and Forbidden where the
+    caller merely names it.
+    """
+    if principal.agent is None:
+        raise InvalidField(
+            "scope agent needs an agent, and none is named here: use scope user, or name one with --agent or "
+            "X-Memorist-Agent.",
+            field="scope",
+        )
+    if not principal.agent_vouched:
+        raise Forbidden(
+            f"This key does not stand for the agent {principal.agent!r}, whose facts all of its users share. "
+            "scope agent needs a key that is bound to the agent, or a service key."
+        )
+    return principal.agent
 
 
 # Asked for every write, and decided by nothing but its arguments.

@@ -96,13 +96,14 @@ class MemoryStatements(TenantStatements):
             self._run("replace_index" if moved else "insert_index", **entry)
         return True
 
-    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
+    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> dict[str, int]:
         # In id order, so that two processes flushing the same rows cannot lock each other out.
         rows = [
             {"tenant": self._tenant, "id": memory_id, "reads": reads, "at": to_micros(at)}
             for memory_id, (reads, at) in sorted(accesses.items())
         ]
         self._connection.run_many(self._statements["add_access"], rows)
+        return {row[0]: row[1] for row in self._rows("count_accesses", ids=self._encode_list(list(accesses)))}
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
         shelf = "named_" if query.named else ""

@@ -26,6 +26,7 @@ from memorist.platform.spending import Spending
 from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
+from memorist.turns.calibration import Calibration
 from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.listening import ATTENDED_FOR, Listener, Listeners
 from memorist.turns.run import LEASE, Run, is_lost
@@ -66,7 +67,16 @@ class Turns:
         self._idempotency = idempotency
         self._llm = llm
         self._means = Means(
-            companion, context, ingestion, extraction, toolbox, limits, redaction, self.spending, self.runner
+            companion,
+            context,
+            ingestion,
+            extraction,
+            toolbox,
+            limits,
+            redaction,
+            self.spending,
+            self.runner,
+            Calibration(),
         )
 
     # Asking
