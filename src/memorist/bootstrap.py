@@ -76,7 +76,7 @@ def _options(settings: Settings) -> Options:
 
 
 def _toolbox(core: Core) -> Toolbox:
-    from memorist.tools import MemoryTools
+    from memorist.turn_tools import MemoryTools
 
     return MemoryTools(core)
 

@@ -22,7 +22,6 @@ from memorist.ids import to_uuid
 from memorist.ingestion.values import output_key
 from memorist.memories.kinds import source_of
 from memorist.memories.values import Kind, Memory, Order, Trust
-from memorist.models.values import LlmTool
 from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
 from memorist.recall.values import Hit, Question, Recalled, Scope
@@ -139,33 +138,6 @@ def schemas(format: str) -> list[dict[str, Any]]:
     if shape is None:
         raise InvalidField.of("format", f"must be one of {', '.join(get_args(Format))}.")
     return [shape(tool) for tool in tools()]
-
-
-class MemoryTools:
-    """What a model may call during a turn: it looks things up, within a profile also what that keeps, and writes
-    nothing.
-    """
-
-    _NAMES = ("recall", "read_tool_output")
-    _OF_PROFILES = ("memory_list", "memory_read")
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-    def offered(self, principal: Principal) -> tuple[LlmTool, ...]:
-        names = self._names(principal)
-        return tuple(LlmTool(name, get(name).description, get(name).input_schema()) for name in names)
-
-    def _names(self, principal: Principal) -> tuple[str, ...]:
-        return self._NAMES if principal.agent is None else (*self._NAMES, *self._OF_PROFILES)
-
-    def run(self, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the tool returns. Raises MemoristError."""
-        names = self._names(principal)
-        if name not in names:
-            raise NotFound(f"There is no tool {name[:60]}; {', '.join(names)} are there.")
-        result: Mapping[str, Any] = run(self._core, principal, name, arguments).result
-        return result
 
 
 # recall

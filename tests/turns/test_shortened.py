@@ -14,7 +14,7 @@ from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind
 from memorist.platform.values import Principal, Role
-from memorist.tools import MemoryTools
+from memorist.turn_tools import MemoryTools
 from memorist.turns.calibration import Calibration
 from memorist.turns.values import TurnEvent
 from tests.support.scripted_http import Body, ScriptedServer
