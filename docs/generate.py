@@ -16,6 +16,15 @@ from typing import Any
 import typer
 
 from memorist import ports, tools
+from memorist.about.values import (
+    About,
+    Mention,
+    OpenDoubt,
+    PersonProfile,
+    ProfileLine,
+    ProfileSlot,
+    ReplacedFact,
+)
 from memorist.client import Client, Retries
 from memorist.context.section import Section
 from memorist.erasure.values import Receipt, Verification
@@ -363,7 +372,8 @@ def _prose(text: str | None) -> str:
 
 def values() -> str:
     kinds = (
-        Draft, Remembered, Memory, Owner, Page, Event, Change, Section, ImportReport, Receipt, Verification, Principal,
+        Draft, Remembered, Memory, Owner, Page, Event, Change, Section, About, PersonProfile, ProfileSlot,
+        ProfileLine, Mention, ReplacedFact, OpenDoubt, ImportReport, Receipt, Verification, Principal,
     )  # fmt: skip
     return "\n\n".join(_value(kind) for kind in kinds)
 

@@ -57,6 +57,8 @@ _LONGEST = (
 
 # What `make check` leaves to `make test`, besides all that needs PostgreSQL: servers, browsers, processes, models.
 _SLOW = (
+    "about/test_about.py",
+    "about/test_doors.py",
     "adapters",
     "benchmarks",
     "cli",

@@ -22,6 +22,7 @@ ORDER = (
     ("recall", "ingestion"),
     ("erasure",),
     ("facts", "context"),
+    ("about",),
     ("learning",),
     ("turns",),
     ("views", "transfer"),
@@ -29,7 +30,8 @@ ORDER = (
     ("tools",),
     ("turn_tools",),
 )
-FEATURES = {"context", "erasure", "facts", "ingestion", "learning", "memories", "platform", "recall", "transfer"} | {
+FEATURES = {"about", "context", "erasure", "facts", "ingestion", "learning", "memories", "platform", "recall"} | {
+    "transfer",
     "turns",
     "views",
 }

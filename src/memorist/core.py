@@ -28,6 +28,7 @@ from memorist.times import Clock
 from memorist.turns.limits import Toolbox, TurnLimits
 
 if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays only for what it uses.
+    from memorist.about.service import Profiles
     from memorist.context.companion import Companion
     from memorist.erasure.service import Erasure
     from memorist.facts.service import Facts
@@ -213,6 +214,12 @@ class Core:
         from memorist.context.companion import Companion
 
         return Companion(self.store, self.clock, self.memories, self.erasure, self.redaction)
+
+    @_made_once
+    def profiles(self) -> "Profiles":
+        from memorist.about.service import Profiles
+
+        return Profiles(self.store, self.clock, self.facts, self.companion, lambda: self.tagger)
 
     @_made_once
     def ingestion(self) -> "Ingestion":

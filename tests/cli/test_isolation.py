@@ -11,7 +11,7 @@ from memorist.testing import new_tenant
 from tests.cli.conftest import Cli, Result
 from tests.support.isolation import Owned, Who, assert_nothing_leaked, mark, who
 
-COMMANDS = ["remember", "remember", "list", "show", "edit", "forget", "events", "section", "export", "reset"]
+COMMANDS = ["remember", "remember", "list", "show", "edit", "forget", "events", "section", "about", "export", "reset"]
 CALLS = st.tuples(who(), st.sampled_from(COMMANDS), st.integers(0, 50))
 
 
@@ -32,6 +32,7 @@ class World:
             "list": ["list", "--all"],
             "edit": ["edit", target, "--importance", str(number)],
             "section": ["section"],
+            "about": ["about"],
             "export": ["export", "-"],
             "reset": ["reset", "--yes"],
         }.get(command, [command, target])

@@ -26,6 +26,7 @@ READS = [
     "delete_document",
     "list_records",
     "list_agent",
+    "about",
 ]
 CALLS = st.tuples(who(), st.sampled_from(WRITES + READS), st.integers(0, 50), st.sampled_from(Scope))
 
@@ -124,6 +125,7 @@ def _request(operation: str, target: str, text: str, number: int, scope: Scope) 
         "list_documents": ("GET", "/v1/documents?limit=100", None),
         "list_records": ("GET", "/v1/records?limit=100", None),
         "list_agent": ("GET", f"/v1/records?limit=100&agent={_named_agent(number)}", None),
+        "about": ("GET", f"/v1/about?limit={number + 1}", None),
         "delete_document": ("DELETE", f"/v1/documents/{target}", None),
     }
     return requests[operation]

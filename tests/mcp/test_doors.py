@@ -1,4 +1,4 @@
-"""Every tool, the resource and the prompt, over every transport, with both revisions, on both databases."""
+"""Every tool, the resources and the prompt, over every transport, with both revisions, on both databases."""
 
 import json
 
@@ -9,7 +9,7 @@ from memorist import tools
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind
 from memorist.platform.values import Principal, Role
-from memorist.surfaces.mcp import PROTOCOL, SECTION_NAME, SECTION_URI, ForwardedMemory
+from memorist.surfaces.mcp import ABOUT_URI, PROTOCOL, SECTION_NAME, SECTION_URI, ForwardedMemory
 from tests.http.conftest import Served
 from tests.mcp.conftest import PREVIOUS, Door, call, refused, run
 
@@ -48,7 +48,17 @@ def test_every_tool_does_its_work(door: Door) -> None:
 
             section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
             assert "- feedback_tests (feedback): Real databases" in section
-            assert [str(one.uri) for one in (await client.list_resources()).resources] == [SECTION_URI]
+            assert [str(one.uri) for one in (await client.list_resources()).resources] == [SECTION_URI, ABOUT_URI]
+            [template] = (await client.list_resource_templates()).resource_templates
+            assert template.uri_template == f"{ABOUT_URI}/{{person}}"
+            about = (await client.read_resource(ABOUT_URI)).contents[0].text  # type: ignore[union-attr]
+            assert about.startswith("<memories>")
+            assert "Ada's editor is Helix." in about
+            assert "feedback_tests" not in about
+            helix = (await client.read_resource(f"{ABOUT_URI}/helix")).contents[0].text  # type: ignore[union-attr]
+            assert "# Helix (1 fact)" in helix
+            with pytest.raises(MCPError, match="Nothing is known of Zoe Ü"):
+                await client.read_resource(f"{ABOUT_URI}/Zoe%20%C3%9C")
             assert [one.name for one in (await client.list_prompts()).prompts] == [SECTION_NAME]
             prompt = (await client.get_prompt(SECTION_NAME)).messages[0]
             assert prompt.content.text == f"{section}\n\n{PROTOCOL}"  # type: ignore[union-attr]

@@ -120,7 +120,7 @@ class Companion:
         Raises Forbidden, InvalidField or InvalidCursor.
         """
         validation.page_limit(limit)
-        slices = _own(principal)
+        slices = own_slices(principal)
         categories = _categories(category, include_tested=include_tested)
         since = None if after is None else validation.moment("after", after)
         until = None if before is None else validation.moment("before", before)
@@ -131,7 +131,7 @@ class Companion:
         found = _newest(
             self._store, principal.tenant, slices, categories, self._clock.now(), limit + 1, after=position, since=since
         )
-        self._note_reading(principal, [memory.id for memory in found[:limit]])
+        self.note_reading(principal, [memory.id for memory in found[:limit]])
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
     def add(
@@ -176,7 +176,7 @@ class Companion:
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
         is_entry = found is not None and found.category in (*Category, TESTED) and found.kind is Kind.FACT
         is_entry = is_entry and found is not None and len(found.content) <= MAX_ENTRY
-        if found is None or not is_entry or not any(part.matches(found.owner) for part in _own(principal)):
+        if found is None or not is_entry or not any(part.matches(found.owner) for part in own_slices(principal)):
             raise NotFound(f"There is no memory {memory_id} that you may see.")
         return found
 
@@ -219,7 +219,7 @@ class Companion:
     def summary(self, principal: Principal) -> Summary:
         """What would be told to a model now: the newest entries, by category. Raises Forbidden."""
         found = self.told(principal)
-        self._note_reading(principal, found.ids)
+        self.note_reading(principal, found.ids)
         return found
 
     def told(self, principal: Principal) -> Summary:
@@ -233,9 +233,11 @@ class Companion:
         return (memory.content.casefold() for memory in self._latest(principal, _MOST_KNOWN))
 
     def _latest(self, principal: Principal, most: int) -> List[Memory]:
-        return _newest(self._store, principal.tenant, _own(principal), (*Category, TESTED), self._clock.now(), most)
+        return _newest(
+            self._store, principal.tenant, own_slices(principal), (*Category, TESTED), self._clock.now(), most
+        )
 
-    def _note_reading(self, principal: Principal, ids: Sequence[str]) -> None:
+    def note_reading(self, principal: Principal, ids: Sequence[str]) -> None:
         """Say in the entries' history who read them for the user, once a day."""
         if not principal.on_behalf or not ids:
             return
@@ -332,7 +334,7 @@ def _categories(category: Category | str | None, *, include_tested: bool) -> tup
     return (*Category, TESTED) if include_tested else tuple(Category)
 
 
-def _own(principal: Principal) -> tuple[OwnerFilter, ...]:
+def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The user's own memories: nobody else's, and nothing that is shared."""
     _require_user(principal)
     if principal.role is Role.READER and principal.on_behalf:

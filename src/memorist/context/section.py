@@ -103,6 +103,11 @@ def fenced_chunks(memories: list[Memory]) -> str:
     return "\n".join(["<memories>", *_NOTICE, "", f"{format_chunks(memories)}</memories>"])
 
 
+def fenced(text: str) -> str:
+    """A text as a fenced block that says what it is, and that nothing inside can close."""
+    return "\n".join(["<memories>", *_NOTICE, "", _FENCE.sub("&lt;", text), "</memories>"])
+
+
 def fenced_lines(texts: Iterable[str]) -> str:
     """Texts, one line each, as a fenced block that says what it is, and that nothing inside can close."""
     return "\n".join(["<memories>", *_NOTICE, "", *(f"- {_one_line(text)}" for text in texts), "</memories>"])

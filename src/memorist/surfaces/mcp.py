@@ -9,7 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import anyio
 import anyio.to_thread
@@ -21,8 +21,9 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from memorist import tools
+from memorist.about.text import fenced_about
 from memorist.core import Core
-from memorist.errors import MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
+from memorist.errors import InvalidField, MemoristError, NotFound, StoreUnavailable, Unauthenticated, all_errors
 from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.secrets import redact
@@ -35,8 +36,12 @@ T = TypeVar("T")
 _Context = ServerRequestContext[Any, Any]
 
 SECTION_URI = "memory://section"
+ABOUT_URI = "memorist://about"
+ABOUT_NAME = "about"
 SECTION_NAME = "memory_section"
 _SECTION = "What is remembered from earlier sessions: a line for each named memory, the most important first."
+_ABOUT = "What is known of the user: dated facts by topic, who is mentioned, what changed lately, what is in doubt."
+_ABOUT_PERSON = "The same of one person: who speaks under that name, or is mentioned."
 
 PROTOCOL = """\
 You have a long-term memory that outlives this session.
@@ -63,6 +68,8 @@ class ServedMemory(Protocol):
 
     def section(self) -> str: ...
 
+    def about(self, person: str | None) -> str: ...
+
 
 class StoredMemory:
     """The store itself, for a principal."""
@@ -80,6 +87,9 @@ class StoredMemory:
     def section(self) -> str:
         principal = access.in_profile(self._principal)
         return self._core.context.section(principal, principal.agent).text
+
+    def about(self, person: str | None) -> str:
+        return fenced_about(self._core.profiles.about(self._principal, person))
 
 
 class ForwardedMemory:
@@ -103,6 +113,10 @@ class ForwardedMemory:
     def section(self) -> str:
         # Whose it is, the headers and the key say.
         return self._ask("GET", "/v1/memories/section", accept="text/plain").text
+
+    def about(self, person: str | None) -> str:
+        params = {} if person is None else {"person": person}
+        return self._ask("GET", "/v1/about", params=params, accept="text/plain").text
 
     def close(self) -> None:
         self._client.close()
@@ -142,13 +156,25 @@ def new_server(memory_of: Callable[[_Context], ServedMemory]) -> Server[Any]:
         section = types.Resource(
             uri=SECTION_URI, name=SECTION_NAME, title="Memory", description=_SECTION, mime_type="text/plain"
         )
-        return types.ListResourcesResult(resources=[section])
+        about = types.Resource(
+            uri=ABOUT_URI, name=ABOUT_NAME, title="About the user", description=_ABOUT, mime_type="text/plain"
+        )
+        return types.ListResourcesResult(resources=[section, about])
+
+    async def list_templates(_: _Context, __: Any) -> types.ListResourceTemplatesResult:
+        person = types.ResourceTemplate(
+            uri_template=f"{ABOUT_URI}/{{person}}",
+            name=f"{ABOUT_NAME}_person",
+            title="About a person",
+            description=_ABOUT_PERSON,
+            mime_type="text/plain",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[person])
 
     async def read_resource(ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        if str(params.uri) != SECTION_URI:
-            raise MCPError(types.INVALID_PARAMS, f"There is no resource {params.uri}. There is {SECTION_URI}.")
-        section = await _asking(memory_of(ctx).section)
-        contents = types.TextResourceContents(uri=SECTION_URI, mime_type="text/plain", text=section)
+        uri = str(params.uri)
+        text = await _asking(_resource(memory_of(ctx), uri))
+        contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(_: _Context, __: Any) -> types.ListPromptsResult:
@@ -170,6 +196,7 @@ def new_server(memory_of: Callable[[_Context], ServedMemory]) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
@@ -204,6 +231,19 @@ def serve_stdio(memory: ServedMemory, close: Callable[[], None]) -> None:
         close()
 
 
+def _resource(memory: ServedMemory, uri: str) -> Callable[[], str]:
+    """What reads the resource of that address. Raises MCPError where there is none."""
+    if uri == SECTION_URI:
+        return memory.section
+    if uri == ABOUT_URI:
+        return lambda: memory.about(None)
+    if uri.startswith(f"{ABOUT_URI}/"):
+        person = unquote(uri.removeprefix(f"{ABOUT_URI}/"))
+        return lambda: memory.about(person)
+    there_are = f"There are {SECTION_URI}, {ABOUT_URI} and {ABOUT_URI}/{{person}}."
+    raise MCPError(types.INVALID_PARAMS, f"There is no resource {uri}. {there_are}")
+
+
 async def _on_thread(call: Callable[[], T]) -> T:
     return await anyio.to_thread.run_sync(call)
 
@@ -213,7 +253,7 @@ async def _asking(call: Callable[[], T]) -> T:
     try:
         return await _on_thread(call)
     except MemoristError as error:
-        code = types.INVALID_PARAMS if isinstance(error, NotFound) else types.INTERNAL_ERROR
+        code = types.INVALID_PARAMS if isinstance(error, InvalidField | NotFound) else types.INTERNAL_ERROR
         raise MCPError(code, redact(error.message).text, {"code": error.code}) from error
 
 

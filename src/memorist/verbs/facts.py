@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from memorist.about.values import About
 from memorist.facts.service import FactScope
 from memorist.facts.values import DoubtStatus, FactVersion, InDoubt
 from memorist.learning.service import ExtractedMemories
@@ -51,6 +52,17 @@ def restore_fact(memory_id: str) -> Verb[Memory]:
     return Verb(
         lambda me: me.core.facts.restore(me.principal, memory_id),
         lambda: Call("POST", f"/v1/facts/{part(memory_id)}/restore", told(Memory)),
+    )
+
+
+def about(person: str | None = None, *, limit: int = 5) -> Verb[About]:
+    """What is known of the user and of all who speak or, with `person`, of who speaks under that name or is named.
+
+    At most `limit` lines of a topic. Raises Forbidden, InvalidField or NotFound where nothing is known of that person.
+    """
+    return Verb(
+        lambda me: me.core.profiles.about(me.principal, person, limit=limit),
+        lambda: reading("/v1/about", About, person=person, limit=limit),
     )
 
 

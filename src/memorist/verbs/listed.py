@@ -23,6 +23,7 @@ class VerbList:
 
     remember_fact = Doing(facts.remember_fact)
     extract = Doing(facts.extract)
+    about = Doing(facts.about)
     history = Doing(facts.history)
     restore_fact = Doing(facts.restore_fact)
     in_doubt = Doing(facts.in_doubt)

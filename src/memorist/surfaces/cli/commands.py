@@ -24,6 +24,7 @@ COMMANDS = (
     ("turn", "turns:turn", "Ask the language model, with what is remembered."),
     ("chat", "turns:chat", "Talk with the language model, line by line."),
     ("memory", "turns:memory", "List what a companion remembers of you."),
+    ("about", "facts:about", "Show what is known of you, or of another person."),
     ("extract", "extract:extract", "Find what is worth remembering in a transcript."),
     ("list", "reading:list_", "List memories, newest first."),
     ("show", "reading:show", "Show one memory in full."),

@@ -1,10 +1,12 @@
-"""`memorist fact`, `history`, and `doubts list`, `confirm` and `dismiss`."""
+"""`memorist fact`, `about`, `history`, and `doubts list`, `confirm` and `dismiss`."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
 
+from memorist.about.text import format_about
+from memorist.codec import to_record
 from memorist.facts.records import doubt_record, version_record
 from memorist.facts.service import Facts, FactScope
 from memorist.facts.values import DoubtStatus, FactVersion, InDoubt
@@ -55,6 +57,22 @@ def fact(
     note("Remembered." if told.was_new else "This was remembered already; nothing was written.")
     for memory in replaced:
         note(f"It takes the place of {memory.id}: {memory.content}")
+
+
+@with_flags(*STORE, *IDENTITY)
+def about(
+    flags: Flags,
+    person: Annotated[
+        str | None, typer.Argument(metavar="[PERSON]", help="Who speaks under this name, or is mentioned.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="Most lines of a topic, 1 to 100.")] = 5,
+) -> None:
+    """Show what is known of you and of all who speak, or of one person: facts by topic, each with its date; a timeline;
+    who and what is mentioned; what changed in the last 30 days; what is in doubt.
+    """
+    with reading(flags) as door:
+        found = door.core.profiles.about(door.caller(), person, limit=limit)
+    answer(flags, to_record(found), format_about(found))
 
 
 @with_flags(*STORE, *IDENTITY)

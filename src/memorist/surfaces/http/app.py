@@ -17,6 +17,7 @@ from memorist.settings import Settings
 from memorist.surfaces.dashboard import app as dashboard
 from memorist.surfaces.dashboard.visits import Site
 from memorist.surfaces.http import (
+    about,
     agent_tools,
     coding_assistant,
     companion,
@@ -106,7 +107,15 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
         lifecycle.router,
     )
     doors = (*published, events.router)
-    own = (facts.router, native_bulk.whoami, native_bulk.router, native.router, native.direct, policies.router)
+    own = (
+        facts.router,
+        about.router,
+        native_bulk.whoami,
+        native_bulk.router,
+        native.router,
+        native.direct,
+        policies.router,
+    )
     for router in (*doors, *own, erasure.router, health.router, pages.router):
         api.router.routes.extend(router.routes)
     api.router.routes.append(Route("/mcp", mcp, methods=["POST"], include_in_schema=False))

@@ -1,0 +1,45 @@
+"""The day that a text names, as far as it does. Pure."""
+
+import re
+from datetime import date
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_MONTH = "|".join(_MONTHS)
+_ORDINAL = r"(?:st|nd|rd|th)?"
+# "The week after 8 May" is not that day.
+_DATE = re.compile(
+    r"(?<!before )(?<!after )\b(?:(?P<iso>\d{4}-\d\d-\d\d)|"
+    rf"(?P<day>\d{{1,2}}){_ORDINAL} (?P<month>{_MONTH}) (?P<year>\d{{4}})|"
+    rf"(?P<month_first>{_MONTH}) (?P<day_after>\d{{1,2}}){_ORDINAL},? (?P<year_after>\d{{4}}))\b",
+    re.IGNORECASE,
+)
+_ROUGH = re.compile(rf"\b(?:(?P<month>{_MONTH}) (?P<year>[12]\d{{3}})|in (?P<alone>[12]\d{{3}}))\b", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"\((?:around )?([12]\d{3})\)")
+
+
+def day_in(text: str) -> str | None:
+    """The first date of a text as `2027-05-08`; else its month, `2027-05`, or year, `2027`."""
+    for match in _DATE.finditer(text):
+        try:
+            return _date_of(match).isoformat()
+        except ValueError:
+            continue  # There is no such day.
+    without_dates = _DATE.sub("", text)
+    if (rough := _ROUGH.search(re.sub(r"(?:before|after) \d{1,2} \w+ \d{4}", "", without_dates))) is not None:
+        return rough["alone"] or f"{rough['year']}-{_number(rough['month']):02}"
+    bracketed = _IN_BRACKETS.search(text)
+    return None if bracketed is None else bracketed[1]
+
+
+def _date_of(match: re.Match[str]) -> date:
+    if match["iso"]:
+        return date.fromisoformat(match["iso"])
+    month = match["month"] or match["month_first"]
+    return date(int(match["year"] or match["year_after"]), _number(month), int(match["day"] or match["day_after"]))
+
+
+def _number(month: str) -> int:
+    return _MONTHS.index(month.lower()) + 1

@@ -1,0 +1,131 @@
+"""Facts as the lines of a profile, and lines in their order. Pure."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from memorist.about.days import day_in
+from memorist.about.names import names, names_in
+from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot
+from memorist.context.companion import TESTED
+from memorist.memories.values import Governor, Kind, Memory
+
+_TOLD_BY = (Governor.COMPANION, Governor.AGENT_TOOLS, Governor.NATIVE)
+_WORDS = re.compile(r"\w+")
+_LISTED = 4
+"""A list of all topics is this many times as long as the lines of one."""
+
+
+def is_of_profile(memory: Memory) -> bool:
+    """Whether it is a fact that somebody told: no named memory, no chunk of a coding assistant, no bookkeeping."""
+    is_told = memory.kind is Kind.FACT and memory.name is None and memory.governed_by in _TOLD_BY
+    return is_told and memory.category != TESTED
+
+
+def person_of(memory: Memory) -> str:
+    about = (memory.meta or {}).get("about")
+    return about if isinstance(about, str) and about else USER
+
+
+def line_of(memory: Memory, topic: str) -> ProfileLine:
+    meta = memory.meta or {}
+    merged = meta.get("sources")
+    sources = [*(merged if isinstance(merged, list) else ()), meta.get("message_id"), memory.source_ref]
+    stated = meta.get("stated")
+    importance = memory.relevance if memory.relevance is not None else memory.confidence
+    return ProfileLine(
+        memory.id,
+        memory.content,
+        topic,
+        person_of(memory),
+        memory.event_time or memory.created_at,
+        day_in(memory.content),
+        1.0 if importance is None else importance,
+        stated if isinstance(stated, int) else 1,
+        tuple(dict.fromkeys(source for source in sources if isinstance(source, str))),
+        memory.excerpt,
+    )
+
+
+def profile_of(person: str, lines: Sequence[ProfileLine], limit: int) -> PersonProfile:
+    """The slots that have lines, at most `limit` each, and the latest of the timeline, oldest first."""
+    slots = []
+    for topic, heading in SLOTS.items():
+        if found := ordered([line for line in lines if line.topic == topic]):
+            slots.append(ProfileSlot(topic, heading, tuple(found[:limit]), max(0, len(found) - limit)))
+    dated = sorted((line for line in lines if line.topic in TIMELINE), key=lambda line: (_day(line), line.memory_id))
+    latest = tuple(dated[-_LISTED * limit :])
+    return PersonProfile(person, len(lines), tuple(slots), latest, len(dated) - len(latest))
+
+
+def ordered(lines: Sequence[ProfileLine]) -> list[ProfileLine]:
+    """The newest and most important first: a line's place is the sum of its places by date and by importance."""
+    newest = newest_first(lines)
+    by_date = _places(newest, lambda line: line.date)
+    by_importance = _places(
+        sorted(newest, key=lambda line: (line.importance, line.stated), reverse=True),
+        lambda line: (line.importance, line.stated),
+    )
+    return sorted(newest, key=lambda line: by_date[line.memory_id] + by_importance[line.memory_id])
+
+
+def newest_first(lines: Iterable[ProfileLine]) -> list[ProfileLine]:
+    return sorted(lines, key=lambda line: (line.date, line.memory_id), reverse=True)
+
+
+def first(lines: Sequence[ProfileLine], limit: int) -> tuple[tuple[ProfileLine, ...], int]:
+    """The first of a list of all topics, and how many more there are."""
+    most = _LISTED * limit
+    return tuple(lines[:most]), max(0, len(lines) - most)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """A name, what its bearer is said to be, and the lines that name it."""
+
+    name: str
+    relation: str | None
+    lines: tuple[ProfileLine, ...]
+
+
+def occurrences_in(lines: Sequence[ProfileLine]) -> list[Occurrences]:
+    """Whom and what the lines name, what most of them name first. Nobody is named in lines that tell of them."""
+    spelled: dict[str, str] = {}
+    relations: dict[str, str | None] = {}
+    by_word: dict[str, dict[str, ProfileLine]] = {}
+    for line in lines:
+        for word in _WORDS.findall(line.text.casefold()):
+            by_word.setdefault(word, {})[line.memory_id] = line
+        for name, relation in names_in(line.text, line.person):
+            key = name.casefold()
+            spelled.setdefault(key, name)
+            relations[key] = relations.get(key) or relation
+    found = []
+    for key, name in spelled.items():
+        near = by_word.get(_WORDS.findall(key)[0], {}).values()
+        naming = tuple(line for line in near if line.person.casefold() != key and names(line.text, name))
+        found.append(Occurrences(name, relations[key], naming))
+    return sorted(found, key=lambda one: (-len(one.lines), one.relation is None, one.name.casefold()))
+
+
+def mentions_of(found: Sequence[Occurrences], limit: int) -> tuple[tuple[Mention, ...], int]:
+    """The first of those that are named, with at most `limit` lines each, and how many more there are."""
+    most = _LISTED * limit
+    shown = (Mention(one.name, one.relation, len(one.lines), tuple(ordered(one.lines)[:limit])) for one in found[:most])
+    return tuple(shown), max(0, len(found) - most)
+
+
+def _day(line: ProfileLine) -> str:
+    return line.day or f"{line.date:%Y-%m-%d}"
+
+
+def _places(in_order: Sequence[ProfileLine], key: Callable[[ProfileLine], object]) -> dict[str, int]:
+    """The place of each line by its id; equal ones share theirs."""
+    places: dict[str, int] = {}
+    last: object = None
+    place = -1
+    for line in in_order:
+        if place < 0 or key(line) != last:
+            place, last = place + 1, key(line)
+        places[line.memory_id] = place
+    return places

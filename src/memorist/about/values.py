@@ -1,0 +1,120 @@
+"""A profile of a person, as values."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+USER = "User"
+"""Who is meant where a fact names nobody that it tells of."""
+
+SLOTS = {
+    "identity": "Name and identity",
+    "home": "Home",
+    "work": "Work",
+    "study": "Study",
+    "relation": "Family and people",
+    "pet": "Pets",
+    "health": "Health",
+    "diet": "Diet",
+    "taste": "Tastes",
+    "goal": "Goals",
+    "plan": "Plans",
+    "habit": "Routines",
+    "possession": "Possessions",
+    "instruction": "Instructions",
+    "project": "Projects",
+    "decision": "Decisions",
+    "other": "Other",
+}
+"""What a profile is made of, in its order. Events are in the timeline alone."""
+
+TIMELINE = ("event", "plan")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """One fact as a profile has it. `person` is of whom it tells, `date` when it was said or happened."""
+
+    memory_id: str
+    text: str
+    topic: str
+    person: str
+    date: datetime
+    day: str | None
+    """The day, month or year that the text names, as far as it does: `2027-05-08`, `2027-05` or `2027`."""
+    importance: float
+    """From 0 to 1; 1 where somebody stated it."""
+    stated: int
+    sources: tuple[str, ...]
+    """The messages it was found in, and what it is said to come from."""
+    excerpt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSlot:
+    """Lines of one topic, the newest and most important first, and how many more there are."""
+
+    topic: str
+    heading: str
+    lines: tuple[ProfileLine, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class PersonProfile:
+    """What is known of one person: how many facts, those of each topic, and events and plans by their dates."""
+
+    person: str
+    facts: int
+    slots: tuple[ProfileSlot, ...]
+    timeline: tuple[ProfileLine, ...]
+    earlier: int
+    """How many events and plans were before those of the timeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Somebody or something that facts name: what it is called to be (`sister`), in how many facts, and which."""
+
+    name: str
+    relation: str | None
+    facts: int
+    lines: tuple[ProfileLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedFact:
+    """A fact that was retired or merged lately, and what stands in its place; None where that is gone."""
+
+    at: datetime
+    memory_id: str
+    text: str
+    by_id: str | None
+    by_text: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDoubt:
+    """Two facts that may contradict each other, or say the same, until somebody decides."""
+
+    id: str
+    at: datetime
+    newer_id: str
+    newer: str
+    older_id: str
+    older: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of the one who was asked for or, where nobody was, of the user and of all who speak."""
+
+    person: str | None
+    people: tuple[PersonProfile, ...]
+    mentioned: tuple[Mention, ...]
+    more_mentioned: int
+    replaced: tuple[ReplacedFact, ...]
+    new: tuple[ProfileLine, ...]
+    more_new: int
+    doubts: tuple[OpenDoubt, ...]
