@@ -84,7 +84,7 @@ def _setting(field: Any, flag: str | None) -> str:
         facts.append(f"flag: `{flag}`")
     check = field.metadata["check"]
     # A value that no check accepts makes it say what it takes.
-    rule = check(-(10**18) if field.type in (int, float) else "no://thing") if check else None
+    rule = check(-(10**18) if field.type in (int, float, float | None) else "no://thing") if check else None
     sentences = [field.metadata["help"], f"{rule[0].upper()}{rule[1:]}." if rule else ""]
     return f"### `{field.name}`\n\n{' '.join(filter(None, sentences))}\n\n{'; '.join(facts)}."
 
@@ -101,7 +101,7 @@ def _flags_of_settings() -> dict[str, str]:
 
 
 def _literal(value: Any) -> str:
-    return f"`{value}`" if str(value) else "empty"
+    return "empty" if value is None or not str(value) else f"`{value}`"
 
 
 # The command line

@@ -28,6 +28,7 @@ ORDER = (
     ("views", "transfer"),
     ("core",),
     ("tools",),
+    ("turn_tools",),
 )
 FEATURES = {"about", "context", "erasure", "facts", "ingestion", "learning", "memories", "platform", "recall"} | {
     "transfer",
@@ -234,7 +235,7 @@ def test_only_the_root_knows_stores_and_which_models_there_are() -> None:
         allowed = {"memorist.bootstrap"} | below("memorist.surfaces", IMPORTS) | below("memorist.benchmarks", IMPORTS)
         assert users <= ({"memorist.bootstrap"} if hidden == "memorist.store" else allowed), hidden
     for module in IMPORTS:
-        if package(module) in FEATURES | {"core", "tools"}:
+        if package(module) in FEATURES | {"core", "tools", "turn_tools"}:
             known = below("memorist.models", IMPORTS[module])
             allowed = {"memorist.models", "memorist.models.passages", "memorist.models.port", "memorist.models.values"}
             assert known <= allowed, module
@@ -242,7 +243,7 @@ def test_only_the_root_knows_stores_and_which_models_there_are() -> None:
 
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_no_door_opens_a_transaction(kind: str) -> None:
-    doors = {"surfaces", "tools", "client", "adapters", "importers", "installing", "bootstrap"}
+    doors = {"surfaces", "tools", "turn_tools", "client", "adapters", "importers", "installing", "bootstrap"}
     opens = re.compile(rf"store\.{kind}\(")
     assert [one for one in SOURCES if package(one) in doors and opens.search(SOURCES[one].read_text("utf-8"))] == []
 
@@ -257,7 +258,7 @@ def test_tools_are_for_doors() -> None:
     users = {module for module, imported in EDGES if imported == "memorist.tools"}
     doors = below("memorist.surfaces", IMPORTS) | below("memorist.adapters", IMPORTS)
     assert users
-    assert users <= doors | below("memorist.verbs", IMPORTS) | {"memorist.bootstrap"}
+    assert users <= doors | below("memorist.verbs", IMPORTS) | {"memorist.turn_tools"}
 
 
 def test_verbs_client_and_importers_know_neither_root_nor_surface() -> None:

@@ -157,7 +157,9 @@ def test_ttl_comes_before_the_policy() -> None:
     assert lifecycle.due_move(memory, START + DAY - STEP) is None
     assert lifecycle.due_move(memory, START + DAY) is Move.EXPIRED
     assert lifecycle.due_move(memory, START + 1000 * DAY) is Move.EXPIRED
-    assert lifecycle.due_move(replace(memory, status=Status.ARCHIVED), START + DAY) is Move.EXPIRED
+    assert lifecycle.due_move(replace(memory, status=Status.ARCHIVED), START + DAY) is None
+    kept = replace(memory, status=Status.ARCHIVED, retention=Retention.KEEP)
+    assert lifecycle.due_move(kept, START + DAY) is Move.EXPIRED
 
 
 def test_memory_that_was_just_moved_is_due_only_after_that_moment() -> None:

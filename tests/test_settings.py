@@ -34,6 +34,7 @@ UNUSUAL = {
     "reranker_url": "https://rerank.example/v1",
     "tool_output_preview": "700",
     "transcript_roots": "/srv/transcripts:~/.claude/projects",
+    "upload_limit": "4096",
     "url": "http://127.0.0.1:8377",
 }
 
@@ -57,6 +58,13 @@ def test_defaults_need_neither_file_nor_environment(tmp_path: Path) -> None:
     assert (loaded.settings.host, loaded.settings.port) == ("127.0.0.1", 8377)
     assert loaded.settings.data == Path("~/.local/share/memorist").expanduser()
     assert loaded.settings.database_url() == str(loaded.settings.data / "memorist.db")
+
+
+def test_empty_weight_of_earlier_sessions_is_none(load) -> None:
+    assert load("", None, MEMORIST_RECALL_WEIGHT_HISTORY="").settings.recall_weight_history is None
+    assert load('recall_weight_history = ""').settings.recall_weight_history is None
+    with pytest.raises(InvalidSetting, match="must be between 0 and 100"):
+        load("", None, MEMORIST_RECALL_WEIGHT_HISTORY="101")
 
 
 def test_flag_wins_over_environment_over_file_over_default(load, tmp_path: Path) -> None:
@@ -84,10 +92,11 @@ def test_every_setting_can_be_set_in_every_way(load, setting) -> None:
     variable = ENVIRONMENT_PREFIX + setting.name.upper()
     by_flag = load("", {setting.name: value})
     by_variable = load("", None, **{variable: value})
-    is_number = setting.type in (int, float)
+    type_ = float if setting.type == float | None else setting.type
+    is_number = type_ in (int, float)
     by_file = load(f"{setting.name} = {value}" if is_number else f'{setting.name} = "{value}"')
     found = {getattr(loaded.settings, setting.name) for loaded in (by_flag, by_variable, by_file)}
-    assert found == {setting.type(value)}
+    assert found == {type_(value)}
     assert by_flag.origins[setting.name] == "flag"
     assert by_variable.origins[setting.name] == variable
 
@@ -121,6 +130,7 @@ def test_bad_number_in_the_file_is_refused_with_its_path(load, bad: str) -> None
     [
         ("port", 0, 65535),
         ("body_limit", 1024, 1_073_741_824),
+        ("upload_limit", 1024, 1_073_741_824),
         ("busy_timeout_ms", 0, 600_000),
         ("pool_size", 1, 1000),
         ("pool_timeout_s", 1, 600),

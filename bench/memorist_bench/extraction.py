@@ -95,7 +95,7 @@ def compare(conversation: LabelledConversation, tagger: Tagger) -> Compared:
 
 
 def _told(one: Candidate, vocabulary: Vocabulary) -> tuple[str, str]:
-    return category_of(one.found, vocabulary), one.content
+    return category_of(one.found, vocabulary) or "", one.content
 
 
 def similarity(expected: str, found: str) -> float:

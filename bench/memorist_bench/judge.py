@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from memorist.facts.judges import ruling_of
+from memorist.facts.plain import is_another_value
 from memorist.facts.values import Ruling
 from memorist.models.comparer import DatedFact
 from memorist.models.port import Comparer
@@ -33,7 +34,10 @@ def labelled_pairs() -> list[LabelledPair]:
 def measure_judge(pairs: list[LabelledPair], comparer: Comparer) -> dict[str, Any]:
     """Precision and recall of `contradicts` for each half and for both, and every pair that was judged wrong."""
     compared = comparer.compare([(DatedFact(pair.old), DatedFact(pair.new)) for pair in pairs])
-    ruled = [(pair, ruling_of(likely)) for pair, likely in zip(pairs, compared, strict=True)]
+    ruled = [
+        (pair, ruling_of(likely, is_another_value(pair.old, pair.new)))
+        for pair, likely in zip(pairs, compared, strict=True)
+    ]
     halves = {half: [one for one in ruled if one[0].half == half] for half in ("tune", "held")}
     wrong = [
         {"half": pair.half, "old": pair.old, "new": pair.new, "label": pair.label, "ruling": verdict.ruling}

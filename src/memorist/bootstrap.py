@@ -76,7 +76,7 @@ def _options(settings: Settings) -> Options:
 
 
 def _toolbox(core: Core) -> Toolbox:
-    from memorist.tools import MemoryTools
+    from memorist.turn_tools import MemoryTools
 
     return MemoryTools(core)
 
@@ -98,7 +98,7 @@ def open_reranker(settings: Settings) -> Reranker | None:
         from memorist.models.remote import RemoteReranker
 
         return RemoteReranker(
-            settings.reranker_url, settings.reranker_model, settings.reranker_api_key, settings.model_timeout_s
+            settings.reranker_url, settings.reranker_model, settings.reranker_api_key, settings.reranker_timeout_s
         )
     return _local_reranker(settings.model_threads or None) if settings.reranker == "local" else None
 

@@ -303,6 +303,7 @@ class Core:
             self.store,
             self.clock,
             self.companion,
+            self.context,
             self.ingestion,
             self.extraction,
             Idempotency(self.store, self.clock, self.redaction),

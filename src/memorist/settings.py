@@ -118,6 +118,11 @@ class Settings:
         2000, "Most tokens of memories that a coding assistant's session starts with.", _between(100, 100_000)
     )
     body_limit: int = _setting(1_048_576, "Largest request body, in bytes.", _between(1024, 1_073_741_824))
+    upload_limit: int = _setting(
+        134_217_728,
+        "Largest request body of a tool's output or a transcript, in bytes. Where body_limit is larger, that counts.",
+        _between(1024, 1_073_741_824),
+    )
     busy_timeout_ms: int = _setting(10_000, "How long a write waits for another process's lock.", _between(0, 600_000))
     pool_size: int = _setting(10, "Most PostgreSQL connections at a time.", _between(1, 1000))
     pool_timeout_s: int = _setting(10, "How long a request waits for a PostgreSQL connection.", _between(1, 600))
@@ -137,7 +142,10 @@ class Settings:
     reranker_url: str = _setting("", "Address of a remote reranker's /rerank. Empty: none.", _address)
     reranker_model: str = _setting("", "Model that the remote reranker is asked for.")
     reranker_api_key: str = _setting("", "Key of the remote reranker.", secret=True)
-    model_timeout_s: int = _setting(10, "How long a remote model may take to answer.", _between(1, 600))
+    reranker_timeout_s: float = _setting(
+        2.0, "How long a remote reranker may take; recall then answers without it.", _between(0.05, 600)
+    )
+    model_timeout_s: int = _setting(10, "How long a remote embedder may take to answer.", _between(1, 600))
     llm: str = _setting(
         "", "Language model: anthropic:MODEL, or openai:MODEL for anything compatible. Empty: none.", _llm
     )
@@ -199,8 +207,10 @@ class Settings:
     recall_weight_tenant: float = _setting(
         1.0, "What documents and facts that the tenant shares count, likewise.", _between(0, 100)
     )
-    recall_weight_history: float = _setting(
-        1.0, "What was said in the user's other sessions counts, likewise.", _between(0, 100)
+    recall_weight_history: float | None = _setting(
+        None,
+        "What was said in the user's other sessions counts, likewise. Empty: 1, or 0 where recall_weight_session is 0.",
+        _between(0, 100),
     )
     recall_min_score: float = _setting(
         0.02, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
@@ -277,6 +287,8 @@ def shown_settings(settings: Settings) -> dict[str, str | int]:
 def _shown_value(setting: Any, value: Any) -> str | int:
     if setting.metadata["secret"]:
         return MASK if value else ""
+    if value is None:
+        return ""
     return value if isinstance(value, int) else without_password(str(value))
 
 
@@ -340,7 +352,7 @@ def _convert(setting: Any, raw: Any, origin: str) -> Any:
             field=setting.name,
         ) from error
     check = setting.metadata["check"]
-    complaint = check(value) if check else None
+    complaint = check(value) if check and value is not None else None
     if complaint:
         raise InvalidSetting(
             f"{setting.name} (from {origin}) {complaint}, not {_shown(setting, raw)}.", field=setting.name
@@ -353,6 +365,8 @@ def _shown(setting: Any, raw: Any) -> str:
 
 
 def _coerce(kind: Any, raw: Any) -> Any:
+    if kind == float | None:
+        return None if raw in (None, "") else _coerce(float, raw)
     if kind in (int, float):
         if isinstance(raw, bool) or (kind is int and isinstance(raw, float)):
             raise TypeError
@@ -367,7 +381,7 @@ def _coerce(kind: Any, raw: Any) -> Any:
 
 
 def _type_name(kind: Any) -> str:
-    return {int: "a whole number", float: "a number", Path: "a path"}.get(kind, "a text")
+    return {int: "a whole number", float: "a number", float | None: "a number", Path: "a path"}.get(kind, "a text")
 
 
 def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 Every surface shows them in the shape of its own protocol (`schemas`) and runs them by name (`run`).
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,10 +19,9 @@ from memorist.core import Core
 from memorist.errors import InvalidField, InvalidId, NotFound
 from memorist.facts.service import FactScope
 from memorist.ids import to_uuid
-from memorist.ingestion.service import output_key
+from memorist.ingestion.values import output_key
 from memorist.memories.kinds import source_of
 from memorist.memories.values import Kind, Memory, Order, Trust
-from memorist.models.values import LlmTool
 from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
 from memorist.recall.values import Hit, Question, Recalled, Scope
@@ -62,6 +62,8 @@ class Arguments(BaseModel):
 
 
 A = TypeVar("A", bound=Arguments)
+
+_IGNORED = frozenset({"tenant", "tenant_id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,17 @@ def get(name: str) -> Tool[Any]:
     return tool
 
 
-def run(core: Core, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Outcome:
-    """Run a tool for a caller. Raises NotFound for no such tool, InvalidField naming a bad argument, or as it does."""
+def run(
+    core: Core, principal: Principal, name: str, arguments: Mapping[str, Any], *, idempotency_key: str | None = None
+) -> Outcome:
+    """Run a tool for a caller, with its arguments or with a whole call, as models write it: `{"name", "arguments"}`.
+
+    Raises NotFound for no such tool, InvalidField naming a bad argument, or as the tool does.
+    """
     tool = get(name)
+    arguments = _unwrapped(tool, arguments)
+    if idempotency_key is not None and tool.writes:
+        arguments = {"idempotency_key": idempotency_key, **arguments}
     return tool.handler(core, principal, _decoded(tool, arguments))
 
 
@@ -128,25 +138,6 @@ def schemas(format: str) -> list[dict[str, Any]]:
     if shape is None:
         raise InvalidField.of("format", f"must be one of {', '.join(get_args(Format))}.")
     return [shape(tool) for tool in tools()]
-
-
-class MemoryTools:
-    """What a model may call during a turn: it looks things up, and writes nothing."""
-
-    _NAMES = ("recall", "read_tool_output")
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-    def offered(self) -> tuple[LlmTool, ...]:
-        return tuple(LlmTool(name, get(name).description, get(name).input_schema()) for name in self._NAMES)
-
-    def run(self, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the tool returns. Raises MemoristError."""
-        if name not in self._NAMES:
-            raise NotFound(f"There is no tool {name[:60]}; {', '.join(self._NAMES)} are there.")
-        result: Mapping[str, Any] = run(self._core, principal, name, arguments).result
-        return result
 
 
 # recall
@@ -218,7 +209,7 @@ def recall_result(recalled: Recalled) -> dict[str, Any]:
 
 def _item(hit: Hit) -> dict[str, Any]:
     memory = hit.memory
-    item = {
+    item: dict[str, Any] = {
         "id": _uuid(memory.id),
         "source_kind": str(memory.kind),
         "source_ref": source_of(memory),
@@ -226,6 +217,10 @@ def _item(hit: Hit) -> dict[str, Any]:
         "event_time": to_iso(memory.event_time or memory.created_at),
         "score": hit.score,
     }
+    if memory.name is not None:
+        item |= {"name": memory.name, "profile_id": memory.owner.agent}
+    if memory.kind is Kind.TOOL_OUTPUT:
+        item["tool_output_key"] = output_key(memory)
     return item if hit.explanation is None else {**item, "explanation": hit.explanation}
 
 
@@ -305,16 +300,18 @@ class MemoryListArguments(Arguments):
 
 
 def _memory_list(core: Core, principal: Principal, arguments: MemoryListArguments) -> Outcome:
+    principal = access.in_profile(principal)
     page = core.memories.list(
-        access.in_profile(principal),
+        principal,
         named=True,
         category=arguments.type,
         order=Order.IMPORTANCE,
         limit=arguments.limit,
         cursor=arguments.cursor,
     )
+    total = core.memories.count_named(principal, category=arguments.type)
     rows = [_entry(memory) for memory in page.items]
-    return Outcome({"memories": rows, "total": len(rows), "next_cursor": page.next_cursor})
+    return Outcome({"memories": rows, "total": total, "next_cursor": page.next_cursor})
 
 
 class MemoryReadArguments(Arguments):
@@ -394,6 +391,7 @@ def _entry(memory: Memory) -> dict[str, Any]:
         "type": memory.category,
         "description": memory.description,
         "importance": memory.importance,
+        "shared": memory.owner.agent is None,
         "updated_at": to_iso(memory.updated_at),
     }
 
@@ -422,10 +420,10 @@ _TOOLS: dict[str, Tool[Any]] = {
             "returned, uploaded documents, and facts that were stored. Call it before you answer whenever something "
             "said, decided or looked up earlier may matter, and always when the conversation was trimmed for length "
             "and you no longer see the older messages. Returns items, best first, each with its text (content), where "
-            "it comes from (source_kind, source_ref), when it happened (event_time) and a score from 0 to 1. No items "
-            "means that nothing relevant is stored: say so instead of guessing, or ask again in other words. "
-            "degraded: true means that the newest memories are found by their exact words only, for a moment. "
-            + _DATA_ONLY,
+            "it comes from (source_kind, source_ref), when it happened (event_time) and a score from 0 to 1; a named "
+            "memory also with its name and profile_id. No items means that nothing relevant is stored: say so instead "
+            "of guessing, or ask again in other words. degraded: true means that the newest memories are found by "
+            "their exact words only, for a moment. " + _DATA_ONLY,
             RecallArguments,
             _recall,
         ),
@@ -452,9 +450,10 @@ _TOOLS: dict[str, Tool[Any]] = {
         Tool(
             "memory_list",
             "List your named memories: notes that you keep from session to session about the user, their feedback, "
-            "projects and where things are found. Returns for each its name, type, one-line description, importance "
-            "and updated_at, the most important first; memory_read brings the whole. Call it before memory_write, to "
-            "change the memory that is there instead of writing a second one. " + _DATA_ONLY,
+            "projects and where things are found. Returns for each its name, type, one-line description, importance, "
+            "whether all profiles share it (shared: you can read it, not change it) and updated_at, the most important "
+            "first, and how many there are in all (total); memory_read brings the whole. Call it before memory_write, "
+            "to change the memory that is there instead of writing a second one. " + _DATA_ONLY,
             MemoryListArguments,
             _memory_list,
         ),
@@ -480,8 +479,9 @@ _TOOLS: dict[str, Tool[Any]] = {
         ),
         Tool(
             "memory_delete",
-            "Delete one of your named memories: it is gone from every list and search at once. Call it when the user "
-            "asks you to forget it, or when it is wrong and nothing takes its place; to correct it, use memory_write. "
+            "Delete one of your own named memories, none that is shared: it is gone from every list and search at "
+            "once. Call it when the user asks you to forget it, or when it is wrong and nothing takes its place; to "
+            "correct it, use memory_write. "
             "Returns deleted: true.",
             MemoryDeleteArguments,
             _memory_delete,
@@ -548,9 +548,31 @@ def _about(argument: str) -> Iterator[None]:
         raise InvalidId(error.message, field=argument) from error
 
 
+def _unwrapped(tool: Tool[Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a whole call, which some models write as JSON text; anything else as it is."""
+    if set(given) != {"name", "arguments"}:
+        return given
+    if given["name"] != tool.name:
+        raise InvalidField(f"name: this is a call of another tool than {tool.name}", field="name")
+    inner = given["arguments"]
+    if isinstance(inner, str):
+        try:
+            inner = json.loads(inner)
+        except (ValueError, RecursionError) as error:
+            raise InvalidField("arguments: they are not JSON", field="arguments") from error
+    if not isinstance(inner, Mapping):
+        raise InvalidField("arguments: an object was expected", field="arguments")
+    return inner
+
+
 def _decoded(tool: Tool[A], arguments: Mapping[str, Any]) -> A:
     known = tool.arguments.model_fields
-    given = {key: value for key, value in arguments.items() if value is not None or key not in known}
+    given = {
+        key: value
+        for key, value in arguments.items()
+        # The tenant is the credential's, whatever a model says.
+        if key not in _IGNORED and (value is not None or key not in known)
+    }
     try:
         return tool.arguments.model_validate(given)
     except ValidationError as error:

@@ -31,13 +31,13 @@ def test_remembered_text_is_listed_and_shown(cli: Cli) -> None:
 
 def test_remember_takes_every_field(cli: Cli) -> None:
     made = cli.json(
-        "remember", "the text", "--category", "goal", "--name", "a_name", "--description", "one line",
+        "remember", "the text", "--category", "project", "--name", "a_name", "--description", "one line",
         "--importance", "7", "--project", "/work", "--session", "s1", "--kind", "chat_message",
         "--confidence", "0.5", "--meta", '{"a": [1]}', "--user", "ada", "--agent", "coder",
     )  # fmt: skip
     assert set(made) == RECORD | {"was_new", "replayed"}
     expected = {
-        "content": "the text", "category": "goal", "name": "a_name", "description": "one line", "importance": 7,
+        "content": "the text", "category": "project", "name": "a_name", "description": "one line", "importance": 7,
         "project": "/work", "session": "s1", "kind": "chat_message", "confidence": 0.5, "meta": {"a": [1]},
         "user": "ada", "agent": "coder", "was_new": True, "replayed": False,
     }  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 
 from memorist import Draft, Memorist
 from memorist.platform.loop import Loop
+from memorist.recall.index import indexer
 from memorist.recall.index.indexer import Indexer
 from tests.cli.conftest import Cli
 
@@ -43,6 +44,7 @@ def test_what_waits_is_counted_made_and_made_anew(cli: Cli) -> None:
 @pytest.mark.usefixtures("filled", "models")
 def test_an_interrupted_rebuild_keeps_what_was_made(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Loop, "start", lambda *_, **__: None)  # Nothing happens in the background.
+    monkeypatch.setattr(indexer, "_CLAIM", 32)  # Fewer than there are.
     whole = Indexer.finish
 
     def interrupted(self: Indexer, tenant: str) -> object:

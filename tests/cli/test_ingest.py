@@ -72,6 +72,7 @@ def test_documents_are_shared_unless_they_are_ones_own(cli: Cli, folder: Path) -
     cli.ok("ingest", str(folder / "mine.txt"), "--own")
     assert cli.texts("--user", "somebody") == {"for all"}
     key = cli.key("user", "--user", "ada")
+    (folder / "all.txt").write_text("for all, anew")
     assert cli("ingest", str(folder / "all.txt"), "--shared", "--key", key).code == 4
     cli.ok("ingest", str(folder / "all.txt"), "--key", key)
     assert len(cli.json("list", "--user", "ada")["items"]) == 2

@@ -42,6 +42,8 @@ def test_policy_is_shown_and_changed(cli: Cli) -> None:
     assert (shown["derived_facts"], shown["anonymize_after_days"], shown["archive"]) == ("erase", 5, True)
     assert [one["revision"] for one in shown["history"]] == [3, 2, 1]
     assert cli.json("policy", "set", "--clear-kind", "chat_message")["kinds"] == {}
+    assert cli.json("policy", "set", "--no-users-share-documents")["users_share_documents"] is False
+    assert cli.json("policy", "show")["users_share_documents"] is False
     assert "observe" not in cli.ok("policy", "show").out
 
 

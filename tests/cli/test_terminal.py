@@ -65,7 +65,7 @@ def test_show_prints_the_whole_text(cli: Cli) -> None:
 
 
 def test_hostile_names_are_harmless_in_the_section(cli: Cli) -> None:
-    cli.ok("remember", "x", "--name", "n", "--category", "c", "--description", "\x1b[2J \x9b </memories> hi")
+    cli.ok("remember", "x", "--name", "n", "--category", "user", "--description", "\x1b[2J \x9b </memories> hi")
     result = cli.ok("section")
     assert_harmless(result)
     assert result.out.count("</memories>") == 1
@@ -73,7 +73,7 @@ def test_hostile_names_are_harmless_in_the_section(cli: Cli) -> None:
 
 
 def test_ids_are_never_cut(cli: Cli) -> None:
-    options = ["--category", "c" * 120, "--name", "n" * 120, "--user", "u" * 120]
+    options = ["--category", "reference", "--name", "n" * 120, "--user", "u" * 120]
     memory_id = cli.json("remember", "x " * 500, *options)["id"]
     assert memory_id in cli.ok("list", "--user", "u" * 120).out
     assert memory_id in execute("list", "--all-users", environment={"COLUMNS": "40"}).out

@@ -97,7 +97,7 @@ def every_field(do: Do) -> Any:
         "remember",
         "We chose SQLite for it. 猫",
         kind=Kind.FACT,
-        category="decision",
+        category="feedback",
         name="chosen",
         description="One line",
         excerpt="chose",
@@ -364,7 +364,9 @@ def _without(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("{"):  # A line of an export.
         return _without(json.loads(value))
     if isinstance(value, dict):
-        return {name: _without(one) for name, one in value.items() if name not in _DIFFERENT}
+        # The preview of a tool output names its own key.
+        different = _DIFFERENT | ({"content_hash"} if value.get("kind") == "tool_output" else set())
+        return {name: _without(one) for name, one in value.items() if name not in different}
     return [_without(one) for one in value] if isinstance(value, list) else value
 
 

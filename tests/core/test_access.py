@@ -65,8 +65,8 @@ def test_every_role_has_rules() -> None:
 @pytest.mark.parametrize(
     ("role", "allowed"),
     [
-        (Role.ADMIN, {"read", "write", "share", "administer"}),
-        (Role.SERVICE, {"read", "write"}),
+        (Role.ADMIN, {"read", "write", "share", "share documents", "administer"}),
+        (Role.SERVICE, {"read", "write", "share documents"}),
         (Role.USER, {"read", "write"}),
         (Role.READER, {"read"}),
     ],

@@ -9,6 +9,7 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
+from memorist.errors import StoreUnavailable
 from memorist.memories.values import Memory
 from memorist.platform.values import Principal
 from memorist.testing import StepClock
@@ -75,6 +76,51 @@ def test_counts_of_many_threads_add_up(core: Core, ada: Principal, remember: Rem
         list(threads.map(lambda _: core.memories.get(ada, memory.id), range(200)))
     core.accesses.flush()
     assert in_database(core, memory) == 200
+
+
+def test_each_of_many_reads_during_flushes_has_its_own_number(core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    done = threading.Event()
+
+    def keep_flushing() -> None:
+        while not done.is_set():
+            core.accesses.flush()
+
+    flushing = threading.Thread(target=keep_flushing)
+    flushing.start()
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            counts = list(threads.map(lambda _: core.memories.get(ada, memory.id).access_count, range(2000)))
+    finally:
+        done.set()
+        flushing.join()
+    assert sorted(counts) == list(range(1, 2001))
+
+
+def test_row_that_was_read_before_a_flush_counts_what_it_wrote(core: Core, ada: Principal, remember: Remember) -> None:
+    row = remember(ada)
+    core.memories.get(ada, row.id)
+    core.accesses.flush()
+    assert core.accesses.overlay(row).access_count == 1
+    assert core.memories.get(ada, row.id).access_count == 2
+
+
+def test_counts_that_could_not_be_written_are_written_later(
+    core: Core, ada: Principal, remember: Remember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = remember(ada)
+    core.memories.get(ada, memory.id)
+
+    def fail(*_: object) -> None:
+        raise StoreUnavailable
+
+    with monkeypatch.context() as broken:
+        broken.setattr(core.store, "write", fail)
+        with pytest.raises(StoreUnavailable):
+            core.accesses.flush()
+    assert core.memories.get(ada, memory.id).access_count == 2
+    core.accesses.flush()
+    assert in_database(core, memory) == 2
 
 
 def test_closing_makes_counts_durable(database_url: str, core: Core, ada: Principal, remember: Remember) -> None:

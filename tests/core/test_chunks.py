@@ -226,6 +226,8 @@ def test_session_begins_with_the_newest_relevant_memories(core: Core, ada: Princ
     assert recent[1:] == ["text 19", "text 18", "text 17", "text 16"]
     assert len(core.chunks.recent(ada, limit=20)) == 20
     assert [memory.content for memory in core.chunks.recent(ada, project="/srv/shop")] == ["elsewhere"]
+    assert [memory.content for memory in core.chunks.recent(ada, project="/srv/shop/web/")] == ["elsewhere"]
+    assert core.chunks.recent(ada, project="/srv") == core.chunks.recent(ada, project="/srv/shop_") == []
     for limit in (0, 21):
         with pytest.raises(InvalidField):
             core.chunks.recent(ada, limit=limit)

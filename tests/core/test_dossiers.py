@@ -158,8 +158,8 @@ def test_life_follows_the_policy(core: Core, ada: Principal, admin: Principal, r
 def test_time_to_live_is_above_the_policy(core: Core, ada: Principal, remember: Remember, clock: StepClock) -> None:
     memory = remember(ada, retention=Retention.POLICY, ttl=timedelta(days=1))
     steps = {step.status: step.at for step in core.dossiers.get(ada, memory.id).steps}
-    assert steps[Status.ARCHIVED] is None
-    assert steps[Status.SOFT_DELETED] == memory.expires_at
+    assert steps[Status.ARCHIVED] == memory.expires_at
+    assert steps[Status.SOFT_DELETED] == memory.expires_at + timedelta(days=60)
     clock.advance(timedelta(days=2))
     dossier = core.dossiers.get(ada, memory.id)
     assert dossier.is_expired

@@ -38,7 +38,7 @@ Remember = Callable[..., Memory]
 def test_edited_field_changes_and_the_rest_stays(
     core: Core, ada: Principal, remember: Remember, field: str, value: Any
 ) -> None:
-    before = remember(ada, category="old", meta={"old": True})
+    before = remember(ada, category="project", meta={"old": True})
     after = core.memories.edit(ada, before.id, {field: value})
     assert getattr(after, field) == value
     assert core.store.read(ada.tenant, lambda tx: tx.memories.get(before.id)) == after

@@ -1,5 +1,6 @@
 """What an agent saw: messages, tool outputs, documents and facts, stored verbatim and by whom they belong to."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, InvalidId, NotFound
 from memorist.facts.service import FactScope
 from memorist.ingestion.service import Message, preview_of
+from memorist.memories.hashes import content_hash
 from memorist.memories.values import Kind, Trust
 from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import new_tenant
@@ -84,7 +86,9 @@ def test_long_tool_output_shows_beginning_and_end_and_is_kept_whole(core: Core, 
     assert len(output.preview) <= 4000
     assert output.preview.startswith("beginning ")
     assert output.preview.endswith("end")
-    assert "read_tool_output has all of it" in output.preview
+    assert f"read_tool_output has all of it: tool_output_key {output.key} …]" in output.preview
+    assert output.memory == core.memories.list(ada).items[0]
+    assert output.memory.content_hash == content_hash(output.preview)
     assert output.memory.kind is Kind.TOOL_OUTPUT
     assert core.ingestion.read_tool_output(ada, output.key)[1] == content
 
@@ -95,6 +99,18 @@ def test_preview_is_never_longer_than_it_may_be(longest: int, length: int) -> No
     preview = preview_of("x" * length, longest)
     assert len(preview) <= longest
     assert (preview == "x" * length) is (length <= longest)
+
+
+@pytest.mark.parametrize("content", [{"rows": [1, "zwölf"]}, [], [1, 2], 0, False, {"a": None}, [{"type": "image"}]])
+def test_json_of_a_tool_is_kept_as_json_text(core: Core, ada: Principal, content: object) -> None:
+    output = core.ingestion.add_tool_output(ada, "s1", tool_call_id="c", tool_name="t", content=content)
+    assert output.preview == json.dumps(content, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("content", [None, float("nan"), {1, 2}, b"bytes"])
+def test_what_is_neither_text_nor_json_is_no_tool_output(core: Core, ada: Principal, content: object) -> None:
+    with pytest.raises(InvalidField):
+        core.ingestion.add_tool_output(ada, "s1", tool_call_id="c", tool_name="t", content=content)
 
 
 def test_tool_output_of_another_is_not_found(core: Core, ada: Principal, bob: Principal) -> None:
@@ -143,8 +159,9 @@ def test_document_is_the_tenants_for_an_admin_and_the_callers_otherwise(
     own = core.ingestion.add_document(ada, title="Diary", content="Today it rained.").document
     assert (shared.owner, own.owner) == (Owner(), Owner("ada"))
     assert core.ingestion.add_document(admin, title="Mine", content="text", shared=True).document.owner == Owner()
+    assert core.ingestion.add_document(ada, title="Menu", content="text", shared=True).document.owner == Owner()
     with pytest.raises(Forbidden):
-        core.ingestion.add_document(ada, title="Diary", content="text", shared=True)
+        core.ingestion.add_document(ada, title="Manual", content="text", shared=True)
     with pytest.raises(NotFound):
         core.ingestion.get_document(replace(ada, user="bob"), own.id)
     assert core.ingestion.get_document(replace(ada, user="bob"), shared.id) == shared

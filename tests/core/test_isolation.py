@@ -50,6 +50,7 @@ class Row:
     owner: Owner
     content: str
     alive: bool = True
+    named: bool = False
 
 
 @dataclass
@@ -72,7 +73,15 @@ class Model:
     def writes(self, caller: Principal, row: Row) -> bool:
         if caller.role is Role.READER or not self.sees(caller, row):
             return False
-        return row.owner != Owner() or caller.role is Role.ADMIN
+        # What all profiles share by its name is not an agent's to change.
+        shared = row.owner == Owner() or (row.named and row.owner.agent is None and caller.agent is not None)
+        return not shared or caller.role is Role.ADMIN
+
+    def shows(self, caller: Principal, row: Row) -> bool:
+        """Whether a list has it: what is deleted for those who may bring it back, and of no agent that is not named."""
+        other_profile = caller.user is not None and caller.agent is None and row.owner.agent is not None
+        restores = caller.role is not Role.READER and (row.owner != Owner() or caller.role is Role.ADMIN)
+        return self.sees(caller, row) and not other_profile and (row.alive or restores)
 
     @staticmethod
     def owns(caller: Principal, row: Row) -> bool:
@@ -191,7 +200,7 @@ class World:
         assert found == {
             memory_id: rows[memory_id].content
             for memory_id in self.model.visible(caller, alive=False)
-            if rows[memory_id].alive is alive
+            if rows[memory_id].alive is alive and self.model.shows(caller, rows[memory_id])
         }
 
     def events(self, caller: Principal, number: int, _: Owner) -> None:
@@ -211,7 +220,7 @@ class World:
         draft = Draft(self.new_text(), name=name, description=f"of {caller.tenant} {caller.user} {caller.agent}")
         try:
             memory = self.core.memories.remember(caller, [draft])[0].memory
-            self.model.rows[memory.id] = Row(caller.tenant, memory.owner, draft.content)
+            self.model.rows[memory.id] = Row(caller.tenant, memory.owner, draft.content, named=True)
         except (Forbidden, Conflict):
             pass
         reader = replace(caller, role=Role.READER)

@@ -474,7 +474,7 @@ def test_caller_whose_name_cannot_be_stored_writes_nothing(core: Core, ada: Prin
 def test_longest_names_of_all_fit_every_index(core: Core, tenant: str, rng: random.Random) -> None:
     letters = [chr(rng.randrange(0x10000, 0x110000)) for _ in range(300)]  # Nothing that would compress.
     caller = Principal(tenant, Role.USER, "".join(letters[:128]), "".join(letters[128:256]), key_id="key_" + "X" * 26)
-    draft = Draft("a text", name="x" * 128, category="y" * 128, session="".join(letters[100:228]))
+    draft = Draft("a text", name="x" * 128, category="project", session="".join(letters[100:228]))
     first = core.memories.remember(caller, [draft], idempotency_key="".join(letters[:255]))[0]
     again = core.memories.remember(caller, [draft], idempotency_key="".join(letters[:255]))[0]
     assert again.replayed

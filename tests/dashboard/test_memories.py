@@ -331,8 +331,8 @@ def test_keyboard_alone_finds_selects_and_deletes(ada: Person) -> None:
 def test_every_look_with_hostile_texts(people: People, tenant: str, ada: Person) -> None:
     for number, text in enumerate(HOSTILE):
         ada.remember(text, project=f"/p/{'x' * 300}" if number == 2 else None)
-    ada.remember(HOSTILE[0], name="x" * 128, description=HOSTILE[4], category="c" * 128, importance=2**30)
-    ada.remember("profile", owner=Owner("ada", "p" * 128))
+    ada.remember(HOSTILE[0], name="x" * 128, description=HOSTILE[4], importance=2**30)
+    ada.remember("profile", owner=Owner("ada", "p" * 128), category="c" * 128)
     ada.core.retention.archive(ada.principal, ada.remember("archived")[0].id)
 
     def select(page: Page) -> None:

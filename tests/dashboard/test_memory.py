@@ -191,6 +191,18 @@ def test_edit_with_the_keyboard_alone(ada: Person) -> None:
     expect(page.locator("[aria-current=step]")).to_contain_text("Active")
 
 
+def test_type_of_a_named_memory_is_chosen_among_the_four(ada: Person) -> None:
+    memory = ada.remember("Never mock a database.", name="feedback_tests", category="feedback")[0]
+    page = ada.goto(f"/memories/{memory.id}/edit")
+    kind = page.get_by_label("Type")
+    assert kind.locator("option").all_text_contents() == ["user", "feedback", "project", "reference"]
+    expect(kind).to_have_value("feedback")
+    kind.select_option("project")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url(f"**/memories/{memory.id}")
+    assert ada.core.memories.get(ada.principal, memory.id).category == "project"
+
+
 def test_saving_without_a_change_changes_nothing(ada: Person) -> None:
     memory = ada.remember("Two lines\nof text.")[0]
     page = ada.goto(f"/memories/{memory.id}/edit")

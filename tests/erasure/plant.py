@@ -46,7 +46,7 @@ class Planter:
         coder = replace(user, agent=f"agent-{self.word()}")
         draft = Draft(
             self.words(5),
-            category=f"c-{self.word()}",
+            category="project",
             name=f"n-{self.word()}",
             description=self.word(),
             excerpt=self.word(),
@@ -57,7 +57,7 @@ class Planter:
         )
         memory = core.memories.remember(coder, [draft], idempotency_key=self.word())[0].memory
         core.memories.edit(coder, memory.id, {"content": self.words(2)}, idempotency_key=self.word())
-        forgotten = core.memories.remember(user, [Draft(self.words(2))])[0].memory
+        forgotten = core.memories.remember(user, [Draft(self.words(2), category=f"c-{self.word()}")])[0].memory
         core.memories.forget(user, forgotten.id, idempotency_key=self.word())
         core.ingestion.add_messages(
             user, session, [Message("user", self.words(3), name=self.word()), Message("assistant", self.words(2))],

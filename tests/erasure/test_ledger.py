@@ -93,7 +93,7 @@ def test_ledger_is_applied_to_another_database(
     planter = Planter(rng)
     planter.everywhere(core, ada, 100)
     Planter(rng).everywhere(core, bob, 60)
-    of_bob = core.memories.list(bob, kind=Kind.FACT).items[0]
+    of_bob = core.memories.list(bob, every_agent=True, kind=Kind.FACT).items[0]
     imported(other, admin, core.transfer.export(admin))
     Planter.everywhere(planter, other, ada, len(planter.markers) + 50)
     plant_key(other, planter, ada.tenant, "ada")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.facts.judges import DOUBTS, MERGES, RETIRES, AutoJudge, LocalJudge, ruling_of
+from memorist.facts.plain import is_another_value
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
 from memorist.models.comparer import RULINGS, DatedFact, LocalComparer
@@ -80,16 +81,12 @@ def test_what_both_can_be_true_is_not_retired(older: str, newer: str) -> None:
     ("older", "newer", "ruling"),
     [
         ("User does not eat meat or fish.", "User is a vegetarian.", Ruling.SAME),
-        ("The daily starts at half past nine.", "The daily is at 9:30.", Ruling.SAME),
+        ("User is afraid of flying.", "Getting on a plane scares User.", Ruling.SAME),
         ("User has a dog.", "User has a three-year-old dog called Rex.", Ruling.REFINES),
     ],
 )
 def test_what_is_said_again_is_merged(older: str, newer: str, ruling: Ruling) -> None:
     assert judged(older, newer).ruling is ruling
-
-
-def test_the_same_words_say_the_same() -> None:
-    assert judged("User lives in Rome.", "User lives in Rome.").ruling is Ruling.SAME
 
 
 @pytest.mark.parametrize(
@@ -105,6 +102,33 @@ def test_the_same_words_say_the_same() -> None:
 )
 def test_how_certain_it_must_be(likely: dict[str, float], ruling: Ruling) -> None:
     assert ruling_of({**dict.fromkeys(RULINGS, 0.0), **likely}).ruling is ruling
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "is_another"),
+    [
+        ("User lives in Rome.", "User lives in Oslo.", True),
+        ("User lives in Berlin.", "User moved to Lisbon last month.", True),
+        ("User lives in Berlin.", "User now lives in Berlin-Moabit, by the river.", None),
+        ("User lives in Berlin.", "User was born in Rome.", None),
+        ("User lives in Berlin.", "User's brother lives in Rome.", None),
+        ("The API listens on port 8080.", "The API listens on port 9090 now.", True),
+        ("The user's name is Sam.", "The user's name is Alex.", True),
+        ("User works at Acme as a nurse.", "User works at Globex as a nurse.", True),
+        ("Ben works at Bosch.", "Ana works at Bosch.", None),
+        ("Ada's favourite film is Alien.", "Ada's favourite film is Solaris.", True),
+        ("Ada's favourite film is Alien.", "Ada's favourite book is Solaris.", None),
+        ("User likes dish number 1.", "User likes dish number 2.", False),
+        ("User speaks Arabic.", "User speaks Turkish.", False),
+        ("User visited Rome in 2020.", "User visited Rome in 2022.", False),
+        ("User has a dog.", "User has a three-year-old dog called Rex.", None),
+        ("The rent is 1,200 euros a month.", "The rent is 1200 euros per month.", None),
+        ("The build is red.", "The build is green.", None),
+        ("", "", None),
+    ],
+)
+def test_another_value_of_the_same_thing_is_known_by_its_words(older: str, newer: str, is_another: bool | None) -> None:
+    assert is_another_value(older, newer) is is_another
 
 
 def test_only_what_the_local_judge_is_unsure_of_is_asked_of_the_other() -> None:

@@ -1,7 +1,9 @@
 """The agent tools API, on both databases, over real HTTP: the tools, messages and tool outputs."""
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -11,8 +13,10 @@ import pytest
 from memorist.ids import parse_id
 from memorist.platform import validation
 from memorist.platform.values import Role
+from memorist.settings import Settings
+from memorist.testing import new_tenant
 from memorist.times import from_iso
-from tests.http.conftest import Served
+from tests.http.conftest import Served, serving
 from tests.http.test_refusals import assert_problem
 
 ITEM_FIELDS = ["id", "source_kind", "source_ref", "content", "event_time", "score"]
@@ -101,7 +105,7 @@ def test_recall_answers_with_exactly_the_fields_of_the_document(ada: httpx2.Clie
     assert list(answer) == ["items", "total", "degraded", "rerank_used"]
     assert (answer["total"], answer["degraded"], answer["rerank_used"]) == (1, False, True)
     (item,) = answer["items"]
-    assert list(item) == ITEM_FIELDS
+    assert list(item) == [*ITEM_FIELDS, "tool_output_key"]
     assert parse_id("mem", str(UUID(item["id"]))) == stored["id"]
     assert (item["source_kind"], item["source_ref"]) == ("tool_output", "tool_call_id_xyz")
     assert item["content"] == stored["preview"]
@@ -156,7 +160,7 @@ def test_recall_returns_five_unless_told_otherwise(by_keyword: Served, tenant: s
         ({"query": "x", "after": "yesterday"}, "after"),
         ({"query": "x", "budget_tokens": 0}, "budget_tokens"),
         ({"query": "x", "min_score": 2}, "min_score"),
-        ({"query": "x", "tenant_id": "other"}, "tenant_id"),
+        ({"query": "x", "user_id": "other"}, "user_id"),
     ],
 )
 def test_bad_argument_is_refused_by_its_name(ada: httpx2.Client, arguments: dict[str, Any], field: str) -> None:
@@ -329,7 +333,31 @@ def test_fact_of_the_agent_comes_back_with_any_user_of_that_agent_alone(served: 
         assert recall(ada, "approvals", {"X-Memorist-Agent": "coder"})["items"] == []
         body = {"content": "No approvals needed.", "scope": "agent"}
         response = ada.post("/v1/tools/remember_fact", json=body, headers={"X-Memorist-Agent": "coder"})
-        assert_problem(response, 403, "forbidden")
+        told = assert_problem(response, 403, "forbidden")["detail"]
+        assert "does not stand for the agent 'coder'" in told
+        body = {"query": "approvals", "scope": "agent"}
+        response = ada.post("/v1/tools/recall", json=body, headers={"X-Memorist-Agent": "coder"})
+        assert assert_problem(response, 403, "forbidden")["detail"] == told
+
+
+def test_whole_call_is_taken_for_its_arguments(ada: httpx2.Client) -> None:
+    call = {"name": "remember_fact", "arguments": {"content": "Ada likes tea.", "scope": "user"}}
+    stored = ada.post("/v1/tools/remember_fact", json=call, headers={"Idempotency-Key": "one"})
+    assert stored.json()["was_new"] is True
+    again = ada.post("/v1/tools/remember_fact", json=call["arguments"], headers={"Idempotency-Key": "one"})
+    assert (again.json(), again.headers["Idempotency-Replayed"]) == (stored.json(), "true")
+    for arguments in ({"query": "tea"}, '{"query": "tea"}'):
+        found = ada.post("/v1/tools/recall", json={"name": "recall", "arguments": arguments}).json()
+        assert contents(found) == ["Ada likes tea."]
+
+
+def test_tenant_in_the_arguments_is_ignored(served: Served, tenant: str, ada: httpx2.Client) -> None:
+    state(ada, "Ada likes tea.", tenant="other", tenant_id="other")
+    other = new_tenant()
+    with served.client(other) as stranger:
+        for name in ("tenant", "tenant_id"):
+            assert recall(stranger, "tea", **{name: tenant})["items"] == []
+            assert contents(recall(ada, "tea", **{name: other})) == ["Ada likes tea."]
 
 
 def test_retry_of_a_fact_is_replayed(ada: httpx2.Client) -> None:
@@ -378,8 +406,10 @@ def test_large_tool_output_is_kept_whole_and_recalled_by_its_preview(ada: httpx2
     assert stored["truncated"] is True
     assert len(stored["preview"]) <= 4000
     assert stored["preview"].startswith("order zebra; 0,line; ")
+    assert stored["tool_output_key"] in stored["preview"]
     (item,) = recall(ada, "order zebra")["items"]
     assert item["content"] in stored["preview"]
+    assert item["tool_output_key"] == stored["tool_output_key"]
     for key in (stored["tool_output_key"], item["id"]):
         read = ada.post("/v1/tools/read_tool_output", json={"tool_output_key": key})
         assert read.json()["content"] == whole
@@ -387,6 +417,53 @@ def test_large_tool_output_is_kept_whole_and_recalled_by_its_preview(ada: httpx2
     read = ada.post("/v1/tools/read_tool_output", json=part).json()
     assert list(read) == ["tool_output_key", "tool_call_id", "tool_name", "content", "total_characters"]
     assert (read["content"], read["total_characters"]) == (whole[500_000:500_100], 1_000_000)
+
+
+def test_json_of_a_tool_is_kept_as_json_text(ada: httpx2.Client) -> None:
+    for content, kept in (
+        ({"rows": [{"name": "zwölf"}]}, '{"rows": [{"name": "zwölf"}]}'),
+        ([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], "one\ntwo"),
+        ([{"type": "text", "text": "one"}, {"type": "image"}], '[{"type": "text", "text": "one"}, {"type": "image"}]'),
+        ([], "[]"),
+    ):
+        assert store_output(ada, content).json()["preview"] == kept
+
+
+def test_tool_output_of_twenty_million_characters_is_kept_whole(by_keyword: Served, tenant: str) -> None:
+    whole = "order zebra; " + "ä line of an output that has a lot of them;\n" * 454_546
+    whole = whole[:20_000_000]
+    with by_keyword.client(tenant) as ada:
+        ada.timeout = 120
+        stored = store_output(ada, whole)
+        assert stored.status_code == 201, stored.text
+        key = stored.json()["tool_output_key"]
+        read = ada.post("/v1/tools/read_tool_output", json={"tool_output_key": key})
+        assert read.json()["content"] == whole
+        assert assert_problem(store_output(ada, whole + "x"), 422, "invalid_field")["field"] == "content"
+
+
+def test_large_body_is_taken_only_where_it_belongs_and_from_those_who_are_known(
+    by_keyword: Served, tenant: str
+) -> None:
+    body = {"tool_call_id": "c", "tool_name": "t", "content": "x" * 1_100_000}
+    with by_keyword.client(tenant) as ada:
+        assert ada.post("/v1/sessions/s/tool-outputs", json=body).status_code == 201
+        in_pieces = iter([json.dumps(body).encode()])
+        headers = {"Content-Type": "application/json"}
+        assert ada.post("/v1/sessions/a/b/tool-outputs", content=in_pieces, headers=headers).status_code == 201
+        assert_problem(ada.post("/v1/sessions/s/messages", json=body), 413, "payload_too_large")
+        headers = {"Authorization": "Bearer mst_live_nobody"}
+        assert_problem(ada.post("/v1/sessions/s/tool-outputs", json=body, headers=headers), 413, "payload_too_large")
+
+
+def test_body_over_the_upload_limit_is_refused(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", upload_limit=2_000_000)
+    with serving(settings) as server, server.client(new_tenant()) as ada:
+        assert store_output(ada, "x" * 1_900_000).status_code == 201
+        assert_problem(store_output(ada, "x" * 2_000_000), 413, "payload_too_large")
+        pieces = (b"x" * 65_536 for _ in range(40))
+        assert_problem(ada.post("/v1/sessions/s/tool-outputs", content=pieces), 413, "payload_too_large")
+        assert store_output(ada, "still there").status_code == 201
 
 
 def test_tool_output_that_is_not_there_is_not_found(served: Served, tenant: str, ada: httpx2.Client) -> None:
@@ -421,7 +498,6 @@ def test_retry_of_a_tool_output_is_replayed(ada: httpx2.Client) -> None:
         ("tool_name", 5),
         ("content", ""),
         ("content", None),
-        ("content", {"rows": 1}),
         ("content", "a\x00b"),
         ("event_time", "noon"),
         ("session", "s2"),

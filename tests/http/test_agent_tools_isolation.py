@@ -48,7 +48,7 @@ class ToolWorld(World):
         seer = replace(caller, header_agent=_named_agent(number)) if operation == "list_agent" else caller
         assert_nothing_leaked(seer, self.tenants, response.text)
         if operation in WRITES and response.is_success:
-            assert caller.may_write(*owner), f"{caller} wrote a row of {owner}"
+            assert _may_write(caller, operation, owner), f"{caller} wrote a row of {owner}"
             self._note(operation, response.json(), owner)
         elif operation == "why_not" and target in self.memories:
             # A question that the caller may not ask of this scope is refused before the memory is looked at.
@@ -59,7 +59,8 @@ class ToolWorld(World):
             seen = any(caller.may_see(*owner) for owner in self.documents[target])
             assert response.is_success == seen, f"{caller} reading {target}"
         elif operation == "delete_document" and response.is_success:
-            assert any(caller.may_write(*owner) for owner in self.documents.pop(target)), f"{caller} deleted {target}"
+            owners = self.documents.pop(target)
+            assert any(_may_write(caller, operation, owner) for owner in owners), f"{caller} deleted {target}"
 
     def _target(self, operation: str, number: int) -> str:
         if operation in ("read_output", "why_not"):
@@ -88,9 +89,19 @@ def _owner(caller: Who, operation: str) -> Owned:
     """Whose what is written will be."""
     if operation == "fact_user":
         return caller.tenant, caller.user or "", ""
-    if operation == "fact_agent" or (operation in ("document", "overwrite") and caller.role is Role.ADMIN):
-        return caller.tenant, "", (caller.agent or "") if operation == "fact_agent" else ""
+    if operation in ("document", "overwrite") and caller.role in (Role.ADMIN, Role.SERVICE):
+        return caller.tenant, "", ""
+    if operation == "fact_agent":
+        return caller.tenant, "", caller.agent or ""
     return caller.tenant, caller.user or "", caller.agent or ""
+
+
+def _may_write(caller: Who, operation: str, owner: Owned) -> bool:
+    """A service key shares documents, and nothing else."""
+    shares = "document" in operation or operation == "overwrite"
+    if shares and caller.role is Role.SERVICE and owner == (caller.tenant, "", ""):
+        return caller.is_allowed
+    return caller.may_write(*owner)
 
 
 def _request(operation: str, target: str, text: str, number: int, scope: Scope) -> tuple[str, str, Any]:

@@ -1,5 +1,6 @@
 """The coding-assistant API as its document describes it, over a real server."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,7 +161,6 @@ def test_address_without_an_id_is_a_bad_request(ada: httpx2.Client) -> None:
 @pytest.mark.parametrize(
     ("field", "parameters"),
     [
-        ("limit", {"limit": 101}),
         ("limit", {"limit": 0}),
         ("limit", {"limit": "many"}),
         ("minRelevance", {"minRelevance": 1.5}),
@@ -195,8 +195,12 @@ def test_store_refuses_what_it_does_not_take(ada: httpx2.Client, field: str, bod
     assert search(ada) == []
 
 
-def test_limit_of_context_is_20(ada: httpx2.Client) -> None:
-    assert ada.get("/api/memory/context?limit=21").status_code == 400
+def test_limit_above_the_maximum_is_the_maximum(ada: httpx2.Client) -> None:
+    for number in range(101):
+        store(ada, f"Number {number}")
+    assert len(search(ada, limit=101)) == len(search(ada, limit=10**9)) == 100
+    assert len(ada.get("/api/memory/context?limit=21").json()["data"]["memories"]) == 20
+    assert ada.get("/api/memory/context?limit=0").status_code == 400
 
 
 def test_broken_json_is_a_bad_request(ada: httpx2.Client) -> None:
@@ -225,9 +229,26 @@ def test_null_stands_for_what_is_left_out(ada: httpx2.Client) -> None:
     assert (response.status_code, response.json()["field"]) == (400, "content")
 
 
-def test_project_with_a_slash_at_its_end_is_the_same(ada: httpx2.Client) -> None:
+def test_folder_below_a_project_gets_the_memories_of_that_project_too(ada: httpx2.Client) -> None:
+    of_path = {
+        path: store(ada, f"In {path}", projectPath=path)["id"] for path in ("/srv/shop/", "/srv/shop/web", "/srv/sho")
+    }
+
+    def loaded(project: str) -> set[str]:
+        rows = ada.get("/api/memory/context", params={"project": project}).json()["data"]["memories"]
+        return {row["projectPath"] for row in rows}
+
+    assert loaded("/srv/shop/web/src/") == loaded("/srv/shop/web") == {"/srv/shop/", "/srv/shop/web"}
+    assert loaded("/srv/shop") == {"/srv/shop/"}
+    assert loaded("/srv/shopping") == loaded("srv/shop/web") == set()
+    # A filter is one: whoever searches a folder gets what is in that folder.
+    assert [row["id"] for row in search(ada, projectPath="/srv/shop/web")] == [of_path["/srv/shop/web"]]
+
+
+def test_project_is_kept_as_it_was_given_and_found_with_and_without_a_slash(ada: httpx2.Client) -> None:
     with_slash = store(ada, "Kept in a shop", "fact", projectPath="/srv/ada/shop/")
-    assert with_slash["projectPath"] == "/srv/ada/shop"
+    assert with_slash["projectPath"] == "/srv/ada/shop/"
+    assert [row["projectPath"] for row in search(ada)] == ["/srv/ada/shop/"]
     assert store(ada, "Kept in a shop", "fact", projectPath="/srv/ada/shop")["id"] == with_slash["id"]
     for path in ("/srv/ada/shop", "/srv/ada/shop/"):
         assert [row["id"] for row in search(ada, projectPath=path)] == [with_slash["id"]]
@@ -288,13 +309,43 @@ def test_memories_are_extracted_from_a_transcript(ada: httpx2.Client) -> None:
     count = len(answer["data"])
     assert answer["message"] == f"Extracted {count} {'memory' if count == 1 else 'memories'}"
     assert any("PostgreSQL" in row["content"] for row in search(ada, projectPath="/srv/shop"))
-    again = extract(ada, transcript=TRANSCRIPT, sessionId="session-1", projectPath="/srv/shop")
-    assert {row["id"] for row in again["data"]} <= {row["id"] for row in answer["data"]}
+
+
+def test_only_what_is_new_is_counted_as_extracted(ada: httpx2.Client) -> None:
+    first = extract(ada, transcript=TRANSCRIPT, sessionId="one", projectPath="/srv/shop/")
+    assert {row["projectPath"] for row in first["data"]} == {"/srv/shop/"}
+    again = extract(ada, transcript=TRANSCRIPT, sessionId="two", projectPath="/srv/shop")
+    assert again == {"data": [], "message": "No memories worth extracting", "waiting": 0}
+    more = TRANSCRIPT + "\nUser: We decided to deploy on Fridays only.\n"
+    third = extract(ada, transcript=more, sessionId="three", projectPath="/srv/shop")
+    assert (len(third["data"]), third["message"]) == (1, "Extracted 1 memory")
+    assert "Fridays" in third["data"][0]["content"]
 
 
 def test_transcript_with_nothing_to_keep_says_so(ada: httpx2.Client) -> None:
     answer = extract(ada, transcript="User: Hello!\n\nAssistant: Hello, how are you?\n\nUser: Fine, thanks.")
     assert answer == {"data": [], "message": "No memories worth extracting", "waiting": 0}
+
+
+@pytest.mark.parametrize("path", ["/api/memory/extract", "/v1/records/extract"])
+def test_transcript_of_twenty_megabytes_is_read(tmp_path: Path, path: str) -> None:
+    """Most of it is what a tool returned, as it is in long sessions; it is read to its end."""
+    told = {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x = 1;\n" * 2_480_000}],
+    }
+    last = {"role": "user", "content": "We decided to use PostgreSQL for the orders service."}
+    lines = [json.dumps({"type": "user", "message": message}) + "\n" for message in (told, last)]
+    transcript = "".join(lines)
+    assert 19_800_000 < len(transcript) <= 20_000_000
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off")
+    with serving(settings) as server, server.client(new_tenant()) as ada:
+        ada.timeout = 120
+        answer = ada.post(path, json={"transcript": transcript})
+        assert answer.status_code == 200, answer.text[:500]
+        assert "PostgreSQL" in answer.text
+        refused = ada.post(path, json={"transcript": transcript + "x" * 200_000})
+        assert (refused.status_code in (400, 422), refused.json()["field"]) == (True, "transcript")
 
 
 @pytest.mark.parametrize("body", [{}, {"transcript": None}])

@@ -192,6 +192,37 @@ def test_document_id_may_be_any_word(ada: httpx2.Client, document_id: str) -> No
     assert ada.delete(path).status_code == 204
 
 
+def test_service_key_shares_documents_and_looks_after_them(served: Served, tenant: str, ada: httpx2.Client) -> None:
+    with served.client(tenant, Role.SERVICE, None) as service:
+        assert upload(service, document_id="d1")["shared"] is True
+        assert upload(service, document_id="d1", content="Another handbook.", shared=True)["changed"] is True
+        assert chunks(ada, "Another handbook") == ["Another handbook."]
+        acting = {"X-Memorist-User": "ada"}
+        body = {"title": "Diary", "content": "It rained.", "shared": False}
+        assert service.post("/v1/documents", json=body, headers=acting).json()["shared"] is False
+        assert service.delete("/v1/documents/d1").status_code == 204
+    assert ada.get("/v1/documents/d1").status_code == 404
+
+
+def test_user_shares_a_document_where_the_tenant_allows_it(
+    served: Served, tenant: str, ada: httpx2.Client, admin: httpx2.Client
+) -> None:
+    assert upload(ada, title="Menu", content="Soup of beetroot.", document_id="menu", shared=True)["shared"] is True
+    with served.client(tenant, user="bob") as bob:
+        assert chunks(bob, "beetroot") == ["Soup of beetroot."]
+        # Whoever shares adds to what is there, and changes nothing of it.
+        body = {"title": "Menu", "content": "No soup.", "document_id": "menu", "shared": True}
+        assert_problem(bob.post("/v1/documents", json=body), 403, "forbidden")
+        assert_problem(bob.delete("/v1/documents/menu"), 403, "forbidden")
+    assert admin.put("/v1/admin/policy", json={"users_share_documents": False}).status_code == 200
+    refused = ada.post("/v1/documents", json={"title": "Wine", "content": "Red.", "shared": True})
+    assert "only service and admin keys" in assert_problem(refused, 403, "forbidden")["detail"]
+    assert upload(ada, title="Wine", content="Red.")["shared"] is False
+    with served.client(tenant, Role.READER, "ada") as reader:
+        response = reader.post("/v1/documents", json={"title": "t", "content": "x", "shared": True})
+        assert_problem(response, 403, "forbidden")
+
+
 def test_document_of_an_admin_is_everybodys_unless_it_says_otherwise(
     served: Served, tenant: str, ada: httpx2.Client, admin: httpx2.Client
 ) -> None:
@@ -202,8 +233,10 @@ def test_document_of_an_admin_is_everybodys_unless_it_says_otherwise(
         assert chunks(bob, "vacation")
         assert not any("homes" in text for text in chunks(bob, "vacation homes"))
         assert_problem(bob.delete("/v1/documents/d1"), 403, "forbidden")
-        refused = bob.post("/v1/documents", json={"title": "t", "content": "x", "shared": True})
-        assert_problem(refused, 403, "forbidden")
+        overwriting = bob.post(
+            "/v1/documents", json={"title": "t", "content": "x", "document_id": "d1", "shared": True}
+        )
+        assert_problem(overwriting, 403, "forbidden")
         # One's own under the same id goes first, and does not touch the shared one.
         upload(bob, content="My own handbook.", document_id="d1")
         assert bob.get("/v1/documents/d1").json()["content"] == "My own handbook."

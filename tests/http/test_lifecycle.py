@@ -1,13 +1,16 @@
 """The lifecycle door: every call of its document, over HTTP, on both databases."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import httpx2
 import pytest
 
-from memorist.platform.values import Role
+from memorist.memories import writing
+from memorist.memories.values import Status
+from memorist.platform.values import Principal, Role
 from memorist.times import from_iso
 from tests.http.conftest import Served
 
@@ -80,11 +83,24 @@ def test_ttl_that_is_none_is_refused(user: httpx2.Client, minutes: Any) -> None:
     assert "ttl_minutes" in response.json()["field"]
 
 
-def test_expired_row_is_gone_though_nothing_was_swept(user: httpx2.Client) -> None:
+def test_expired_row_is_in_no_search_though_nothing_was_swept(user: httpx2.Client) -> None:
     row = add(user, ttl_minutes=1e-6)
     assert found(user) == []
-    assert user.get(f"/memory/{row['id']}").status_code == 404
     assert user.post(f"/memory/{row['id']}/archive").status_code == 404
+    shown = user.get(f"/memory/{row['id']}").json()
+    assert (shown["retention_status"], shown["archive_at"]) == ("archived", row["expires_at"])
+    assert moment(shown, "retention_expires_at") - moment(row, "expires_at") == timedelta(days=60)
+
+
+def test_each_add_has_the_deadline_that_it_asked_for(user: httpx2.Client) -> None:
+    forever, short, long = add(user), add(user, ttl_minutes=5), add(user, ttl_minutes=60)
+    assert len({row["id"] for row in (forever, short, long)}) == 3
+    assert forever["expires_at"] is None
+    assert moment(short, "expires_at") - moment(short, "created_at") == timedelta(minutes=5)
+    again = add(user, ttl_minutes=5)
+    assert (again["id"], again["was_new"]) == (short["id"], False)
+    assert again["expires_at"] > short["expires_at"], "counted from when it was asked for"
+    assert user.get(f"/memory/{long['id']}").json()["expires_at"] == long["expires_at"]
 
 
 def test_expired_row_is_restored_as_a_deleted_one_though_nothing_was_swept(user: httpx2.Client) -> None:
@@ -94,6 +110,10 @@ def test_expired_row_is_restored_as_a_deleted_one_though_nothing_was_swept(user:
     assert found(user) == [row["id"]]
     events = user.get(f"/memory/{row['id']}/events").json()["events"]
     assert [event["event_type"] for event in events] == ["created", "expired", "restored"]
+    assert [event["payload"] for event in events[1:]] == [
+        {"from": "active", "to": "archived"},
+        {"from": "archived", "to": "active"},
+    ]
 
 
 @pytest.mark.parametrize("path", ["/memory/add/", "/memory/query/", "/v1/memory/", "/v1/turns/"])
@@ -104,11 +124,12 @@ def test_address_with_a_slash_too_many_is_not_found(user: httpx2.Client, path: s
     assert "code" in response.json()
 
 
-def test_same_text_again_keeps_its_metadata_and_says_so(user: httpx2.Client) -> None:
-    first = add(user, metadata={"by": "ada"})
-    again = add(user, metadata={"by": "bob"})
-    assert (first["was_new"], again["was_new"]) == (True, False)
-    assert again["metadata"] == {"by": "ada"}
+def test_same_text_with_other_metadata_is_a_row_of_its_own(user: httpx2.Client) -> None:
+    first = add(user, metadata={"by": "ada", "in": "May"})
+    other = add(user, metadata={"by": "bob", "in": "May"})
+    again = add(user, metadata={"in": "May", "by": "ada"})
+    assert [row["was_new"] for row in (first, other, again)] == [True, True, False]
+    assert (again["id"], other["metadata"]) == (first["id"], {"by": "bob", "in": "May"})
 
 
 def test_query_finds_active_rows_with_their_scores(user: httpx2.Client) -> None:
@@ -137,7 +158,10 @@ def test_delete_is_soft_and_can_be_taken_back(user: httpx2.Client) -> None:
     assert (deleted.status_code, deleted.json()["retention_status"]) == (200, "soft_deleted")
     assert moment(deleted.json(), "hard_delete_at") - moment(deleted.json(), "deleted_at") == timedelta(days=7)
     assert found(user) == []
-    assert user.get(f"/memory/{row['id']}").status_code == 404
+    shown = user.get(f"/memory/{row['id']}")
+    assert (shown.status_code, shown.json()) == (200, deleted.json())
+    assert user.get("/memory", params={"retention_status": "soft_deleted"}).json()["items"] == [deleted.json()]
+    assert user.get("/memory").json() == {"items": [], "next_cursor": None, "has_more": False}
     assert user.delete(f"/memory/{row['id']}").status_code == 404
     back = user.post(f"/memory/{row['id']}/restore")
     assert (back.status_code, back.json()["retention_status"]) == (200, "active")
@@ -146,6 +170,7 @@ def test_delete_is_soft_and_can_be_taken_back(user: httpx2.Client) -> None:
     assert user.post(f"/memory/{row['id']}/restore").json()["code"] == "illegal_transition"
     events = user.get(f"/memory/{row['id']}/events").json()["events"]
     assert [event["event_type"] for event in events] == ["created", "deleted", "restored"]
+    assert events[1]["payload"] == {"from": "active", "to": "soft_deleted"}
 
 
 def test_archived_row_can_be_deleted(user: httpx2.Client) -> None:
@@ -170,7 +195,15 @@ def test_owner_and_admin_restore_and_nobody_else(
     with by_keyword.client(tenant, user="bob") as bob, by_keyword.client(tenant, Role.READER, "ada") as reader:
         assert bob.post(f"/memory/{row['id']}/restore").status_code == 404
         assert reader.post(f"/memory/{row['id']}/restore").status_code == 403
+        assert [one.get(f"/memory/{row['id']}").status_code for one in (bob, reader)] == [404, 404]
+        assert reader.get("/memory", params={"retention_status": "soft_deleted"}).json()["items"] == []
+    assert admin.get(f"/memory/{row['id']}").json()["retention_status"] == "soft_deleted"
     assert admin.post(f"/memory/{row['id']}/restore").status_code == 200
+    user.delete(f"/memory/{row['id']}")
+    with by_keyword.client(tenant, Role.ADMIN, "bob") as somebody:
+        assert somebody.get(f"/memory/{row['id']}").json()["retention_status"] == "soft_deleted"
+        assert somebody.post(f"/memory/{row['id']}/restore").status_code == 200
+        assert somebody.get(f"/memory/{row['id']}").status_code == 404, "what is not deleted is its owner's"
 
 
 @pytest.mark.parametrize(
@@ -292,6 +325,33 @@ def test_report_tells_what_is_due(admin: httpx2.Client, user: httpx2.Client) -> 
     report = admin.get("/v1/admin/retention/report").json()
     assert (report["mode"], report["due"], report["done"]) == ("observe", {"archived": {"fact": 1}}, {})
     assert report["samples"] == {"archived": [row["id"]]}
+
+
+def test_report_is_of_the_last_sweep_and_of_the_policy_in_force(admin: httpx2.Client, user: httpx2.Client) -> None:
+    add(user)
+    swept = admin.post("/v1/admin/retention/sweep").json()
+    assert admin.get("/v1/admin/retention/report").json() == swept
+    admin.put("/v1/admin/policy", json={"mode": "enforce", "active_days": 0})
+    assert admin.get("/v1/admin/retention/report").json()["mode"] == "enforce"
+    swept = admin.post("/v1/admin/retention/sweep").json()
+    assert admin.get("/v1/admin/retention/report").json() == swept
+
+
+def test_dry_run_of_a_policy_tells_what_it_would_anonymize(
+    admin: httpx2.Client, by_keyword: Served, tenant: str
+) -> None:
+    ada = Principal(tenant, Role.USER, user="ada")
+    older, newer = (by_keyword.core.facts.remember(ada, text).memory for text in ("Tea.", "Coffee."))
+    by_keyword.core.store.write(
+        tenant,
+        lambda tx: writing.replace(
+            tx, replace(older, status=Status.ARCHIVED, superseded_by=newer.id), older.updated_at
+        ),
+    )
+    for changes in ({"anonymize_after_days": 0}, {"anonymize_after_days": 0, "active_days": 5}):
+        told = admin.put("/v1/admin/policy", params={"dry_run": "true"}, json=changes).json()
+        assert told["due"] == {"anonymized": {"fact": 1}}
+    assert admin.put("/v1/admin/policy", params={"dry_run": "true"}, json={"active_days": 5}).json()["due"] == {}
 
 
 @pytest.mark.parametrize("given", ["true", 1, None])

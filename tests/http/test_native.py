@@ -89,7 +89,7 @@ def test_nobody_lists_without_a_key_or_for_others(served: Served, ada: httpx2.Cl
 EVERY_FIELD: dict[str, Any] = {
     "content": "We chose SQLite.",
     "kind": "fact",
-    "category": "decision",
+    "category": "project",
     "name": "chosen",
     "description": "One line",
     "excerpt": "chose",

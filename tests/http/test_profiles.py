@@ -346,3 +346,124 @@ def test_what_was_said_cannot_be_rewritten(ada: httpx2.Client) -> None:
     answer = ada.patch(f"/v1/memories/{said.json()['ids'][0]}", json={"body": "I said that."})
     assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
     assert ada.get(f"/v1/memories/{said.json()['ids'][0]}").json()["body"] == "I said this."
+
+
+def test_agent_neither_changes_nor_deletes_what_all_profiles_share(
+    served: Served, tenant: str, ada: httpx2.Client, admin: httpx2.Client
+) -> None:
+    row = admin.post("/v1/memories", json=new_memory("shared", profile_id=None)).json()
+    path = f"/v1/memories/{row['id']}"
+    with served.client(tenant, agent="coder") as coder:
+        assert coder.get(path).status_code == 200
+        assert coder.patch(path, json={"body": "x"}).status_code == 403
+        assert coder.delete(path).status_code == 403
+        for other in (f"/memory/{row['id']}/archive", f"/v1/records/{row['id']}/archive"):
+            assert coder.post(other).status_code == 403
+        assert coder.delete(f"/v1/records/{row['id']}").status_code == 403
+        assert coder.post("/v1/tools/memory_delete", json={"name": "shared"}).status_code == 404
+    assert ada.get(path).json()["body"] == row["body"]
+    assert admin.patch(path, json={"body": "Newer."}).status_code == 200
+    assert ada.delete(path).status_code == 204, "a user's own key is no agent's"
+
+
+def test_delete_by_name_takes_the_callers_own_and_leaves_the_shared_one(
+    served: Served, tenant: str, admin: httpx2.Client
+) -> None:
+    shared = admin.post("/v1/memories", json=new_memory("both", profile_id=None)).json()
+    with served.client(tenant, agent="coder") as coder:
+        own = coder.post("/v1/memories", json=new_memory("both")).json()
+        assert coder.post("/v1/tools/memory_delete", json={"name": "both"}).json()["id"] == own["id"]
+        assert coder.post("/v1/tools/memory_read", json={"name": "both"}).json()["id"] == shared["id"]
+        assert coder.post("/v1/tools/memory_delete", json={"name": "both"}).status_code == 404
+    assert admin.get(f"/v1/memories/{shared['id']}").status_code == 200
+
+
+def test_admin_shares_a_row_by_taking_its_profile_away(
+    served: Served, tenant: str, ada: httpx2.Client, admin: httpx2.Client
+) -> None:
+    row = ada.post("/v1/memories", json=new_memory("rule", profile_id="coder")).json()
+    path = f"/v1/memories/{row['id']}"
+    refused = ada.patch(path, json={"profile_id": None})
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    shared = admin.patch(path, json={"profile_id": None, "importance": 5}).json()
+    assert (shared["profile_id"], shared["importance"], shared["user_id"]) == (None, 5, "ada")
+    with served.client(tenant, agent="finance") as finance:
+        assert names(finance.get("/v1/memories")) == ["rule"]
+        found = finance.post("/v1/tools/recall", json={"query": "body of rule"}).json()["items"]
+        assert [(item["name"], item["profile_id"]) for item in found] == [("rule", None)]
+    again = ada.post("/v1/memories", json=new_memory("rule", profile_id="coder")).json()
+    assert admin.patch(f"/v1/memories/{again['id']}", json={"profile_id": None}).status_code == 409
+
+
+def test_no_profile_named_means_no_profiles_memories(served: Served, tenant: str, admin: httpx2.Client) -> None:
+    admin.post("/v1/memories", json=new_memory("shared", profile_id=None, body="Tea is shared."))
+    with served.client(tenant, agent="finance") as finance, served.client(tenant) as ada:
+        finance.post("/v1/memories", json=new_memory("balance", body="Tea costs much."))
+        ada.post("/v1/memories", json=new_memory("own", body="Tea is mine."))
+        seen = {"shared", "own"}
+        assert {item["name"] for item in ada.post("/v1/tools/recall", json={"query": "tea"}).json()["items"]} == seen
+        assert {row["name"] for row in ada.post("/v1/tools/memory_list", json={}).json()["memories"]} == seen
+        assert {row["name"] for row in ada.get("/v1/records").json()["data"]} == seen
+        section = ada.get("/v1/memories/section").json()
+        assert (section["count"], "balance" in section["section"]) == (2, False)
+        # The whole list is the one that the document calls so.
+        assert set(names(ada.get("/v1/memories"))) == {*seen, "balance"}
+        assert {row["name"] for row in ada.get("/v1/records?every_agent=true").json()["data"]} == {*seen, "balance"}
+        found = ada.post("/v1/tools/recall", json={"query": "tea"}, headers={"X-Memorist-Agent": "finance"}).json()
+        assert {(item["name"], item["profile_id"]) for item in found["items"]} == {
+            ("shared", None),
+            ("balance", "finance"),
+        }
+
+
+def test_tool_lists_how_many_there_are_and_which_are_shared(ada: httpx2.Client, admin: httpx2.Client) -> None:
+    admin.post("/v1/memories", json=new_memory("shared", profile_id=None, importance=9))
+    for number in range(4):
+        ada.post("/v1/memories", json=new_memory(f"m{number}", type="project"))
+    page = ada.post("/v1/tools/memory_list", json={"limit": 2}).json()
+    assert (page["total"], len(page["memories"])) == (5, 2)
+    assert [row["shared"] for row in page["memories"]] == [True, False]
+    rest = ada.post("/v1/tools/memory_list", json={"limit": 2, "cursor": page["next_cursor"]}).json()
+    assert rest["total"] == 5
+    assert ada.post("/v1/tools/memory_list", json={"type": "project", "limit": 1}).json()["total"] == 4
+    assert ada.post("/v1/tools/memory_read", json={"name": "shared"}).json()["shared"] is True
+
+
+def test_rows_are_found_by_their_name(ada: httpx2.Client) -> None:
+    for profile in ("coder", "finance"):
+        ada.post("/v1/memories", json=new_memory("rule", profile_id=profile))
+    ada.post("/v1/memories", json=new_memory("other"))
+    assert names(ada.get("/v1/memories?name=rule")) == ["rule", "rule"]
+    assert names(ada.get("/v1/memories?name=rule&profile_id=coder")) == ["rule"]
+    assert names(ada.get("/v1/memories?name=none")) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/memories?profile=coder", "/v1/memories/section?user=ada", "/v1/memories/{id}?full=1"]
+)
+def test_unknown_query_parameter_is_refused_by_its_name(ada: httpx2.Client, path: str) -> None:
+    row = ada.post("/v1/memories", json=new_memory()).json()
+    refused = ada.get(path.replace("{id}", row["id"]))
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_field")
+    assert refused.json()["field"] == path.partition("?")[2].partition("=")[0]
+
+
+@pytest.mark.parametrize("foreign", ["mem_V1StGXR8_Z5jdHi6B-myT", "mem_aaaaaaaaaaaaaaaaaaaaa"])
+def test_well_formed_id_that_is_none_of_ours_is_not_found(ada: httpx2.Client, foreign: str) -> None:
+    path = f"/v1/memories/{foreign}"
+    answers = [ada.get(path), ada.patch(path, json={"body": "x"}), ada.delete(path)]
+    assert [(one.status_code, one.json()["code"]) for one in answers] == [(404, "not_found")] * 3
+    assert ada.get("/v1/memories/nonsense").json()["code"] == "invalid_id"
+
+
+@pytest.mark.parametrize("category", ["goal", "decision", "anything"])
+def test_named_memory_has_one_of_the_four_types_through_whichever_door(ada: httpx2.Client, category: str) -> None:
+    refused = ada.post("/v1/records", json={"content": "x", "name": "note", "category": category})
+    assert (refused.status_code, refused.json()["field"]) == (422, "category")
+    row = ada.post("/v1/records", json={"content": "x", "name": "note", "category": "user"}).json()["memory"]
+    path = f"/v1/records/{row['id']}"
+    for changes in ({"category": category}, {"category": None}):
+        assert ada.patch(path, json=changes).json()["field"] == "category"
+    assert ada.patch(path, json={"category": "project"}).json()["category"] == "project"
+    fact = ada.post("/v1/records", json={"content": "y", "category": category}).json()["memory"]
+    assert ada.patch(f"/v1/records/{fact['id']}", json={"name": "other"}).json()["field"] == "category"

@@ -111,8 +111,8 @@ def test_claude_folder(tmp_path: Path) -> None:
     assert shown == {
         "no_mocks": ("feedback", "Real databases only", "Never mock."),
         "who_is_ada": ("user", "Ada is an engineer.", "Ada is an engineer."),
-        "loose": ("history", "Deploys", "# Deploys\n\nOn Fridays only."),
-        "odd": ("history", "Odd.", "Odd."),
+        "loose": ("reference", "Deploys", "# Deploys\n\nOn Fridays only."),
+        "odd": ("reference", "Odd.", "Odd."),
     }
     assert skipped(claude.parse, path) == {
         "MEMORY.md": "It only lists the other files.",

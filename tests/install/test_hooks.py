@@ -308,17 +308,20 @@ def test_context_that_is_late_comes_with_the_first_prompt(hooks: Hooks) -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b"\xff", b'{"session_id": 5, "transcript_path": 7}'])
 def test_wrong_input_is_logged_and_breaks_nothing(hooks: Hooks, raw: bytes) -> None:
+    is_read = raw.startswith(b'{"session')
     for event in ("SessionStart", "Stop"):
-        assert hooks(event, raw) is None
-    if not raw.startswith(b'{"session'):
+        answer = hooks(event, raw)
+        assert (answer is None) is is_read
+        assert is_read or answer["systemMessage"].startswith("Memorist: a hook failed: ")
+    if not is_read:
         assert len(hooks.log()) == 2
 
 
 def test_unknown_event_and_bad_settings_break_nothing(hooks: Hooks) -> None:
-    assert hooks("Explode") is None
+    assert "Explode" in hooks("Explode")["systemMessage"]
     assert "Explode" in hooks.log()[0]["message"]
     hooks.environment["MEMORIST_PORT"] = "x"
-    assert hooks("Stop") is None
+    assert "MEMORIST_PORT" in hooks("Stop")["systemMessage"]
     assert "MEMORIST_PORT" in hooks.log()[1]["message"]
 
 
@@ -326,25 +329,40 @@ def test_place_that_cannot_be_written_breaks_nothing(hooks: Hooks) -> None:
     hooks.environment["MEMORIST_DATA"] = "/dev/null/x"
     hooks.transcript.write_text(as_text(CONVERSATION))
     for event in EVENTS:
-        assert hooks(event) is None
+        assert list(hooks(event)) == ["systemMessage"]
 
 
 def test_stopped_server_loses_nothing(hooks: Hooks) -> None:
     hooks.transcript.write_text(as_text(CONVERSATION))
     hooks.environment |= {"MEMORIST_URL": "http://127.0.0.1:9", "MEMORIST_API_KEY": "x"}
-    assert hooks("SessionStart") is None
-    assert hooks("SessionEnd") is None
+    hooks.environment["MEMORIST_HOOK_WAIT_MS"] = "20000"
+    assert "refused" in hooks("SessionStart")["systemMessage"]
+    assert hooks("SessionEnd") is None, "what went wrong is told once"
     eventually(lambda: len(hooks.log()) >= 2)
+    eventually((hooks.folder / "claude-code/s-1.fault").exists)
     store = hooks.folder / "server"
     with serving(Settings(data=store, port=0, embedder="off", reranker="off")) as served:
         hooks.environment |= {"MEMORIST_URL": served.url, "MEMORIST_API_KEY": served.key("local", Role.USER, "local")}
-        assert hooks("SessionEnd") is None
+        assert "refused" in hooks("SessionEnd")["systemMessage"]
         eventually(lambda: not (hooks.folder / "claude-code/s-1.json").exists())
         assert hooks("Stop") is None
         answer = hooks("SessionStart", session_id="s-2", transcript_path=str(hooks.folder / "new.jsonl"))
         assert "PostgreSQL" in answer["hookSpecificOutput"]["additionalContext"]
     assert said(store) == SAID
     assert not (hooks.folder / "memorist.db").exists()
+
+
+def test_key_of_an_agent_brings_that_agents_memories(hooks: Hooks) -> None:
+    with serving(Settings(data=hooks.folder / "server", port=0, embedder="off", reranker="off")) as served:
+        coder = Principal("local", Role.USER, "local", "coder")
+        note = {"name": "user_profile", "type": "user", "description": "Ada, in UTC+2", "body": "b"}
+        served.core.identity.create_tenant("local")
+        tools.run(served.core, coder, "memory_write", note)
+        key = served.key("local", Role.USER, "local", "coder")
+        hooks.environment |= {"MEMORIST_URL": served.url, "MEMORIST_API_KEY": key, "MEMORIST_HOOK_WAIT_MS": "20000"}
+        answer = hooks("SessionStart")
+    assert "Ada, in UTC+2" in answer["hookSpecificOutput"]["additionalContext"]
+    assert hooks.log() == []
 
 
 def test_log_holds_no_secrets_and_stays_small(tmp_path: Path) -> None:

@@ -473,3 +473,22 @@ def test_password_is_written_nowhere(cli: Cli, tmp_path: Path) -> None:  # noqa:
 
 def test_unknown_host_is_refused(cli: Cli) -> None:  # noqa: F811
     assert cli("install", "emacs").code == 2
+
+
+@pytest.mark.parametrize("host", list(Host))
+def test_server_has_the_name_that_it_is_given(home: Home, host: Host) -> None:
+    launcher = Launcher(LAUNCHER.program, LAUNCHER.flags, "memory")
+    assert all(home.install(host, launcher))
+    assert not any(home.install(host, launcher))
+    text = (home.folder / FILES[host][0]).read_text()
+    assert "memory" in text
+    assert "mcp_servers.memory]" in text or '"memory": {' in text
+    assert not home.uninstall(host)[0], "under its usual name there is nothing"
+    [change, *_] = home.installer.uninstall(host, None, dry_run=False, name="memory")
+    assert change.is_needed
+    assert not (home.folder / FILES[host][0]).exists()
+
+
+def test_name_that_no_tool_can_have_is_refused(cli: Cli) -> None:  # noqa: F811
+    assert cli("install", "cursor", "--name", "two words", "--dry-run").code != 0
+    assert '"memory"' in cli("install", "cursor", "--name", "memory", "--dry-run").out

@@ -30,6 +30,7 @@ class Row:
     ages: bool
     created: datetime
     ttl: datetime | None
+    key: object
     status: str = ACTIVE
     since: datetime = field(init=False)
     version: datetime = field(init=False)
@@ -67,7 +68,8 @@ class Row:
         return [moment for moment in moments if moment is not None]
 
     def is_expired(self, now: datetime) -> bool:
-        return self.ttl is not None and self.ttl <= now
+        """A TTL ends the time of being active; what ages has another end in the archive."""
+        return self.ttl is not None and self.ttl <= now and not (self.status == ARCHIVED and self.ages)
 
     def is_recalled(self, now: datetime) -> bool:
         return self.status == ACTIVE and not self.is_expired(now)
@@ -95,7 +97,7 @@ class Row:
     def archive(self, rules: Rules, now: datetime, event: str = "archived") -> None:
         self.status = ARCHIVED
         if self.ages:
-            self.archive_at = min(self.archive_at or now, now)
+            self.archive_at = min(self.archive_at or now, self.ttl or now, now)
         self.follow(rules)
         self._step(now, event)
 
@@ -104,6 +106,13 @@ class Row:
         self.follow(rules)
         self._step(now, event)
 
+    def expire(self, rules: Rules, now: datetime) -> None:
+        """Leave being active as the policy would have it."""
+        if self.status == ACTIVE and self.ages and rules.archive:
+            self.archive(rules, now, "expired")
+        else:
+            self.delete(rules, now, "expired")
+
     def may_be_restored(self, rules: Rules, now: datetime) -> bool:
         if self.anonymized:
             return False
@@ -111,11 +120,12 @@ class Row:
             assert self.gone_at is not None
             return now < self.gone_at
         # One that expired unswept is restored as if a sweep had come by now: never, where there is no time to recover.
-        return self.status == ARCHIVED or (self.status == ACTIVE and self.is_expired(now) and rules.grace > 0)
+        recovers = rules.grace > 0 or (self.ages and rules.archive)
+        return self.status == ARCHIVED or (self.status == ACTIVE and self.is_expired(now) and recovers)
 
     def restore(self, rules: Rules, now: datetime) -> None:
         if self.status == ACTIVE:
-            self.delete(rules, now, "expired")
+            self.expire(rules, now)
         self.status, self.deleted_at, self.gone_at, self.replaced_by, self.since = ACTIVE, None, None, None, now
         if self.is_expired(now):
             self.ttl = None
@@ -125,7 +135,7 @@ class Row:
     def sweep(self, rules: Rules, now: datetime) -> bool:
         """What a sweep does to it. Returns whether it is still there."""
         if self.status in (ACTIVE, ARCHIVED) and self.is_expired(now):
-            self.delete(rules, now, "expired")
+            self.expire(rules, now)
         elif not rules.enforced:
             pass
         elif self.is_due(now):

@@ -9,7 +9,6 @@ import pytest
 
 from memorist.core import Core
 from memorist.errors import Forbidden, IllegalTransition, NotFound
-from memorist.ids import to_uuid
 from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Mode, Policy
 from memorist.memories.sweeper import Sweep, Sweeper
@@ -54,9 +53,49 @@ def test_policy_carries_a_memory_through_all_five_states(
     assert sweep().done == {"purged": {"fact": 1}}
     assert stored(core, memory) is None
     assert types(core, memory) == []
-    told = core.store.read(memory.tenant, lambda tx: tx.events.of([""]))
-    assert [event.payload for event in told if event.event_type == "purged"] == [{"memory": to_uuid(memory.id).hex}]
     assert core.store.check()[f"tenant {memory.tenant}"] == "ok"
+
+
+def test_what_happened_to_a_purged_memory_is_told_to_admins_without_a_word_of_it(
+    core: Core,
+    clock: FrozenClock,
+    remember: Remember,
+    sweep: Sweeping,
+    enforce: Callable[..., None],
+    admin: Principal,
+    ada: Principal,
+) -> None:
+    memory = remember("The kiln is hot.")
+    core.memories.edit(ada, memory.id, {"content": "The kiln is cold."})
+    enforce()
+    for _ in range(4):
+        clock.advance(200 * DAY)
+        sweep()
+    assert stored(core, memory) is None
+    told = core.memories.events(admin, memory.id)
+    assert [(event.event_type, event.payload) for event in told] == [
+        ("created", {}),
+        ("updated", {}),
+        ("archived", {"from": "active", "to": "archived"}),
+        ("deleted", {"from": "archived", "to": "soft_deleted"}),
+        ("hard_delete_pending", {"from": "soft_deleted", "to": "hard_delete_pending"}),
+        ("purged", {"from": "hard_delete_pending", "to": "purged"}),
+    ]
+    assert {event.actor for event in told} == {None}
+    assert core.memories.events(replace(admin, user="bob"), memory.id) == told
+    with pytest.raises(NotFound):
+        core.memories.events(ada, memory.id)
+
+
+def test_that_a_memory_was_erased_is_told_to_admins(
+    core: Core, remember: Remember, ada: Principal, admin: Principal
+) -> None:
+    memory = remember()
+    core.erasure.erase(ada, [memory.id])
+    told = core.memories.events(admin, memory.id)
+    assert [(event.event_type, event.payload) for event in told] == [("erased", {"to": "purged"})]
+    with pytest.raises(NotFound):
+        core.memories.events(ada, memory.id)
 
 
 def test_each_step_is_one_event_of_the_sweeper(
@@ -130,6 +169,36 @@ def test_ttl_is_enforced_where_the_policy_only_observes(
     assert sweep().done == {}, "whether it is purged is for the policy to say"
 
 
+@pytest.mark.parametrize("archive", [True, False])
+def test_what_is_past_its_ttl_leaves_as_the_policy_would_have_it(
+    core: Core,
+    clock: FrozenClock,
+    remember: Remember,
+    sweep: Sweeping,
+    enforce: Callable[..., None],
+    ada: Principal,
+    archive: bool,
+) -> None:
+    enforce(archive=archive)
+    memory = remember(ttl=timedelta(minutes=1))
+    clock.advance(timedelta(minutes=2))
+    foreseen = core.retention.read(ada, memory.id)
+    assert sweep().done == {"expired": {"fact": 1}}
+    seen = core.retention.read(ada, memory.id)
+    way = [Status.ARCHIVED] if archive else []
+    way += [Status.SOFT_DELETED, Status.HARD_DELETE_PENDING]
+    assert foreseen.status == seen.status == way[0]
+    assert foreseen.archive_at == seen.archive_at == (memory.expires_at if archive else None)
+    for status in way[1:]:
+        clock.advance(60 * DAY)
+        sweep()
+        assert core.retention.read(ada, memory.id).status is status
+    events = [event for event in core.memories.events(ada, memory.id) if event.event_type != "created"]
+    assert [event.payload["to"] for event in events] == way
+    assert events[0].event_type == "expired"
+    assert events[0].payload["from"] == "active"
+
+
 @pytest.mark.parametrize("swept", [True, False])
 def test_no_read_shows_what_is_past_its_ttl(
     core: Core, clock: FrozenClock, remember: Remember, sweep: Sweeping, ada: Principal, swept: bool
@@ -143,11 +212,13 @@ def test_no_read_shows_what_is_past_its_ttl(
     assert core.recall.recall(ada, question).hits == ()
     assert core.recall.recall(ada, replace(question, known_at=START + STEP)).hits == ()
     assert core.memories.list(ada).items == ()
-    assert core.memories.list(ada, status=Status.ARCHIVED).items == ()
+    archived = core.memories.list(ada, status=Status.ARCHIVED).items
+    assert [one.id for one in archived] == ([memory.id] if swept else []), "it takes the policy's way out"
     assert core.context.section(ada, None).count == 0
-    for call in (core.memories.get, core.retention.archive, core.memories.forget):
-        with pytest.raises(NotFound):
-            call(ada, memory.id)
+    if not swept:
+        for call in (core.memories.get, core.retention.archive, core.memories.forget):
+            with pytest.raises(NotFound):
+                call(ada, memory.id)
     assert core.memories.remember(ada, [Draft("The kiln is cold.", name="kiln")])[0].was_new
 
 
@@ -246,7 +317,9 @@ def test_retired_fact_is_anonymized_after_its_time(
         "anonymized",
     ]
     assert core.memories.list(ada, status=Status.ARCHIVED).items == ()
-    assert [one.memory.id for one in core.facts.history(ada, newer.id)] == [older.id, newer.id]
+    history = core.facts.history(ada, newer.id)
+    assert [one.memory.id for one in history] == [older.id, newer.id]
+    assert [event.event_type for event in history[0].events] == ["created", "superseded", "anonymized"]
     assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
 
 
@@ -449,8 +522,8 @@ def test_sweeper_of_the_server_sweeps_every_tenant_and_stops(
     moved = threading.Event()
 
     class Told(Sweeper):
-        def sweep(self, tenant: str, *, rarely_report: bool = False) -> Sweep:
-            found = super().sweep(tenant, rarely_report=rarely_report)
+        def sweep(self, tenant: str) -> Sweep:
+            found = super().sweep(tenant)
             if tenant == memory.tenant and found.done:
                 moved.set()
             return found
@@ -461,6 +534,6 @@ def test_sweeper_of_the_server_sweeps_every_tenant_and_stops(
     sweeper.close()
     row = stored(core, memory)
     assert row is not None
-    assert row.status is Status.SOFT_DELETED
+    assert row.status is Status.ARCHIVED
     assert core.store.read(memory.tenant, lambda tx: tx.memories.scan(OwnerFilter(any_user=True), "", 5)) == [row]
     del enforce

@@ -9,7 +9,8 @@ from memorist import tools
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind
 from memorist.platform.values import Principal, Role
-from memorist.surfaces.mcp import ABOUT_URI, PROTOCOL, SECTION_NAME, SECTION_URI
+from memorist.surfaces.mcp import ABOUT_URI, PROTOCOL, SECTION_NAME, SECTION_URI, ForwardedMemory
+from tests.http.conftest import Served
 from tests.mcp.conftest import PREVIOUS, Door, call, refused, run
 
 NOTE = {"name": "feedback_tests", "type": "feedback", "description": "Real databases", "body": "Never mock."}
@@ -69,7 +70,10 @@ def test_every_tool_does_its_work(door: Door) -> None:
             assert error["code"] == "not_found"
             assert "memory_list" in error["message"]
             assert (await refused(client, "recall"))["field"] == "query"
-            assert (await refused(client, "recall", query="x", tenant="other"))["field"] == "tenant"
+            assert (await refused(client, "recall", query="x", user="other"))["field"] == "user"
+            assert (await call(client, "recall", query="xylophone", tenant="other"))["total"] == 0
+            whole = {"name": "recall", "arguments": {"query": "xylophone"}}
+            assert (await call(client, "recall", **whole))["total"] == 0
             assert "recall" in (await refused(client, "forget_all"))["message"]
             with pytest.raises(MCPError, match=SECTION_URI):
                 await client.read_resource("memory://else")
@@ -100,3 +104,14 @@ def test_reader_key_writes_through_no_tool(some_door: Door) -> None:
             assert (await call(client, "recall", query="nothing"))["total"] == 0
 
     run(work)
+
+
+def test_key_of_an_agent_reads_the_section_of_that_agent(served: Served, tenant: str) -> None:
+    note = {"name": "user_tea", "type": "user", "description": "Likes tea", "body": "Green."}
+    forwarded = ForwardedMemory(served.url, served.key(tenant, Role.USER, "ada", "coder"), {})
+    forwarded.run("memory_write", note)
+    assert "user_tea" in forwarded.section()
+    forwarded.close()
+    other = ForwardedMemory(served.url, served.key(tenant, Role.USER, "ada"), {})
+    assert "user_tea" not in other.section()
+    other.close()

@@ -124,6 +124,13 @@ def test_one_thread_and_two_agree(embedder: LocalEmbedder) -> None:
     assert (single * embedder.embed(MEMORIES)).sum(1) == pytest.approx(np.ones(len(MEMORIES)), abs=0.005)
 
 
+def test_many_texts_at_once_mean_the_same_as_few(embedder: LocalEmbedder) -> None:
+    """Each thread then has batches of its own."""
+    texts = [f"{text} {number} {'and so on ' * (number % 7)}" for number in range(40) for text in MEMORIES]
+    few = np.concatenate([embedder.embed(texts[start : start + 5]) for start in range(0, len(texts), 5)])
+    assert (few * embedder.embed(texts)).sum(1) == pytest.approx(np.ones(len(texts)), abs=0.005)
+
+
 def test_what_lies_beyond_the_limit_is_not_read(embedder: LocalEmbedder, reranker: LocalReranker) -> None:
     """A very long text costs as much as the longest that is read, and means the same."""
     start = "Ada keeps bees behind the old mill. " * 60

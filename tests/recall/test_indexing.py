@@ -14,6 +14,7 @@ from memorist.core import Core, Options
 from memorist.errors import ModelError, StoreReadOnly
 from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.models import passages
 from memorist.platform.values import Principal, Role
 from memorist.recall.index import indexer
 from memorist.recall.index.indexer import Progress
@@ -94,10 +95,22 @@ def test_indexer_stops_in_the_middle_of_a_long_text_and_another_does_it(open_wit
     remember(core, ada, words(20_000))
     eventually(lambda: bool(asked))
     core.indexer.close()
-    assert asked == [indexer._AT_ONCE]
+    assert len(asked) == 1
+    assert asked[0] * passages.WINDOW_WORDS <= indexer._WORDS_AT_ONCE
     other = open_with(WordEmbedder())
     assert not is_done(other, ada.tenant)
     assert list(other.indexer.finish(ada.tenant))[-1].waiting == 0
+
+
+def test_newest_of_many_is_embedded_first(open_with: OpenCore) -> None:
+    seen: list[str] = []
+    core = open_with(WordEmbedder(before=seen.extend), background=False)
+    ada = user_of(core)
+    for batch in range(3):
+        core.memories.remember(ada, [Draft(f"fact {batch * 100 + number}") for number in range(100)])
+    core.indexer._work_once(ada.tenant)
+    numbers = {int(text.rpartition(" ")[2]) for text in seen}
+    assert numbers == set(range(300 - indexer._CLAIM, 300))
 
 
 def test_edit_is_embedded_before_it_returns(open_with: OpenCore) -> None:

@@ -87,6 +87,10 @@ def should_come_back(
     moment = memory.event_time or memory.created_at
     as_of, known_at = asked["as_of"], asked["known_at"]
     group = class_of(memory, session)
+    if asked["scope"] is Scope.ANY:
+        is_in_scope = (weights.earlier if group == "history" else getattr(weights, group)) > 0
+    else:
+        is_in_scope = asked["scope"] == group and (group != "tenant" or memory.kind is Kind.DOCUMENT_CHUNK)
     return all(
         (
             memory.status in (Status.ACTIVE, Status.ARCHIVED),
@@ -97,7 +101,7 @@ def should_come_back(
             as_of is None or memory.valid_to is None or memory.valid_to > as_of,
             known_at is None or memory.created_at <= known_at,
             known_at is None or memory.status is not Status.ARCHIVED or memory.updated_at > known_at,
-            asked["scope"] == group or (asked["scope"] is Scope.ANY and getattr(weights, group) > 0),
+            is_in_scope,
             asked["source_kinds"] is None or memory.kind in asked["source_kinds"],
             asked["category"] is None or memory.category == asked["category"],
             asked["project"] is None or memory.project == asked["project"],
@@ -203,7 +207,7 @@ class World:
         core, weights = self.cores[number], self.weights[number]
         principal = principal_of(who, self.tenants, session)
         if (asked["scope"] is Scope.USER and principal.user is None) or (
-            asked["scope"] is Scope.AGENT and principal.agent is None
+            asked["scope"] is Scope.AGENT and (principal.agent is None or not principal.agent_vouched)
         ):
             return
         rows = {memory.id: memory for memory in self.rows(principal.tenant)}
@@ -211,7 +215,7 @@ class World:
         allowed = {
             memory.id
             for memory in rows.values()
-            if who.may_see(who.tenant, memory.owner.user or "", memory.owner.agent or "")
+            if who.is_shown(who.tenant, memory.owner.user or "", memory.owner.agent or "")
             and should_come_back(memory, session, asked, weights, now)
         }
         elsewhere = [memory for tenant in self.tenants for memory in self.rows(tenant)]

@@ -162,7 +162,7 @@ def caller(tenant: str) -> Principal:
         ("session", {"session"}),
         ("user", {"user"}),
         ("agent", {"agent"}),
-        ("tenant", {"tenant", "document"}),
+        ("tenant", {"document"}),
     ],
 )
 def test_scope_picks_its_slice(
@@ -178,7 +178,8 @@ def test_weight_of_nought_suppresses_a_class_and_a_large_one_lifts_it(
     open_with: OpenCore, caller: Principal, everywhere: dict[str, str], name: str
 ) -> None:
     ids = {everywhere[name], everywhere["document"]} if name == "tenant" else {everywhere[name]}
-    without = open_with(WordEmbedder(), weights=Weights(**{name: 0}))
+    suppressing = Weights(**({name: 0} | ({"history": 1} if name == "session" else {})))
+    without = open_with(WordEmbedder(), weights=suppressing)
     assert set(found(without, caller, "teapot", top_k=20)) == set(everywhere.values()) - ids
     first = open_with(WordEmbedder(), weights=Weights(**{name: 50}))
     usual = open_with(WordEmbedder())
@@ -186,7 +187,18 @@ def test_weight_of_nought_suppresses_a_class_and_a_large_one_lifts_it(
     assert ranks[0] <= ranks[1]
     if name != "history":
         # A scope that is asked for by name is searched whatever its weight is.
-        assert set(found(without, caller, "teapot", scope=name, top_k=20)) == ids
+        named = {everywhere["document"]} if name == "tenant" else ids
+        assert set(found(without, caller, "teapot", scope=name, top_k=20)) == named
+
+
+def test_session_weight_of_nought_suppresses_what_was_said_in_every_session(
+    open_with: OpenCore, caller: Principal, everywhere: dict[str, str]
+) -> None:
+    silent = open_with(WordEmbedder(), weights=Weights(session=0))
+    said = {everywhere["session"], everywhere["history"]}
+    assert set(found(silent, caller, "teapot", top_k=20)) == set(everywhere.values()) - said
+    loud = open_with(WordEmbedder(), weights=Weights(session=0, history=0.5))
+    assert set(found(loud, caller, "teapot", top_k=20)) == set(everywhere.values()) - {everywhere["session"]}
 
 
 def test_scope_of_nobody_is_refused(core: Core, tenant: str, admin: Principal) -> None:

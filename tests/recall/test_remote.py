@@ -3,7 +3,7 @@
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 
 from memorist.core import Core
 from memorist.errors import ModelUnavailable
-from memorist.models import remote
+from memorist.models import breaker, remote
 from memorist.models.remote import RemoteEmbedder, RemoteReranker
 from memorist.platform.values import Principal, Role
 from memorist.recall.index import indexer
@@ -201,16 +201,68 @@ def test_retry_after_is_honoured_up_to_a_limit(
     embeddings: ScriptedServer, waits: list[float], said: str, at_least: float, at_most: float
 ) -> None:
     embeddings.scripts = [status(429, Retry_After=said)]
-    embedder_at(embeddings).embed(["tea"])
+    embedder_at(embeddings, timeout_s=20).embed(["tea"])
     assert at_least <= waits[0] <= at_most
 
 
-def test_silence_is_not_waited_for_longer_than_the_timeout(embeddings: ScriptedServer) -> None:
-    embeddings.always = lambda _, __: embeddings.released.wait(30)
+def silent(server: ScriptedServer) -> Script:
+    return lambda _, __: server.released.wait(30)
+
+
+def test_silence_costs_one_timeout(embeddings: ScriptedServer) -> None:
+    embeddings.always = silent(embeddings)
     before = time.monotonic()
+    with pytest.raises(ModelUnavailable, match=r"silent for 0\.5 s"):
+        embedder_at(embeddings, timeout_s=0.5).embed(["tea"])
+    assert len(embeddings.requests) == 1
+    assert time.monotonic() - before < 1.4
+
+
+def test_waiting_for_another_attempt_is_part_of_the_timeout(embeddings: ScriptedServer, waits: list[float]) -> None:
+    embeddings.always = status(429, Retry_After="3")
+    with pytest.raises(ModelUnavailable, match="answered 429"):
+        embedder_at(embeddings, timeout_s=2).embed(["tea"])
+    assert (len(embeddings.requests), waits) == (1, [])
+
+
+@pytest.mark.parametrize("fault", [silent, lambda _: status(503), lambda _: hang_up], ids=["silent", "503", "hang up"])
+def test_model_that_failed_is_not_asked_again_for_a_while(
+    rerank: ScriptedServer, fault: Callable[[ScriptedServer], Script], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(breaker, "monotonic", lambda: now[0])
+    rerank.always = fault(rerank)
+    model = reranker_at(rerank, timeout_s=0.5)
     with pytest.raises(ModelUnavailable):
-        embedder_at(embeddings, timeout_s=0.1).embed(["tea"])
-    assert time.monotonic() - before < 5
+        model.score("tea", ["a"])
+    asked = len(rerank.requests)
+    rerank.always = score_all
+    with pytest.raises(ModelUnavailable, match="not asked again yet"):
+        model.score("tea", ["a"])
+    assert len(rerank.requests) == asked
+    now[0] += 31
+    assert model.score("tea", ["a"]) == [1.0]
+    assert model.score("tea", ["ab"]) == [2.0]
+
+
+def test_only_one_caller_tries_a_model_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(breaker, "monotonic", lambda: now[0])
+    one = breaker.Breaker()
+    assert one.lets_through()
+    one.failed()
+    now[0] += 31
+    assert [one.lets_through() for _ in range(3)] == [True, False, False]
+    one.worked()
+    assert [one.lets_through() for _ in range(3)] == [True, True, True]
+
+
+def test_refusal_does_not_keep_others_from_asking(embeddings: ScriptedServer) -> None:
+    embeddings.scripts = [status(401)]
+    model = embedder_at(embeddings)
+    with pytest.raises(ModelUnavailable):
+        model.embed(["tea"])
+    assert len(model.embed(["tea"])) == 1
 
 
 def test_address_where_nobody_listens_is_told() -> None:
@@ -277,6 +329,7 @@ def database_url(sqlite_url: str) -> str:
 @pytest.fixture
 def both(open_with: OpenCore, embeddings: ScriptedServer, rerank: ScriptedServer, monkeypatch) -> Core:
     monkeypatch.setattr(indexer, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(breaker, "_OPEN_S", 0.01)
     return open_with(embedder_at(embeddings, timeout_s=1), reranker_at(rerank, timeout_s=1))
 
 

@@ -63,6 +63,10 @@ class Who:
             return agent == "" or (agent == self.agent and self.stands_for_its_agent)
         return user == self.user and (self.agent is None or agent in ("", self.agent))
 
+    def is_shown(self, tenant: int, user: str, agent: str) -> bool:
+        """Whether it comes without being named: where no agent is, no agent's."""
+        return self.may_see(tenant, user, agent) and not (self.user is not None and self.agent is None and agent != "")
+
     def may_write(self, tenant: int, user: str, agent: str) -> bool:
         writes = self.role is not Role.READER
         shared = user == "" and agent == ""

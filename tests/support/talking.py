@@ -18,8 +18,10 @@ def says(
     pause: float = 0.0,
     hurry: threading.Event | None = None,
     cut_after: int | None = None,
+    counted: Callable[[Body], int] = lambda _: 100,
 ) -> Script:
     """Answer with a text, word by word, and then call tools. `cut_after` so many words the connection breaks.
+    `counted` is what the model counts as the tokens of what it was asked.
 
     A slow model makes a `pause` after each word, until it is told to `hurry`.
     """
@@ -34,6 +36,8 @@ def says(
         events = (_anthropic if is_anthropic else _openai)(words, calls)
         _begin(reply)
         for number, event in enumerate(events):
+            event = event.replace('put_tokens": 100', f'put_tokens": {counted(body)}')
+            event = event.replace('"prompt_tokens": 100', f'"prompt_tokens": {counted(body)}')
             if cut_after is not None and number > cut_after:
                 return
             reply.handler.wfile.write(event.encode())

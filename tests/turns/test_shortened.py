@@ -2,6 +2,7 @@
 kept, and as much is shown as fits.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +14,10 @@ from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind
 from memorist.platform.values import Principal, Role
-from memorist.tools import MemoryTools
+from memorist.turn_tools import MemoryTools
+from memorist.turns.calibration import Calibration
 from memorist.turns.values import TurnEvent
-from tests.support.scripted_http import ScriptedServer
+from tests.support.scripted_http import Body, ScriptedServer
 from tests.support.talking import says
 from tests.turns.conftest import turn_settings
 
@@ -98,3 +100,42 @@ def test_short_conversation_without_a_session_is_shown_whole_and_not_stored(
     assert not was_shortened(take(core, ada, conversation(1)))
     assert len(shown(model)) == 5
     assert stored(core, ada) == Counter()
+
+
+# When it is shortened
+
+
+def tokens_of(body: Body) -> int:
+    """As a tokenizer for which a token has 5.5 characters: fewer tokens than we estimate."""
+    return round(len(json.dumps(body["messages"]) + json.dumps(body.get("tools", ""))) / 5.5)
+
+
+def test_conversation_is_shortened_at_four_fifths_of_what_the_model_counts(
+    core: Core, ada: Principal, model: ScriptedServer
+) -> None:
+    model.always = says("Go on.", counted=tokens_of)
+    said = [Message("user", "We begin.")]
+    counts: list[int] = []
+    for number in range(40):
+        before = len(model.requests)
+        if was_shortened(take(core, ada, said, session="long")):
+            break
+        counts.append(max(tokens_of(request.body) for request in model.requests[before:]))
+        said += [Message("assistant", "Go on."), Message("user", f"Part {number}: {'and so it went on ' * 60}")]
+    assert 0.7 * 6000 < counts[-1] <= 0.82 * 6000
+
+
+def test_estimate_counts_while_the_model_has_counted_nothing() -> None:
+    calibration = Calibration()
+    assert calibration.tokens("m", "s", 1000) == 1000
+    for estimated, counted in ((1000, 0), (1000, 399), (1000, 4001), (199, 150)):
+        calibration.learn("m", "s", estimated, counted)
+    assert calibration.tokens("m", "s", 1000) == 1000
+
+
+def test_count_holds_for_its_conversation_first_and_then_for_its_model() -> None:
+    calibration = Calibration()
+    calibration.learn("m", "code", 1000, 1500)
+    calibration.learn("m", "prose", 1000, 700)
+    found = [calibration.tokens(model, session, 100) for model, session in (("m", "code"), ("m", "new"), ("n", "code"))]
+    assert found == [150, 70, 100]

@@ -423,3 +423,34 @@ def test_streamed_turn_says_where_it_is(ada: httpx2.Client) -> None:
     turn_id = answer.headers["Location"].removeprefix("/v1/turns/")
     assert f'"turn_id":"{turn_id}"' in events
     assert ada.get(f"/v1/turns/{turn_id}").json()["completed_at"] in events
+
+
+def test_a_turn_of_a_profile_begins_with_its_memories_and_may_read_them(
+    served: Served, tenant: str, model: ScriptedServer
+) -> None:
+    note = {"type": "feedback", "name": "feedback_tests", "description": "Real databases", "body": "Never mock one."}
+    with served.client(tenant, agent="coder") as coder:
+        row = coder.post("/v1/memories", json=note).json()
+        model.scripts[:] = [says("", [("memory_read", {"name": "feedback_tests"})]), says("With a real one.")]
+        events = stream(coder, "How do I test this?")
+    first, second = (json.dumps(one.body) for one in model.requests[:2])
+    assert "- feedback_tests (feedback): Real databases" in first
+    offered = {tool.get("name") or tool["function"]["name"] for tool in model.requests[0].body["tools"]}
+    assert offered == {"recall", "read_tool_output", "memory_list", "memory_read"}
+    assert "Never mock one." not in first
+    assert "Never mock one." in second
+    told = {name: data for _, name, data in events}
+    assert told["memory.injected"]["ids"] == [row["id"]]
+    assert told["tool.completed"]["is_error"] is False
+
+
+def test_a_turn_of_no_profile_has_nothing_of_one(served: Served, tenant: str, model: ScriptedServer) -> None:
+    note = {"type": "user", "name": "user_bank", "description": "The balance", "body": "It is low."}
+    with served.client(tenant, agent="finance") as finance, served.client(tenant) as ada:
+        finance.post("/v1/memories", json=note)
+        ask(ada, "Hello.")
+        asked = json.dumps([one.body for one in model.requests])
+        assert "memory_list" not in asked
+        assert "The balance" not in asked
+        ask(finance, "Hello.", context={"include_memory": False})
+        assert "The balance" not in json.dumps([one.body for one in model.requests])

@@ -83,7 +83,7 @@ class Chunks:
         validation.text("query", query, longest=validation.MAX_QUERY, empty=True)
         validation.page_limit(limit, largest=MAX_FOUND)
         validation.fraction("min_relevance", min_relevance)
-        filters = self._filters(category, project, min_relevance)
+        filters = self._filters(category, None if project is None else (_project(project),), min_relevance)
         folded = folding.fold(query)
         filters = replace(filters, pattern=folding.like_pattern(folded))
         slices = access.visible_slices(principal)
@@ -96,9 +96,13 @@ class Chunks:
         return [self._accesses.record_read(memory, now) for memory in self._store.read(principal.tenant, work)]
 
     def recent(self, principal: Principal, *, project: str | None = None, limit: int = 5) -> list[Memory]:
-        """What a session should begin with: of the newest memories the most relevant. Raises InvalidField."""
+        """What a session should begin with: of the newest memories the most relevant. Raises InvalidField.
+
+        In a folder below a project, those of that project are among them.
+        """
         validation.page_limit(limit, largest=MAX_RECENT)
-        filters = self._filters(None, project, _HIGH_RELEVANCE)
+        projects = None if project is None else validation.projects_around(_project(project))
+        filters = self._filters(None, projects, _HIGH_RELEVANCE)
         slices = access.visible_slices(principal)
         now = self._clock.now()
 
@@ -110,12 +114,10 @@ class Chunks:
         best = sorted(found, key=relevance_of, reverse=True)[:limit]
         return [self._accesses.overlay(memory) for memory in best]
 
-    def _filters(self, category: str | None, project: str | None, min_relevance: float) -> ChunkQuery:
+    def _filters(self, category: str | None, projects: tuple[str, ...] | None, min_relevance: float) -> ChunkQuery:
         if category is not None:
             _category(category)
-        if project is not None:
-            project = validation.project(validation.text("project", project, longest=validation.MAX_LINE, empty=True))
-        return ChunkQuery(OwnerFilter(), category=category, project=project, min_relevance=min_relevance)
+        return ChunkQuery(OwnerFilter(), category=category, projects=projects, min_relevance=min_relevance)
 
 
 def relevance_of(memory: Memory) -> float:
@@ -127,6 +129,10 @@ def _category(category: str) -> str:
     if category not in CATEGORIES:
         raise InvalidField.of("category", f"must be one of {', '.join(CATEGORIES)}.")
     return category
+
+
+def _project(project: str) -> str:
+    return validation.project(validation.text("project", project, longest=validation.MAX_LINE, empty=True))
 
 
 def _newest(

@@ -50,7 +50,12 @@ class Context:
         self._memories = memories
 
     def section(self, principal: Principal, agent: str | None) -> Section:
-        """Every named memory that the profile sees, one line each, the most important first."""
+        """A line for each of `named`."""
+        rows = self.named(principal, agent)
+        return Section(format_section(rows), len(rows))
+
+    def named(self, principal: Principal, agent: str | None) -> list[Memory]:
+        """Every named memory that the profile sees, the most important first; without one, those of no profile."""
         rows: list[Memory] = []
         cursor = None
         while True:
@@ -60,7 +65,7 @@ class Context:
             rows.extend(page.items)
             cursor = page.next_cursor
             if cursor is None:
-                return Section(format_section(rows), len(rows))
+                return rows
 
 
 def format_section(memories: list[Memory]) -> str:

@@ -15,7 +15,9 @@ class ChunkQuery:
     owner: OwnerFilter
     pattern: str | None = "%"
     category: str | None = None
-    project: str | None = None
+    projects: tuple[str, ...] | None = None
+    """Only these; None for all."""
+
     min_relevance: float = 0.0
 
 

@@ -54,7 +54,7 @@ class Erasure:
         found = {m.id: m for m in self._store.read(principal.tenant, lambda tx: tx.memories.get_many(ids))}
         for memory_id in ids:
             memory = access.require_visible(principal, found.get(memory_id), memory_id)
-            access.require_writable(principal, memory.owner)
+            access.require_changeable(principal, memory)
         documents = self._store.read(principal.tenant, partial(_documents_of, list(found.values())))
         users = {memory.owner.user for memory in found.values()}
         request = {"ids": ids, "documents": [[doc.owner.user, doc.owner.agent, doc.id] for doc in documents]}

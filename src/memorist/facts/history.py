@@ -16,7 +16,7 @@ _RETIRED = position_cursors("retired facts")
 _LONGEST_CHAIN = 500
 _STEPS = (
     "created", "judged", "superseded", "supersedes", "restored", "doubt_dismissed", "doubt_reopened", "updated",
-    "deleted",
+    "deleted", "anonymized",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memorist.errors import LlmMalformed
+from memorist.facts.plain import is_another_value
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -60,7 +61,10 @@ class LocalJudge:
 
     def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
         compared = self._comparer.compare([(_dated(old), _dated(new)) for new, old in pairs])
-        return [ruling_of(likely) for likely in compared]
+        return [
+            ruling_of(likely, is_another_value(old.content, new.content))
+            for (new, old), likely in zip(pairs, compared, strict=True)
+        ]
 
 
 def _dated(memory: Memory) -> "DatedFact":
@@ -70,9 +74,13 @@ def _dated(memory: Memory) -> "DatedFact":
     return DatedFact(memory.content[:_LONGEST_COMPARED], "" if since is None else since.date().isoformat())
 
 
-def ruling_of(likely: dict[str, float]) -> Verdict:
-    """What follows from the likelihood of each ruling."""
+def ruling_of(likely: dict[str, float], is_another: bool | None = None) -> Verdict:
+    """What follows from the likelihood of each ruling, and from whether it `is_another` value of one thing."""
     contradicts = likely["contradicts"]
+    if is_another and likely["refines"] < MERGES:  # Valencia lies in Spain.
+        return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", 1.0)
+    if is_another is False:
+        return Verdict(Ruling.UNRELATED, "There may be many of these.", 1.0)
     if contradicts >= RETIRES:
         return Verdict(Ruling.CONTRADICTS, "What the newer one says ends or changes the older one.", contradicts)
     if contradicts >= DOUBTS:

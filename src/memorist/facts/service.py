@@ -11,7 +11,6 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Protocol
 
-from memorist.errors import InvalidField
 from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
 from memorist.facts.port import Judge
@@ -20,7 +19,7 @@ from memorist.facts.values import DoubtStatus, Ruling, Verdict
 from memorist.memories.governance import is_judged, may_retire
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Trust
-from memorist.platform import validation
+from memorist.platform import access, validation
 from memorist.platform.audit import event_by
 from memorist.platform.jobs import Jobs, Result
 from memorist.platform.values import Job, Owner, Principal
@@ -209,18 +208,8 @@ class Facts(Doubts, FactHistory):
 
 def _owner_of(principal: Principal, scope: FactScope) -> Owner:
     if scope is FactScope.USER:
-        if principal.user is None:
-            raise InvalidField(
-                "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
-            )
-        return Owner(user=principal.user)
-    if principal.agent is None:
-        raise InvalidField(
-            "scope agent needs an agent, and none is named here: use scope user, or name one with --agent or "
-            "X-Memorist-Agent.",
-            field="scope",
-        )
-    return Owner(agent=principal.agent)
+        return Owner(user=access.user_in_scope(principal))
+    return Owner(agent=access.agent_in_scope(principal))
 
 
 def _said(finding: _Finding) -> dict[str, Any]:

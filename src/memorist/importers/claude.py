@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memorist.errors import Invalid
-from memorist.importers.items import UNCATEGORISED, Found, SkippedItem, Taken, read_text, slug_of
-from memorist.memories.values import Draft, Trust
+from memorist.importers.items import Found, SkippedItem, Taken, read_text, slug_of
+from memorist.memories.values import Draft, NamedType, Trust
 
 # The types of a profile's memories, which are Claude's own.
-_TYPES = frozenset({"user", "feedback", "project", "reference"})
 _INDEX = "memory.md"
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"^[ \t]*([A-Za-z_-]+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
@@ -56,7 +55,7 @@ def _found(where: str, text: str) -> Found:
     description = " ".join(fields.get("description", "").split())[:_LONGEST_LINE]
     draft = Draft(
         body,
-        category=kind if kind in _TYPES else UNCATEGORISED,
+        category=kind if kind in set(NamedType) else NamedType.REFERENCE,
         name=name,
         description=description or _first_line(body),
         meta={"source": "claude", "file": where},

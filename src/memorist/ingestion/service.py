@@ -1,5 +1,6 @@
 """What an agent saw, stored verbatim: messages, tool outputs and documents."""
 
+import json
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +11,10 @@ from typing import Any, Protocol
 from memorist.documents import Chunk, ExtractedText, chunk, extract_text
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import new_id, parse_id
-from memorist.ingestion.values import Document, DocumentPosition
+from memorist.ingestion.values import Document, DocumentPosition, output_key
 from memorist.memories.fields import check_draft
-from memorist.memories.hashes import content_hash
+from memorist.memories.hashes import content_hash, with_hashes
+from memorist.memories.policy import Policy
 from memorist.memories.searchable import QUOTES
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Trust
@@ -133,25 +135,26 @@ class Ingestion:
         *,
         tool_call_id: str,
         tool_name: str,
-        content: str,
+        content: Any,
         event_time: datetime | None = None,
         idempotency_key: str | None = None,
         quotes: Sequence[str] | None = None,
     ) -> ToolOutput:
         """Store what a tool returned: whole, under its key, and for recall its beginning and its end.
 
+        What is not a text is kept as JSON text.
         An output that repeats memories names them in `quotes`: recall finds them and not the output, which is erased
         with any of them. Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight, StoreError, or
         NotFound where what it quotes was erased meanwhile.
         """
         validation.identifier("session", session)
-        validation.text("content", content, longest=validation.MAX_TOOL_OUTPUT)
+        content = validation.text("content", _as_text(content), longest=validation.MAX_TOOL_OUTPUT)
         validation.text("tool_call_id", tool_call_id, longest=validation.MAX_LINE, one_line=True)
         validation.text("tool_name", tool_name, longest=validation.MAX_IDENTIFIER, one_line=True)
         # Before anything is made of it: a preview may cut a secret in two, and a hash of it could be guessed.
         whole = self._redaction.found(content)
         content = validation.text("content", whole.text, longest=validation.MAX_TOOL_OUTPUT)
-        preview = preview_of(content, self._preview)
+        preview = preview_of(content, self._preview, key=_SOME_KEY)
         draft = Draft(
             content=preview,
             kind=Kind.TOOL_OUTPUT,
@@ -178,7 +181,13 @@ class Ingestion:
             if whole.findings:
                 self._memories.rows.record_redaction(tx, principal, results[0].memory, counted(whole.findings))
 
-        (stored,) = self._memories.remember(principal, [draft], idempotency_key=idempotency_key, also=keep_whole)
+        (stored,) = self._memories.remember(
+            principal,
+            [draft],
+            idempotency_key=idempotency_key,
+            also=keep_whole,
+            finish=(lambda memory: memory) if preview == content else _naming_its_key,
+        )
         return ToolOutput(
             stored.memory, output_key(stored.memory), stored.memory.content, preview != content, stored.replayed
         )
@@ -209,8 +218,8 @@ class Ingestion:
     ) -> StoredDocument:
         """Store a document and its chunks, in place of the one with its id or, without an id, its title.
 
-        Where the caller may share with the whole tenant it is the tenant's, unless `shared` is False; otherwise it is
-        the caller's own. Raises InvalidField, Forbidden or StoreError.
+        With a service or admin key it is the tenant's, unless `shared` is False; a user's own, unless `shared` is true
+        and the tenant's policy allows that. Raises InvalidField, Forbidden or StoreError.
         """
         validation.text("title", title, longest=validation.MAX_LINE, one_line=True)
         if document_id is not None:
@@ -221,7 +230,9 @@ class Ingestion:
         title = self._redaction.text(title)[: validation.MAX_LINE]
         extracted, findings = self._redaction.extracted(extract_text(content, media_type))
         validation.text("content", extracted.text, longest=validation.MAX_DOCUMENT)
-        owner = access.writable_owner(principal, self._document_owner(principal, shared))
+        policy = self._store.read(principal.tenant, lambda tx: tx.policies.get(), snapshot=False)
+        rules = Policy() if policy is None else policy.policy
+        owner = access.document_owner(principal, shared, users_share=rules.users_share_documents)
         chunks = chunk(extracted)
         stored, fresh = self._store.write(
             principal.tenant,
@@ -229,12 +240,6 @@ class Ingestion:
         )
         self._memories.index(principal.tenant, fresh)
         return stored
-
-    def _document_owner(self, principal: Principal, shared: bool | None) -> Owner | None:
-        may_share = access.allows(principal, access.Action.SHARE)
-        if shared and not may_share:
-            access.require(principal, access.Action.SHARE)
-        return Owner() if shared or (shared is None and may_share) else None
 
     def _put_document(
         self,
@@ -263,11 +268,12 @@ class Ingestion:
         if before is not None and replace(before, updated_at=now) == document:
             return StoredDocument(before, was_new=False, changed=False), []
         if before is not None:
+            access.require_document_writable(principal, owner)
             self._memories.rows.retire(tx, principal, tx.documents.chunks_of(before), "replaced")
         tx.documents.put(document)
         drafts = [_chunk_draft(document, one) for one in chunks]
         prepared = [
-            _with_findings(self._memories.prepare(principal, draft), one, findings)
+            _with_findings(self._memories.prepare(principal, draft, allowed=owner), one, findings)
             for draft, one in zip(drafts, chunks, strict=True)
         ]
         self._memories.rows.insert_all(tx, principal, prepared)
@@ -298,7 +304,7 @@ class Ingestion:
 
         def work(tx: Writer) -> Document:
             document = _find_document(principal, document_id, tx)
-            access.require_writable(principal, document.owner)
+            access.require_document_writable(principal, document.owner)
             self._memories.rows.retire(tx, principal, tx.documents.chunks_of(document), "deleted")
             tx.documents.erase(document)
             return document
@@ -310,22 +316,34 @@ def _document_order(document: Document) -> tuple[str, str, str]:
     return document.id, document.owner.user or "", document.owner.agent or ""
 
 
-def output_key(memory: Memory) -> str:
-    """The key of a tool output's payload: the memory's own bits."""
-    return memory.id.replace("mem_", "tout_", 1)
-
-
-def preview_of(content: str, longest: int) -> str:
-    """The beginning and the end of a long text, with a line between that says what is missing."""
+def preview_of(content: str, longest: int, *, key: str | None = None) -> str:
+    """The beginning and the end of a long text, with a line between that says what is missing, and where it is."""
     if len(content) <= longest:
         return content
+    where = "" if key is None else f"; read_tool_output has all of it: tool_output_key {key}"
     tail = longest // 4
-    head = longest - tail - len(_GAP.format(len(content)))
+    head = longest - tail - len(_GAP.format(len(content), where))
     missing = len(content) - head - tail
-    return content[:head] + _GAP.format(missing) + content[-tail:]
+    return content[:head] + _GAP.format(missing, where) + content[-tail:]
 
 
-_GAP = "\n[… {} characters are left out; read_tool_output has all of it …]\n"
+_GAP = "\n[… {} characters are left out{} …]\n"
+_SOME_KEY = "tout_00000000000000000000000000"
+"""Stands in a preview until the memory has its id."""
+
+
+def _naming_its_key(memory: Memory) -> Memory:
+    return with_hashes(replace(memory, content=memory.content.replace(_SOME_KEY, output_key(memory))))
+
+
+def _as_text(content: Any) -> Any:
+    """What a tool returned as text. Raises InvalidField for what is not JSON."""
+    if content is None or isinstance(content, str):
+        return content
+    try:
+        return json.dumps(content, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidField.of("content", "must be a text, or JSON without NaN, infinity or cycles.") from error
 
 
 def message_draft(index: int, session: str, message: Message) -> Draft:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from memorist.memories.values import Memory
 from memorist.platform.values import Owner
 
 
@@ -26,3 +27,8 @@ class DocumentPosition:
 
     id: str
     owner: Owner
+
+
+def output_key(memory: Memory) -> str:
+    """The key of a tool output's payload: the memory's own bits."""
+    return memory.id.replace("mem_", "tout_", 1)

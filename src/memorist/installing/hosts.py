@@ -30,10 +30,13 @@ class Host(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """How a host starts Memorist: the program, and the flags that say where the memories are and whose."""
+    """How a host starts Memorist: the program, the flags that say where the memories are and whose, and the name by
+    which the host knows the server: that of its tools begins with it.
+    """
 
     program: Sequence[str]
     flags: Sequence[str] = ()
+    name: str = NAME
 
     def server(self) -> dict[str, Any]:
         command, *first = self.program
@@ -69,24 +72,24 @@ class Part:
 def parts_of(host: Host, launcher: Launcher, project: Path | None, environment: Mapping[str, str]) -> list[Part]:
     """The files that a host reads for its user or, where one is named, for a project."""
     home = Path(environment.get("HOME") or "~").expanduser()
-    server = launcher.server()
+    server, name = launcher.server(), launcher.name
     if host is Host.CODEX:
         folder = Path(environment.get("CODEX_HOME") or home / ".codex") if project is None else project / ".codex"
-        return [_toml_server(folder / "config.toml", server)]
+        return [_toml_server(folder / "config.toml", name, server)]
     if host is Host.CURSOR:
-        return [_json_server((project or home) / ".cursor/mcp.json", "mcpServers", server)]
+        return [_json_server((project or home) / ".cursor/mcp.json", "mcpServers", name, server)]
     if host is Host.VSCODE:
         folder = _vscode_folder(home, environment) if project is None else project / ".vscode"
-        return [_json_server(folder / "mcp.json", "servers", {"type": "stdio", **server})]
+        return [_json_server(folder / "mcp.json", "servers", name, {"type": "stdio", **server})]
     server = {"type": "stdio", **server}
     if project is not None:
         return [
-            _json_server(project / ".mcp.json", "mcpServers", server),
+            _json_server(project / ".mcp.json", "mcpServers", name, server),
             _json_hooks(project / ".claude/settings.json", launcher),
         ]
     own = environment.get("CLAUDE_CONFIG_DIR")
     return [
-        _json_server(Path(own or home) / ".claude.json", "mcpServers", server),
+        _json_server(Path(own or home) / ".claude.json", "mcpServers", name, server),
         _json_hooks((Path(own) if own else home / ".claude") / "settings.json", launcher),
     ]
 
@@ -100,34 +103,34 @@ def _vscode_folder(home: Path, environment: Mapping[str, str]) -> Path:
 # JSON
 
 
-def _json_server(path: Path, group: str, server: dict[str, Any]) -> Part:
+def _json_server(path: Path, group: str, name: str, server: dict[str, Any]) -> Part:
     def add(text: str) -> tuple[str, Paths]:
-        made = _missing(text, (group, NAME))
-        entry = jsonc.find(jsonc.parse(text), (group, NAME))
+        made = _missing(text, (group, name))
+        entry = jsonc.find(jsonc.parse(text), (group, name))
         if entry is None:
-            return _put(text, (group, NAME), server), made
+            return _put(text, (group, name), server), made
         if not _is_our_server(entry.value):
             raise FileRefused(_TAKEN.format(what))
         for key, value in server.items():  # Whatever else somebody wrote into the entry stays.
             if entry.value.get(key) != value:
-                text = _put(text, (group, NAME, key), value)
+                text = _put(text, (group, name, key), value)
         return text, made
 
     def take_out(text: str, made: Paths) -> str:
-        entry = jsonc.find(jsonc.parse(text), (group, NAME))
+        entry = jsonc.find(jsonc.parse(text), (group, name))
         if entry is None or not _is_our_server(entry.value):
             return text
-        return _without_empty(jsonc.remove(text, (group, NAME)), made)
+        return _without_empty(jsonc.remove(text, (group, name)), made)
 
     def others(text: str) -> Any:
-        return _without_server(jsonc.parse(text).value, group)
+        return _without_server(jsonc.parse(text).value, group, name)
 
     def has_foreign(text: str) -> bool:
-        entry = jsonc.find(jsonc.parse(text), (group, NAME))
+        entry = jsonc.find(jsonc.parse(text), (group, name))
         return entry is not None and not _is_our_server(entry.value)
 
-    what = f"the entry {NAME} in {group}"
-    return Part(path, add, take_out, others, _shown({group: {NAME: server}}), what, has_foreign)
+    what = f"the entry {name} in {group}"
+    return Part(path, add, take_out, others, _shown({group: {name: server}}), what, has_foreign)
 
 
 def _json_hooks(path: Path, launcher: Launcher) -> Part:
@@ -208,41 +211,44 @@ def _shown(value: Any) -> str:
 # TOML
 
 
-def _toml_server(path: Path, server: dict[str, Any]) -> Part:
+def _toml_server(path: Path, name: str, server: dict[str, Any]) -> Part:
     group = "mcp_servers"
-    what = f"the entry {NAME} in {group}"
+    what = f"the entry {name} in {group}"
+    option = "" if name == NAME else f" --name {name}"
 
     def found(text: str) -> Any:
         servers = toml_text.parse(text).get(group)
-        return servers.get(NAME) if isinstance(servers, dict) else None
+        return servers.get(name) if isinstance(servers, dict) else None
 
     def add(text: str) -> tuple[str, Paths]:
         entry = found(text)
         if entry is None:
-            return toml_text.put_table(text, group, NAME, server), set()
+            return toml_text.put_table(text, group, name, server), set()
         if has_foreign(text):
             raise FileRefused(_TAKEN.format(what))
         if any(entry.get(key) != value for key, value in server.items()):
             take_out(text, set())  # Refuses where the advice would lead nowhere.
-            raise FileRefused(f"{what} says something else already; `memorist uninstall {Host.CODEX}` takes it out")
+            raise FileRefused(
+                f"{what} says something else already; `memorist uninstall {Host.CODEX}{option}` takes it out"
+            )
         return text, set()
 
     def take_out(text: str, _: Paths) -> str:
         if found(text) is None or has_foreign(text):
             return text
-        left = toml_text.remove_table(text, group, NAME)
+        left = toml_text.remove_table(text, group, name)
         if found(left) is not None:
-            raise FileRefused(f"{what} is no table of its own, with the header [{group}.{NAME}]")
+            raise FileRefused(f"{what} is no table of its own, with the header [{group}.{name}]")
         return left
 
     def others(text: str) -> Any:
-        return _without_server(toml_text.parse(text), group)
+        return _without_server(toml_text.parse(text), group, name)
 
     def has_foreign(text: str) -> bool:
         entry = found(text)
         return entry is not None and not _is_our_server(entry)
 
-    by_hand = toml_text.put_table("", group, NAME, server).rstrip("\n")
+    by_hand = toml_text.put_table("", group, name, server).rstrip("\n")
     return Part(path, add, take_out, others, by_hand, what, has_foreign, empty="")
 
 
@@ -269,11 +275,11 @@ def _is_our_hook(hook: Any) -> bool:
 # What is not ours, to check that it stays
 
 
-def _without_server(value: Any, group: str) -> Any:
+def _without_server(value: Any, group: str, ours: str) -> Any:
     servers = value.get(group) if isinstance(value, dict) else None
     if not isinstance(servers, dict):
         return value
-    left = {name: server for name, server in servers.items() if name != NAME}
+    left = {name: server for name, server in servers.items() if name != ours}
     return {key: left if key == group else other for key, other in value.items() if key != group or left}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from memorist.errors import Conflict, Invalid
 from memorist.installing import jsonc
 from memorist.installing.files import TextFile, Unreadable, read_text_file
-from memorist.installing.hosts import FileRefused, Host, Launcher, Part, Paths, parts_of
+from memorist.installing.hosts import NAME, FileRefused, Host, Launcher, Part, Paths, parts_of
 
 _ATTEMPTS = 3
 
@@ -56,9 +56,9 @@ class Installer:
         """
         return self._apply(host, launcher, project, _planned_install, dry_run=dry_run)
 
-    def uninstall(self, host: Host, project: Path | None, *, dry_run: bool) -> list[FileChange]:
-        """The same, for taking out what was added."""
-        return self._apply(host, Launcher(["memorist"]), project, _planned_uninstall, dry_run=dry_run)
+    def uninstall(self, host: Host, project: Path | None, *, dry_run: bool, name: str = NAME) -> list[FileChange]:
+        """The same, for taking out what was added under that name."""
+        return self._apply(host, Launcher([NAME], name=name), project, _planned_uninstall, dry_run=dry_run)
 
     def _apply(
         self, host: Host, launcher: Launcher, project: Path | None, plan: Any, *, dry_run: bool

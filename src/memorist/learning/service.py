@@ -369,7 +369,10 @@ class Extraction:
         )
 
     def _remembered(self, principal: Principal, results: Sequence[Mapping[str, Any]]) -> tuple[Remembered, ...]:
-        was_new = {one["id"]: one["was_new"] for result in results for one in result.get("memories", ())}
+        was_new: dict[str, bool] = {}
+        for one in (one for result in results for one in result.get("memories", ())):
+            # What is found in several parts is new where the first of them had it.
+            was_new[one["id"]] = was_new.get(one["id"], False) or one["was_new"]
         rows = self._store.read(principal.tenant, lambda tx: tx.memories.get_many(list(was_new))) if was_new else []
         by_id = {memory.id: memory for memory in rows}
         return tuple(Remembered(by_id[id_], is_new) for id_, is_new in was_new.items() if id_ in by_id)

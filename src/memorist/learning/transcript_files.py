@@ -53,6 +53,14 @@ class TranscriptFiles:
         raise _refused()
 
 
+def short_enough(field: str, transcript: str) -> str:
+    """A transcript that was sent as text. Raises InvalidField where it is longer than a file may be."""
+    # Most are shorter than that in any encoding.
+    if 4 * len(transcript) > MAX_BYTES and len(transcript.encode("utf-8", "replace")) > MAX_BYTES:
+        raise _too_large(field)
+    return transcript
+
+
 def _below(path: str, root: Path) -> tuple[str, ...] | None:
     """The components of a path after those of a root, by their names alone."""
     parts = PurePosixPath(path).parts
@@ -102,13 +110,13 @@ def _content(descriptor: int, root: Path) -> bytes:
     if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or not _lies_below(descriptor, root):
         raise _refused()
     if found.st_size > MAX_BYTES:
-        raise _too_large()
+        raise _too_large("transcript_path")
     pieces: list[bytes] = []
     size = 0
     while piece := os.read(descriptor, 1 << 20):
         size += len(piece)
         if size > MAX_BYTES:  # It grew meanwhile, or lied about its size.
-            raise _too_large()
+            raise _too_large("transcript_path")
         pieces.append(piece)
     return b"".join(pieces)
 
@@ -126,5 +134,5 @@ def _refused() -> InvalidField:
     return InvalidField(_REFUSAL, field="transcript_path")
 
 
-def _too_large() -> InvalidField:
-    return InvalidField(f"The transcript has more than {MAX_BYTES:,} bytes.", field="transcript_path")
+def _too_large(field: str) -> InvalidField:
+    return InvalidField(f"The transcript has more than {MAX_BYTES:,} bytes.", field=field)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 
 from memorist.errors import MemoristError
@@ -33,7 +34,11 @@ _NAMES = [field.name for field in fields(Memory)]
 _COUNT, _LAST = _NAMES.index("access_count"), _NAMES.index("last_accessed_at")
 _values_of = attrgetter(*_NAMES)
 
+_MOST_WRITTEN = 20_000
+"""Memories whose written count is known here, so that a row that was read before counts as what it is now."""
+
 _Reads = dict[str, tuple[int, datetime]]
+_Counts = dict[tuple[str, str], int]
 _Recalls = deque[PastRecall]
 _Scored = tuple[Memory, float]
 
@@ -44,18 +49,23 @@ class AccessLog:
         self._store = store
         self._recall_history = recall_history
         self._lock = threading.Lock()
+        self._one_flush = threading.Lock()
         self._reads: dict[str, _Reads] = defaultdict(dict)
         self._flushing: dict[str, _Reads] = {}
+        # What counts will be when the flush that is under way is committed, and what they were after earlier ones.
+        self._committing: _Counts = {}
+        self._written: _Counts = {}
         self._recalls: dict[str, _Recalls] = {}
         self._flushing_recalls: dict[str, _Recalls] = {}
         self._key_uses: dict[str, dict[str, datetime]] = defaultdict(dict)
+        self._is_failing = False
         self._loop = Loop("accesses", self._flush_quietly, _FLUSH_SECONDS, at_once=False, background=background)
 
     def record_read(self, memory: Memory, now: datetime) -> Memory:
-        """Count a read, and return the memory with every read so far."""
+        """Count a read, and return the memory with every read so far: of several at once each has its own number."""
         with self._lock:
             self._count(memory, now)
-        return self.overlay(memory)
+            return self._overlaid(memory)
 
     def record_recall(self, principal: Principal, query: str, hits: Sequence[_Scored], now: datetime) -> None:
         """Count the reads of what was recalled, and note the question, which must hold no secret any more."""
@@ -79,15 +89,25 @@ class AccessLog:
 
     def overlay(self, memory: Memory) -> Memory:
         """The memory with the reads that are not written yet."""
-        for pending in (self._flushing, self._reads):
-            entry = pending.get(memory.tenant, {}).get(memory.id)
-            if entry is not None:
-                # `replace` takes twice as long, and every read comes through here.
-                values = list(_values_of(memory))
-                values[_COUNT] += entry[0]
-                values[_LAST] = entry[1]
-                memory = Memory(*values)
-        return memory
+        with self._lock:
+            return self._overlaid(memory)
+
+    def _overlaid(self, memory: Memory) -> Memory:
+        key = (memory.tenant, memory.id)
+        pending = [self._reads.get(memory.tenant, {}).get(memory.id)]
+        flushing = self._flushing.get(memory.tenant, {}).get(memory.id)
+        # The row may have been read after the flush was committed and before that was known here.
+        if key not in self._committing or memory.access_count < self._committing[key]:
+            pending.append(flushing)
+        count = max(memory.access_count, self._written.get(key, 0)) + sum(one[0] for one in pending if one)
+        times = [one[1] for one in (*pending, flushing) if one]
+        if count == memory.access_count and not times:
+            return memory
+        # `replace` takes twice as long, and every read comes through here.
+        values = list(_values_of(memory))
+        values[_COUNT] = count
+        values[_LAST] = max([memory.last_accessed_at, *times] if memory.last_accessed_at else times, default=None)
+        return Memory(*values)
 
     def recalls_of(self, memory: Memory) -> list[PastRecall]:
         """The recalls of a memory that are not written yet, newest first."""
@@ -102,6 +122,7 @@ class AccessLog:
             reads = self._reads.pop(tenant, {})
             for memory_id in gone:
                 reads.pop(memory_id, None)
+                self._written.pop((tenant, memory_id), None)
             if reads:
                 self._reads[tenant] = reads
             self._keep_recalls(tenant, lambda recall: recall.memory_id not in gone)
@@ -117,31 +138,72 @@ class AccessLog:
             self._recalls[tenant] = deque(kept, maxlen=_MOST_RECALLS)
 
     def flush(self) -> None:
-        """Write what has been noted. Raises StoreError, keeping nothing: it is best effort."""
+        """Write what has been noted. Raises StoreError, keeping the counts of reads for the next time."""
+        with self._one_flush:
+            self._flush()
+
+    def _flush(self) -> None:
         with self._lock:
             self._flushing, self._reads = self._reads, defaultdict(dict)
             self._flushing_recalls, self._recalls = self._recalls, {}
             key_uses, self._key_uses = self._key_uses, defaultdict(dict)
         try:
-            for tenant, reads in self._flushing.items():
+            for tenant, reads in list(self._flushing.items()):
                 recalls = self._flushing_recalls.get(tenant, ())
-                self._store.write(tenant, partial(_write, reads, recalls, self._recall_history))
+                self._store.write(tenant, partial(self._write, tenant, reads, recalls))
+                self._note_written(tenant)
             for tenant, uses in key_uses.items():
                 self._store.write(tenant, partial(_touch, uses))
         finally:
-            self._flushing, self._flushing_recalls = {}, {}
+            self._take_back()
+
+    def _write(self, tenant: str, reads: _Reads, recalls: Sequence[PastRecall], tx: Writer) -> None:
+        # Adding to the reads first locks the memories: none is erased while what it was recalled for is written.
+        counts = tx.memories.add_accesses(reads)
+        # A good moment: answers quote memories, and should not outlive their time where nobody repeats a request.
+        tx.idempotency.drop_expired(max(at for _, at in reads.values()))
+        if recalls:
+            recalls = _of_nobody_erased(recalls, tx)
+            tx.recalls.insert(recalls)
+            tx.recalls.trim({recall.memory_id for recall in recalls}, self._recall_history)
+        with self._lock:
+            self._committing = {(tenant, memory_id): count for memory_id, count in counts.items()}
+
+    def _note_written(self, tenant: str) -> None:
+        with self._lock:
+            for key, count in self._committing.items():
+                self._written.pop(key, None)  # So that those written last stand last.
+                self._written[key] = count
+            for key in list(islice(self._written, max(0, len(self._written) - _MOST_WRITTEN))):
+                del self._written[key]
+            self._committing = {}
+            del self._flushing[tenant]
+
+    def _take_back(self) -> None:
+        """Count what could not be written with what came since."""
+        with self._lock:
+            for tenant, reads in self._flushing.items():
+                for memory_id, (count, at) in reads.items():
+                    more, last = self._reads[tenant].get(memory_id, (0, at))
+                    self._reads[tenant][memory_id] = (count + more, last)
+            self._flushing, self._flushing_recalls, self._committing = {}, {}, {}
 
     def close(self) -> None:
         self._loop.close()
         self._flush_quietly()
+        with self._lock:
+            self._reads.clear()
 
     def _flush_quietly(self) -> None:
         if not self._reads and not self._key_uses:
             return
         try:
             self.flush()
+            self._is_failing = False
         except MemoristError as error:
-            _log.warning("reads were not counted: %s", error.message)
+            if not self._is_failing:
+                _log.warning("reads were not counted: %s", error.message)
+            self._is_failing = True
 
 
 def _noted(principal: Principal, query: str, hits: Sequence[_Scored], now: datetime) -> Iterator[PastRecall]:
@@ -155,17 +217,6 @@ def _noted(principal: Principal, query: str, hits: Sequence[_Scored], now: datet
 
 def _touch(uses: dict[str, datetime], tx: Writer) -> None:
     tx.keys.touch(uses)
-
-
-def _write(reads: _Reads, recalls: Sequence[PastRecall], keep: int, tx: Writer) -> None:
-    # Adding to the reads first locks the memories, so that none is erased while what it was recalled for is written.
-    tx.memories.add_accesses(reads)
-    # A good moment for it: answers quote memories, and should not outlive their time where nobody repeats a request.
-    tx.idempotency.drop_expired(max(at for _, at in reads.values()))
-    if recalls:
-        recalls = _of_nobody_erased(recalls, tx)
-        tx.recalls.insert(recalls)
-        tx.recalls.trim({recall.memory_id for recall in recalls}, keep)
 
 
 def _of_nobody_erased(recalls: Sequence[PastRecall], tx: Writer) -> list[PastRecall]:

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from memorist.errors import InvalidField
-from memorist.memories.values import Draft, Memory
+from memorist.memories.values import Draft, Memory, NamedType
 from memorist.platform import validation
 from memorist.platform.redaction import Secrets
 
@@ -105,7 +105,7 @@ _slug: dict[str, Any] = {"check": validation.slug, "blank": True, "secrets": Sec
 
 # In the order of `Memory`, whose owner is two of them; a row has its columns in this order.
 FIELDS = (
-    _field("id", "`mem_` and a ULID: 128 bits, sorted by the millisecond of their making; the same bits are a UUID",
+    _field("id", "`mem_` and a ULID: 128 bits, sorted by the millisecond of their making; the same bits are a UUIDv7",
            fixed=True),
     _field("tenant", "the isolation boundary", column="tenant_id", fixed=True, exported=False, shown=False),
     _field("content", "the text", check=_content, embedded=True, secrets=Secrets.TEXT, **_edited),
@@ -140,7 +140,7 @@ FIELDS = (
     _field("valid_to", "until when it held: when another fact took its place"),
     _field("archive_at", "when the policy archives it"),
     _field("retention_expires_at", "when the policy deletes it"),
-    _field("expires_at", "the end of its TTL; past it, it is in no list and cannot be read"),
+    _field("expires_at", "the end of its TTL; past it, it is not active, and goes the way of the policy"),
     _field("deleted_at", "when it was deleted"),
     _field("hard_delete_at", "when it goes for good, and can no longer be restored"),
     _field("anonymized_at", "when its text, and whose it was, were removed"),
@@ -153,6 +153,9 @@ EXPORTED = tuple(one for one in FIELDS if one.exported)
 SHOWN = tuple(one for one in FIELDS if one.shown)
 """What a door tells of a memory, each with its type, whether it may be absent or changed, and what is said of it."""
 GIVEN = tuple(one for one in FIELDS if one.given)
+PROJECT_AS_GIVEN = "project_path"
+"""Where `meta` has a project as it was given, if that is not how it is looked for."""
+
 EDITABLE = frozenset(one.name for one in FIELDS if one.editable)
 EMBEDDED = frozenset(one.name for one in FIELDS if one.embedded)
 SECRETS: Mapping[str, Secrets] = {one.name: one.secrets for one in FIELDS if one.secrets is not None}
@@ -173,11 +176,23 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def project_of(memory: Memory) -> str | None:
+    """The project of a memory as it was given."""
+    given = (memory.meta or {}).get(PROJECT_AS_GIVEN)
+    is_same = isinstance(given, str) and memory.project is not None and validation.project(given) == memory.project
+    return given if is_same else memory.project
+
+
 def check_draft(draft: Draft) -> dict[str, Any]:
     """What a draft gives, as it may be stored. Raises InvalidField for the first field that cannot be."""
     values = dict(zip(_NAMES, _values_of(draft), strict=True))
     # What nobody gave needs no check: of most drafts that is nearly everything.
     values |= checked({name: value for name, value in values.items() if value is not _DEFAULTS[name]})
+    if draft.name is not None:
+        # One that says nothing of it points to something, as most do that programs keep by a name.
+        values["category"] = validation.choice("category", draft.category or NamedType.REFERENCE, NamedType).value
+    if draft.project is not None and draft.project != values["project"]:
+        values["meta"] = {**(values["meta"] or {}), PROJECT_AS_GIVEN: draft.project}
     if draft.ttl is not None:
         validation.ttl(draft.ttl)
     if draft.owner is not None:

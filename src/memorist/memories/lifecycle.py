@@ -6,7 +6,8 @@ does not archive), and once deleted, by whomever, recoverable for `grace_days`:
     created_at --active_days--> archive_at --archive_days--> retention_expires_at
     deleted_at --grace_days--> hard_delete_at
 
-One that is kept has only the deadlines that a person sets. `expires_at` (a TTL) is above all of them.
+One that is kept has only the deadlines that a person sets. `expires_at` (a TTL) ends the time of being active, and then
+the memory goes the way on which the policy would have sent it; one that is kept is deleted.
 """
 
 import re
@@ -136,7 +137,8 @@ def archive(memory: Memory, policy: Policy, now: datetime) -> Memory:
     require(memory.status, Status.ARCHIVED)
     if memory.retention is not Retention.POLICY:
         return _moved(memory, Status.ARCHIVED, now)
-    return with_deadlines(_moved(memory, Status.ARCHIVED, now, archive_at=min(memory.archive_at or now, now)), policy)
+    since = min(now, memory.archive_at or now, memory.expires_at or now)
+    return with_deadlines(_moved(memory, Status.ARCHIVED, now, archive_at=since), policy)
 
 
 def soft_delete(memory: Memory, policy: Policy, now: datetime) -> Memory:
@@ -159,7 +161,7 @@ def restore(memory: Memory, policy: Policy, now: datetime) -> Memory:
     if memory.hard_delete_at is not None and memory.hard_delete_at <= now:
         raise IllegalTransition("The time to recover this memory is over.")
     after = _moved(memory, Status.ACTIVE, now, deleted_at=None, hard_delete_at=None)
-    if memory.is_expired(now):
+    if memory.expires_at is not None and memory.expires_at <= now:
         after = replace(after, expires_at=None)
     if memory.superseded_by is not None:
         after = replace(after, superseded_by=None, valid_to=None)
@@ -168,11 +170,23 @@ def restore(memory: Memory, policy: Policy, now: datetime) -> Memory:
 
 def by_time(memory: Memory, move: Move, policy: Policy, now: datetime) -> Memory:
     """The memory after a move that time brought, other than the purge, which leaves nothing."""
-    if move is Move.ARCHIVED:
+    if move is Move.ARCHIVED or (move is Move.EXPIRED and _archives(policy, memory)):
         return archive(memory, policy, now)
     if move is Move.HARD_DELETE_PENDING:
         return pend(memory, now)
     return soft_delete(memory, policy, now)
+
+
+def as_swept(memory: Memory, policy: Policy, now: datetime) -> Memory:
+    """The memory as a sweep leaves it that comes when its TTL ends, where that has ended and none came yet."""
+    if memory.expires_at is None or due_move(memory, now) is not Move.EXPIRED:
+        return memory
+    return by_time(memory, Move.EXPIRED, policy, memory.expires_at)
+
+
+def _archives(policy: Policy, memory: Memory) -> bool:
+    is_ageing = memory.status is Status.ACTIVE and memory.retention is Retention.POLICY
+    return is_ageing and policy.windows_of(memory.kind).archive
 
 
 def anonymize(memory: Memory, now: datetime) -> Memory:
@@ -189,9 +203,20 @@ def anonymize(memory: Memory, now: datetime) -> Memory:
     )
 
 
+def moved_payload(before: Memory, after: Memory) -> dict[str, Any]:
+    """What the event of a move says of it."""
+    return {"from": before.status, "to": after.status}
+
+
 def without_texts(payload: Mapping[str, Any]) -> dict[str, Any]:
     """An event's payload of which numbers, states and ids are left."""
     return {name: value for name, value in payload.items() if _tells_nothing(value)}
+
+
+def without_names(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without the ids."""
+    told = without_texts(payload)
+    return {name: value for name, value in told.items() if not isinstance(value, str) or value in set(Status)}
 
 
 def _tells_nothing(value: Any) -> bool:

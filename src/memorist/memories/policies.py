@@ -10,7 +10,7 @@ from typing import Any
 
 from memorist.errors import Conflict, InvalidField
 from memorist.memories import lifecycle, writing
-from memorist.memories.policy import Derived, Mode, Policy, PolicyRevision, Reach, SweepState, Windows
+from memorist.memories.policy import Derived, Mode, Move, Policy, PolicyRevision, Reach, SweepState, Windows
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.audit import actor_of
@@ -90,17 +90,18 @@ class Policies:
         if dry_run or after == current.policy:
             return planned
         revision = PolicyRevision(current.revision + 1, after, principal.source, now, actor_of(principal))
-        if not self._store.write(tenant, lambda tx: tx.policies.insert(revision)):
+        if not self._store.write(tenant, partial(_set, revision)):
             raise Conflict("Somebody else changed the policy at the same time. Look at it, then decide.")
         return replace(planned, revision=revision.revision, pending=not self.recompute(tenant, batches=20))
 
     def _counted(
         self, tenant: str, before: Policy, after: Policy, now: datetime
     ) -> tuple[dict[str, int], Counts] | None:
-        """The same as `_survey` by counting, where only the mode changes: no deadline does then."""
+        """The same as `_survey` by counting, where no deadline changes: with the mode, or what users may share."""
 
         def work(tx: Reader) -> tuple[dict[str, int], Counts] | None:
-            if replace(after, mode=before.mode) != before or not self.is_settled(tx):
+            same = replace(after, mode=before.mode, users_share_documents=before.users_share_documents)
+            if same != before or not self.is_settled(tx):
                 return None
             due: Counts = {}
             for one in tx.aging.count_due(now, lifecycle.anonymizable_before(after, now)):
@@ -118,6 +119,10 @@ class Policies:
             move = lifecycle.due_move(after, now)
             if move is not None:
                 due.setdefault(move.value, Counter())[memory.kind.value] += 1
+        before = lifecycle.anonymizable_before(policy, now)
+        for one in self._store.read(tenant, lambda tx: tx.aging.count_due(now, before)):
+            if one.move is Move.ANONYMIZED:
+                due.setdefault(one.move.value, Counter())[one.kind.value] = one.count
         return dict(+touched), {move: dict(counts) for move, counts in due.items()}
 
     def _aged(self, tenant: str, policy: Policy) -> Iterator[tuple[Memory, Memory]]:
@@ -172,6 +177,14 @@ def ask_for_deadlines(tx: Writer) -> None:
         tx.aging.put_sweep(replace(state, recomputed_after=""))
 
 
+def _set(revision: PolicyRevision, tx: Writer) -> bool:
+    """False where that revision exists. The last sweep's report goes: it tells of another policy."""
+    state = tx.aging.get_sweep()
+    if state is not None and state.report is not None:
+        tx.aging.put_sweep(replace(state, report=None, reported_at=None))
+    return tx.policies.insert(revision)
+
+
 def policy_to_record(policy: Policy) -> dict[str, Any]:
     """A policy as plain JSON values: what `change` takes."""
     return {
@@ -180,6 +193,7 @@ def policy_to_record(policy: Policy) -> dict[str, Any]:
         "kinds": {kind: dict(windows) for kind, windows in policy.kinds.items()},
         "anonymize_after_days": policy.anonymize_after_days,
         "derived_facts": policy.derived_facts,
+        "users_share_documents": policy.users_share_documents,
     }
 
 
@@ -206,7 +220,7 @@ def change_to_record(change: PolicyChange) -> dict[str, Any]:
 
 def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
     """The policy with these changes. Raises InvalidField."""
-    known = ("mode", "kinds", "anonymize_after_days", "derived_facts", *_WINDOWS)
+    known = ("mode", "kinds", "anonymize_after_days", "derived_facts", "users_share_documents", *_WINDOWS)
     for name in changes:
         if name not in known:
             raise InvalidField(f"A policy has no {name!r}; it has {', '.join(known)}.", field=str(name)[:60])
@@ -215,6 +229,8 @@ def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
         values["mode"] = validation.choice("mode", changes["mode"], Mode)
     if "derived_facts" in changes:
         values["derived_facts"] = validation.choice("derived_facts", changes["derived_facts"], Derived)
+    if "users_share_documents" in changes:
+        values["users_share_documents"] = _switch("users_share_documents", changes["users_share_documents"])
     if "anonymize_after_days" in changes:
         values["anonymize_after_days"] = _days("anonymize_after_days", changes["anonymize_after_days"])
     windows = {name: changes[name] for name in _WINDOWS if name in changes}

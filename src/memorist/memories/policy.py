@@ -70,6 +70,8 @@ class Policy:
     kinds: Mapping[Kind, Mapping[str, Any]] = field(default_factory=dict)
     anonymize_after_days: float = 30
     derived_facts: Derived = Derived.DETACH
+    users_share_documents: bool = True
+    """Whether a user's key may share a document with the whole tenant. It moves no deadline."""
 
     def windows_of(self, kind: Kind) -> Windows:
         differing = self.kinds.get(kind)

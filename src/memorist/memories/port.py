@@ -26,6 +26,10 @@ class MemoryReads(Protocol):
         """The active memory of that name and exactly that owner."""
         ...
 
+    def count_named(self, owners: Sequence[OwnerFilter], category: str | None, now: datetime) -> int:
+        """How many current memories with a name these slices have, of a category or of any."""
+        ...
+
     def find_duplicate(self, user: str | None, agent: str | None, dedup_key: str) -> Memory | None:
         """The active memory with that key and exactly that owner."""
         ...
@@ -57,8 +61,8 @@ class MemoryWrites(MemoryReads, Protocol):
         """
         ...
 
-    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
-        """Add to the count, and move forward the time, of reads of each memory."""
+    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> dict[str, int]:
+        """Add to the count, and move forward the time, of reads of each memory. Returns how often each was read."""
         ...
 
 
@@ -149,6 +153,10 @@ class AgingWrites(AgingReads, Protocol):
 
     def set_deadlines(self, memory: Memory, due_at: datetime | None, expected_updated_at: datetime) -> bool:
         """Write the deadlines of a memory, and nothing else of it; likewise."""
+        ...
+
+    def entomb(self, events: Iterable[Event]) -> None:
+        """Keep events as those of what they name now, with their payloads as they are given and without an actor."""
         ...
 
     def clear_traces(self, memory: Memory, terms: bytes, events: Iterable[Event]) -> None:

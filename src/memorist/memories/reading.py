@@ -9,6 +9,7 @@ from memorist.memories.accesses import AccessLog
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.values import Kind, Memory, Order, Query, Status
 from memorist.platform import access, validation
+from memorist.platform.erased_names import hexadecimal, tombstone
 from memorist.platform.paging import Page, page_of
 from memorist.platform.values import Event, Owner, Principal
 from memorist.ports import Reader, Store
@@ -50,7 +51,9 @@ class Reading:
         principal: Principal,
         *,
         agent: str | None = None,
+        every_agent: bool = False,
         named: bool = False,
+        name: str | None = None,
         kind: Kind | None = None,
         category: str | None = None,
         project: str | None = None,
@@ -60,7 +63,8 @@ class Reading:
         limit: int = 20,
         cursor: str | None = None,
     ) -> Page[Memory]:
-        """A page of what the caller sees; with `agent`, of that profile and of what it shares.
+        """A page of what the caller is shown; with `agent`, of that profile and of what it shares, and with
+        `every_agent` of all that it may see. `name` narrows it down to memories of that name.
 
         In the order NEWEST, paging neither skips nor repeats a row, whatever is written meanwhile; in the order
         IMPORTANCE (of named memories) the same holds unless somebody changes that row's importance.
@@ -75,11 +79,14 @@ class Reading:
                 validation.text(field, value, longest=validation.MAX_LINE, empty=True)
         if order is Order.IMPORTANCE and not named:
             raise InvalidField("Only named memories are listed by importance.", field="order")
+        if name is not None:
+            validation.slug("name", name)
         if agent is not None:
             principal = access.acting(principal, agent=validation.identifier("agent", agent))
         query = Query(
-            owners=access.visible_slices(principal),
+            owners=(access.slices_of if every_agent else access.shown_slices)(principal, in_use=status.in_use),
             named=named,
+            name=name,
             kind=kind,
             category=category,
             project=None if project is None else validation.project(project),
@@ -95,14 +102,25 @@ class Reading:
         found = [self._accesses.overlay(memory) for memory in found]
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
+    def count_named(self, principal: Principal, *, category: str | None = None) -> int:
+        """How many named memories the caller is shown."""
+        owners, now = access.shown_slices(principal), self._clock.now()
+        return self._store.read(principal.tenant, lambda tx: tx.memories.count_named(owners, category, now))
+
     def events(self, principal: Principal, memory_id: str) -> Sequence[Event]:
-        """The audit trail of one memory, oldest first, deleted or not. Raises NotFound or InvalidId."""
+        """The audit trail of one memory, oldest first, deleted or not. Admins are also told, without a text or a name,
+        what happened to one that is purged.
+
+        Raises NotFound or InvalidId.
+        """
         memory_id = parse_id("mem", memory_id)
 
-        def work(tx: Reader) -> tuple[Memory | None, Sequence[Event]]:
-            return tx.memories.get(memory_id), tx.events.of([memory_id])
+        def work(tx: Reader) -> tuple[Memory | None, Sequence[Event], Sequence[Event]]:
+            return tx.memories.get(memory_id), tx.events.of([memory_id]), tx.events.of([hexadecimal(memory_id)])
 
-        memory, events = self._store.read(principal.tenant, work)
+        memory, events, buried = self._store.read(principal.tenant, work)
+        if memory is None and buried and access.allows(principal, access.Action.ADMINISTER):
+            return [replace(event, memory_id=memory_id) for event in tombstone(buried)]
         access.require_visible(principal, memory, memory_id)
         return events
 

@@ -13,7 +13,7 @@ from memorist.platform import access
 from memorist.platform.attempts import until_written
 from memorist.platform.audit import event_by
 from memorist.platform.values import Event, Principal
-from memorist.ports import Store, Writer
+from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
 _Step = Callable[[Memory, Policy], Memory]
@@ -34,6 +34,25 @@ class RetentionService:
         self._clock = clock
         self._memories = memories
         self._policies = policies
+
+    def read(self, principal: Principal, memory_id: str) -> Memory:
+        """One memory as `Memories.get` has it; for those who may restore it also one that is deleted, until it is
+        purged, and one that is past its TTL, as a sweep leaves it.
+
+        Raises NotFound or InvalidId.
+        """
+        memory_id = parse_id("mem", memory_id)
+
+        def work(tx: Reader) -> tuple[Memory | None, Policy]:
+            return tx.memories.get(memory_id), self._policies.of(tx)
+
+        found, policy = self._store.read(principal.tenant, work, snapshot=False)
+        now = self._clock.now()
+        if found is None or (found.status.in_use and not found.is_expired(now)):
+            return self._memories.get(principal, memory_id)
+        memory = lifecycle.as_swept(found, policy, now)
+        viewer = principal if memory.status.in_use else access.over_tenant(principal)
+        return access.require_recoverable(viewer, memory, memory_id)
 
     def archive(self, principal: Principal, memory_id: str) -> Memory:
         """Take a memory out of recall and of lists; it stays readable by its id.
@@ -57,7 +76,8 @@ class RetentionService:
         return until_written(attempt)
 
     def restore(self, principal: Principal, memory_id: str) -> Memory:
-        """Bring a memory back that is archived, replaced by another, or deleted and still inside its recovery window.
+        """Bring a memory back that is archived, replaced by another, or deleted and still inside its recovery window:
+        the caller's or, for an admin, anybody's in the tenant.
 
         One whose TTL is over counts as deleted, whether or not a sweep has come by.
 
@@ -67,7 +87,8 @@ class RetentionService:
         memory_id = parse_id("mem", memory_id)
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
         if found is not None and found.status is Status.ARCHIVED and found.superseded_by is not None:
-            memory = self._restore_fact(principal, memory_id)
+            sees = access.can_see(principal, found.owner)
+            memory = self._restore_fact(principal if sees else access.over_tenant(principal), memory_id)
         else:
             memory = self._store.write(principal.tenant, lambda tx: self._restore(tx, principal, memory_id))
         self._memories.index(principal.tenant, [memory])
@@ -75,11 +96,11 @@ class RetentionService:
 
     def _restore(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
         def attempt() -> Memory | None:
-            before = self._changeable(tx, principal, memory_id)
+            before = self._changeable(tx, access.over_tenant(principal), memory_id)
             if before.status is Status.ACTIVE and before.is_expired(self._clock.now()):
                 # Its time is over, swept or not: it is restored as if it had been.
                 self._memories.rows.expire(tx, principal, before)
-                before = self._changeable(tx, principal, memory_id)
+                before = self._changeable(tx, access.over_tenant(principal), memory_id)
             after = lifecycle.restore(before, self._policies.of(tx), self._clock.now())
             self._memories.rows.make_room(tx, principal, after)
             if not write_over(tx, after, before.updated_at):
@@ -96,9 +117,9 @@ class RetentionService:
     def _changeable(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
         """The memory in whatever state, which the caller owns or administers. Raises NotFound or Forbidden."""
         memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
-        access.require_writable(principal, memory.owner)
+        access.require_changeable(principal, memory)
         return memory
 
     def _event(self, principal: Principal, before: Memory, after: Memory, event_type: str) -> Event:
-        payload = {"from": before.status, "to": after.status}
+        payload = lifecycle.moved_payload(before, after)
         return event_by(principal, after.id, event_type, self._clock.now(), payload)

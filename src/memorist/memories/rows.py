@@ -7,7 +7,7 @@ from datetime import datetime
 from memorist.errors import Conflict, DuplicateContent, NameTaken
 from memorist.memories import lifecycle, writing
 from memorist.memories.fields import EDITABLE
-from memorist.memories.policy import Policy
+from memorist.memories.policy import Move, Policy
 from memorist.memories.values import Memory, Remembered, Retention
 from memorist.platform.attempts import until_written
 from memorist.platform.audit import event_by
@@ -82,12 +82,17 @@ class MemoryRows:
         """Soft-delete rows that something else replaces."""
         for memory in memories:
             gone = lifecycle.soft_delete(memory, self.policy(tx), self._clock.now())
-            if writing.replace(tx, gone, memory.updated_at):
-                tx.events.append([event_by(principal, memory.id, event_type, self._clock.now())])
+            self._move(tx, principal, memory, gone, event_type)
 
     def expire(self, tx: Writer, principal: Principal, memory: Memory) -> None:
-        """Delete a memory whose own time is over, as the sweeper would."""
-        self.retire(tx, principal, [memory], "expired")
+        """Let a memory go whose own time is over, as the sweeper would."""
+        gone = lifecycle.by_time(memory, Move.EXPIRED, self.policy(tx), self._clock.now())
+        self._move(tx, principal, memory, gone, Move.EXPIRED)
+
+    def _move(self, tx: Writer, principal: Principal, before: Memory, after: Memory, event_type: str) -> None:
+        if writing.replace(tx, after, before.updated_at):
+            payload = lifecycle.moved_payload(before, after)
+            tx.events.append([event_by(principal, before.id, event_type, self._clock.now(), payload)])
 
     def make_room(self, tx: Writer, principal: Principal, memory: Memory) -> None:
         """See to it that no active memory has the name or the text that this one is to have.

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from memorist.errors import InvalidField, NameTaken, StaleVersion
+from memorist.errors import InvalidField, NameTaken, NotFound, StaleVersion
 from memorist.ids import new_id, parse_id
 from memorist.memories import fields, lifecycle, writing
 from memorist.memories.accesses import AccessLog
@@ -16,7 +16,7 @@ from memorist.memories.policy import Policy
 from memorist.memories.reading import Reading
 from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.rows import MemoryRows, clash_key, existing_like, write_over
-from memorist.memories.values import Draft, Governor, Memory, Remembered, Retention, Status, Trust
+from memorist.memories.values import Draft, Governor, Memory, NamedType, Remembered, Retention, Status, Trust
 from memorist.platform import access, validation
 from memorist.platform.attempts import until_written
 from memorist.platform.audit import event_by
@@ -52,9 +52,11 @@ class Memories(Reading):
         *,
         idempotency_key: str | None = None,
         also: Callable[[Writer, Sequence[Remembered]], None] | None = None,
+        finish: Callable[[Memory], Memory] = lambda memory: memory,
     ) -> list[Remembered]:
         """Store all drafts durably, or none. A fact that its owner already has in that scope and category is not
         written again: it comes back with `was_new=False`. `also` writes what belongs to them in the same transaction.
+        `finish` makes of each memory what is stored, where that names its own id; a retry is known by the draft alone.
 
         Raises InvalidField, Forbidden, NameTaken, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
@@ -63,7 +65,7 @@ class Memories(Reading):
         prepared = [self.prepare(principal, draft) for draft in drafts]
 
         def work(tx: Writer) -> list[Remembered]:
-            results = self.rows.insert_all(tx, principal, prepared)
+            results = self.rows.insert_all(tx, principal, list(map(finish, prepared)))
             if also is not None:
                 also(tx, results)
             return results
@@ -100,10 +102,13 @@ class Memories(Reading):
 
         return self._store.read(principal.tenant, work)
 
-    def prepare(self, principal: Principal, draft: Draft) -> Memory:
-        """The memory that a draft will be, without its secrets. Raises InvalidField or Forbidden."""
+    def prepare(self, principal: Principal, draft: Draft, *, allowed: Owner | None = None) -> Memory:
+        """The memory that a draft will be, without its secrets. `allowed`: whose it may be is decided already.
+
+        Raises InvalidField or Forbidden.
+        """
         values = fields.check_draft(draft)
-        owner = access.writable_owner(principal, draft.owner)
+        owner = access.writable_owner(principal, draft.owner) if allowed is None else allowed
         now = self._clock.now()
         memory_id = new_id("mem")
         if draft.session is None and principal.session is not None:
@@ -118,7 +123,7 @@ class Memories(Reading):
             id=memory_id,
             tenant=principal.tenant,
             content_hash=content_hash(values["content"]),
-            dedup_key=dedup_key(memory_id, values, draft.same_as),
+            dedup_key=dedup_key(memory_id, values, draft.same_as, draft.ttl),
             created_at=now,
             updated_at=now,
             owner=owner,
@@ -134,10 +139,12 @@ class Memories(Reading):
         memory_id: str,
         changes: Mapping[str, Any],
         *,
+        share: bool = False,
         expected_version: str | None = None,
         idempotency_key: str | None = None,
     ) -> Memory:
-        """Change some fields of a memory that the caller may write.
+        """Change some fields of a memory that the caller may write. With `share`, for admins, it is of no profile and
+        shared by all from now on.
 
         With `expected_version` the change applies only to that version: StaleVersion otherwise.
         Raises NotFound, Forbidden, InvalidField, NotEditable, NameTaken or DuplicateContent.
@@ -146,6 +153,9 @@ class Memories(Reading):
         changes = fields.check_changes(changes)
         changed, redacted = self._redaction.fields(changes, fields.SECRETS)
         changes = {**changes, **changed}
+        if share:
+            access.require(principal, access.Action.SHARE)
+            changes["agent"] = None
         memory = self._once(
             principal,
             f"edit {memory_id}",
@@ -172,7 +182,7 @@ class Memories(Reading):
             after = _apply(before, changes, self._clock.now())
             if after == before:
                 return before
-            if after.name != before.name or after.dedup_key != before.dedup_key:
+            if (after.owner, after.name, after.dedup_key) != (before.owner, before.name, before.dedup_key):
                 self.rows.make_room(tx, principal, after)
             if not write_over(tx, after, before.updated_at):
                 return None
@@ -226,11 +236,17 @@ class Memories(Reading):
         return result
 
     def forget_named(self, principal: Principal, name: str, *, idempotency_key: str | None = None) -> Memory:
-        """Soft-delete the memory that `get_named` would return. Raises NotFound, Forbidden or InvalidField."""
+        """Soft-delete the caller's own memory of that name, never one that is shared with it.
+
+        Raises NotFound, Forbidden or InvalidField.
+        """
         validation.slug("name", name)
 
         def work(tx: Writer) -> Memory:
-            return self._forget(tx, principal, self._named(tx, principal, name).id, None)
+            own = tx.memories.find_named(principal.user, principal.agent, name)
+            if own is None or not own.is_current(self._clock.now()):
+                raise NotFound(f"There is no memory named {name} of your own here.")
+            return self._forget(tx, principal, own.id, None)
 
         return self._once(principal, f"forget name {name}", idempotency_key, [name], work)
 
@@ -261,7 +277,8 @@ class Memories(Reading):
             after = lifecycle.soft_delete(before, self.rows.policy(tx), self._clock.now())
             if not writing.replace(tx, after, before.updated_at):
                 return None
-            tx.events.append(self.rows.told(principal, after, "deleted"))
+            payload = lifecycle.moved_payload(before, after)
+            tx.events.append([event_by(principal, after.id, "deleted", self._clock.now(), payload)])
             return after
 
         return until_written(attempt)
@@ -277,7 +294,7 @@ class Memories(Reading):
         is_there = memory.status.in_use if archived else memory.status is Status.ACTIVE
         if not is_there or memory.is_expired(self._clock.now()):
             access.require_visible(principal, None, memory_id)
-        access.require_writable(principal, memory.owner)
+        access.require_changeable(principal, memory)
         if expected_version is not None and memory.version != expected_version:
             raise StaleVersion
         return memory
@@ -300,7 +317,12 @@ class Memories(Reading):
 def _apply(before: Memory, changes: Mapping[str, Any], now: datetime) -> Memory:
     if before.name is not None and "name" in changes and changes["name"] is None:
         raise InvalidField("A named memory keeps a name.", field="name")
-    after = with_hashes(replace(before, **changes))
+    values = {name: value for name, value in changes.items() if name != "agent"}
+    owner = replace(before.owner, agent=changes.get("agent", before.owner.agent))
+    after = with_hashes(replace(before, owner=owner, **values), before)
+    if after.name is not None and (after.name, after.category) != (before.name, before.category):
+        given = after.category or ("" if "category" in changes else NamedType.REFERENCE)
+        after = replace(after, category=validation.choice("category", given, NamedType).value)
     return before if after == before else replace(after, updated_at=_later(before.updated_at, now))
 
 

@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any, Protocol
 
 from memorist.errors import MemoristError
-from memorist.ids import to_uuid
 from memorist.memories import lifecycle, writing
 from memorist.memories.policies import Counts, Policies
 from memorist.memories.policy import DueCount, Mode, Move, Policy, Reach, SweepState
-from memorist.memories.values import Governor, Kind, Memory
+from memorist.memories.values import Governor, Kind, Memory, Status
 from memorist.platform import access
+from memorist.platform.erased_names import hexadecimal
 from memorist.platform.loop import Loop
 from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Store, Writer
@@ -37,7 +37,6 @@ _FEWEST_ROWS = 20
 _REST = 2.0
 """So many times as long as it worked the sweeper rests, and no longer than this:"""
 _LONGEST_REST_SECONDS = 0.2
-_REPORT_EVERY = timedelta(hours=1)
 _JOBS_KEPT_FOR = timedelta(days=7)
 _COUNTED_FOR_S = 60.0
 
@@ -97,17 +96,17 @@ class Sweeper:
         self._policies = policies
         self._eraser = eraser
         self._turn_events_kept_for = turn_events_kept_for
-        self._counted: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._counted: dict[tuple[str, int], tuple[float, dict[str, Any]]] = {}
         self._loop = Loop("sweeper", self._sweep_all, 0, at_once=False)
         self._rest = rest or self._loop.rest
 
     # One sweep
 
-    def sweep(self, tenant: str, *, rarely_report: bool = False) -> Sweep:
+    def sweep(self, tenant: str) -> Sweep:
         """Do everything that is due now, in small steps; where the policy only observes, that is what TTLs ask for and
         what the lifecycle API promised.
 
-        Then count what is still due, and keep that as the tenant's report; `rarely_report` does so once an hour.
+        Then count what is still due, and keep that as the tenant's report.
         """
         as_of = self._clock.now()
         look = self._look(tenant, as_of)
@@ -124,8 +123,6 @@ class Sweeper:
         if any(move is Move.PURGED for move, _ in done):
             self._empty_logs()
         found = Sweep(tenant, as_of, look.reach.mode, done=_by_move(done))
-        if rarely_report and look.reported_at is not None and as_of - look.reported_at < _REPORT_EVERY:
-            return found
         found = self._store.read(tenant, partial(_survey, found, look.policy))
         self._store.write(tenant, partial(_conclude, found, as_of - self._turn_events_kept_for))
         return found
@@ -149,10 +146,11 @@ class Sweeper:
         report = self.last_report(principal)
         if report is not None:
             return report
-        until, counted = self._counted.get(principal.tenant, (0.0, {}))
+        key = (principal.tenant, self._policies.get(principal).revision)
+        until, counted = self._counted.get(key, (0.0, {}))
         if time.monotonic() >= until:
             counted = self.dry_run(principal.tenant).to_record()
-            self._counted = {principal.tenant: (time.monotonic() + _COUNTED_FOR_S, counted)}
+            self._counted = {key: (time.monotonic() + _COUNTED_FOR_S, counted)}
         return counted
 
     def last_report(self, principal: Principal) -> dict[str, Any] | None:
@@ -167,7 +165,6 @@ class Sweeper:
         def work(tx: Reader) -> _Look:
             policy = self._policies.of(tx)
             reach = self._policies.reach(tx)
-            state = tx.aging.get_sweep()
             return _Look(
                 policy,
                 reach,
@@ -175,7 +172,6 @@ class Sweeper:
                 tx.aging.has_expired(as_of),
                 reach is not Reach.NOTHING and tx.aging.has_due(as_of, _MOVED[reach]),
                 reach is Reach.ALL and tx.aging.has_retired(lifecycle.anonymizable_before(policy, as_of)),
-                None if state is None else state.reported_at,
             )
 
         return self._store.read(tenant, work, snapshot=False)
@@ -232,10 +228,19 @@ class Sweeper:
                     tx.events.append([_event(before, after, move, now)])
                     moved[move, before.kind] += 1
         if purged:
-            self._eraser.purge_rows(tx, [memory.id for memory in purged])
+            ids = [memory.id for memory in purged]
+            self._entomb(tx, ids)
+            self._eraser.purge_rows(tx, ids)
             tx.events.append(_purged(memory, now) for memory in purged)
             moved.update((Move.PURGED, memory.kind) for memory in purged)
         return moved
+
+    def _entomb(self, tx: Writer, memory_ids: Sequence[str]) -> None:
+        """Keep of these memories' events, for admins, what happened and when: no text, nobody's name."""
+        tx.aging.entomb(
+            replace(one, memory_id=hexadecimal(one.memory_id), payload=lifecycle.without_names(one.payload))
+            for one in tx.events.of(memory_ids)
+        )
 
     def _anonymize_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
         moved: _Moved = Counter()
@@ -274,7 +279,7 @@ class Sweeper:
 
     def _sweep_all(self) -> None:
         tenants = [tenant.id for tenant in self._store.list_tenants()]
-        self._loop.each(tenants, lambda tenant: self.sweep(tenant, rarely_report=True))
+        self._loop.each(tenants, self.sweep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +292,6 @@ class _Look:
     expired: bool
     due: bool
     retired: bool
-    reported_at: datetime | None
 
 
 def _survey(found: Sweep, policy: Policy, tx: Reader) -> Sweep:
@@ -316,12 +320,12 @@ def _events_about(tx: Reader, memory: Memory) -> list[Event]:
 
 
 def _event(before: Memory, after: Memory, move: Move, now: datetime) -> Event:
-    return Event(before.id, move, SOURCE, now, payload={"from": before.status, "to": after.status})
+    return Event(before.id, move, SOURCE, now, payload=lifecycle.moved_payload(before, after))
 
 
 def _purged(memory: Memory, now: datetime) -> Event:
-    # Of no memory, because there is none any more; its id is told without the letters it was known by.
-    return Event("", Move.PURGED, SOURCE, now, payload={"memory": to_uuid(memory.id).hex})
+    payload = {"from": memory.status, "to": Status.PURGED}
+    return Event(hexadecimal(memory.id), Move.PURGED, SOURCE, now, payload=payload)
 
 
 def _by_move(moved: _Moved) -> Counts:

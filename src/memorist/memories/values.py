@@ -39,6 +39,15 @@ class Governor(StrEnum):
     AGENT_TOOLS = "agent_tools"
 
 
+class NamedType(StrEnum):
+    """What a named memory is about: its category is one of these."""
+
+    USER = "user"
+    FEEDBACK = "feedback"
+    PROJECT = "project"
+    REFERENCE = "reference"
+
+
 class Status(StrEnum):
     """Where a memory stands in its life; `lifecycle` holds the moves."""
 
@@ -153,8 +162,11 @@ class Memory:
         return f"{to_micros(self.updated_at):x}"
 
     def is_expired(self, now: datetime) -> bool:
-        """Past its own expiry, whether or not a sweep ran."""
-        return self.expires_at is not None and self.expires_at <= now
+        """Past its own expiry, whether or not a sweep ran. In the archive that of one that ages counts no more: it ends
+        the time for which a memory is active, and the policy says what follows.
+        """
+        is_past = self.expires_at is not None and self.expires_at <= now
+        return is_past and not (self.status is Status.ARCHIVED and self.retention is Retention.POLICY)
 
     def is_current(self, now: datetime) -> bool:
         """Active and not past its own expiry."""
@@ -207,6 +219,7 @@ class Query:
 
     owners: tuple[OwnerFilter, ...]
     named: bool = False
+    name: str | None = None
     kind: Kind | None = None
     category: str | None = None
     project: str | None = None

@@ -12,6 +12,7 @@ class LocalEmbedder(LocalModel):
     """Embeds questions as they are, and memories as `passages.embedding_passage` writes them."""
 
     is_local = True
+    computes_in_bulk = True
     file = "embedder.onnx"
     model_id = "memorist-embedder-4"
     dimensions = 384

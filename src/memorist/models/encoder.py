@@ -4,6 +4,7 @@ import io
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,12 @@ LONGEST = 256
 BATCH_TOKENS = 1024
 """Padded tokens in one run: enough to keep the cores busy, few enough to stay in their caches."""
 
+BULK_TOKENS = 256
+"""The same where each thread has a batch of its own."""
+
+_BULK = 8
+"""Batches from which on each thread computes its own: two together take a quarter longer for the same."""
+
 
 def default_threads() -> int:
     return min(2, os.cpu_count() or 1)
@@ -35,6 +42,8 @@ class LocalModel:
     file: str
     words: str = "english"
     """Which tokenizer and table of word vectors it reads: the names of files in the weights folder."""
+    computes_in_bulk = False
+    """Whether it is ever asked for very much at once, for which it then has a network of its own."""
 
     def __init__(self, threads: int | None = None, folder: Path = FOLDER) -> None:
         self.threads = default_threads() if threads is None else threads
@@ -59,19 +68,25 @@ class LocalModel:
 
     @cached_property
     def _parts(self) -> "_Parts":
+        return _Parts(_shared(self._folder, self.words), self._network(self.threads))
+
+    @cached_property
+    def _bulk(self) -> "_Bulk":
+        """For much at once: a network that computes with one thread, and as many of them as there may be."""
+        return _Bulk(self._network(1), ThreadPoolExecutor(self.threads, thread_name_prefix="memorist-model"))
+
+    def _network(self, threads: int) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self.threads
+        options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         # Waiting threads sleep: a memory server shares its machine, and is idle most of the time.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # A plan of the memory would be kept for each shape of batch, and every batch has its own: 30 MB for nothing.
         options.enable_mem_pattern = False
         options.log_severity_level = 3
-        shared = _shared(self._folder, self.words)
-        network = onnxruntime.InferenceSession(
+        return onnxruntime.InferenceSession(
             read_weights(self.file, self._folder), options, providers=["CPUExecutionProvider"]
         )
-        return _Parts(shared, network)
 
     def _ready(self) -> "_Parts":
         if not self.loaded:
@@ -89,13 +104,23 @@ class LocalModel:
         encodings = parts.shared.tokenizer.encode_batch(list(inputs))
         order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
         wanted = {node.name for node in parts.network.get_inputs()}
-        for batch in batches(order, encodings):
+
+        def compute(network: onnxruntime.InferenceSession, batch: list[int]) -> tuple[list[int], NDArray[np.float32]]:
             read = [encodings[index] for index in batch]
             feed = parts.shared.feed(read)
             if more is not None:
                 feed |= more(batch, read)
-            results: list[Any] = parts.network.run(None, {name: feed[name] for name in wanted})
-            yield batch, results[0]
+            results: list[Any] = network.run(None, {name: feed[name] for name in wanted})
+            return batch, results[0]
+
+        bulk = list(batches(order, encodings, BULK_TOKENS)) if self.computes_in_bulk and self.threads > 1 else []
+        if len(bulk) < _BULK:
+            for batch in batches(order, encodings):
+                yield compute(parts.network, batch)
+            return
+        with self._lock:
+            network, threads = self._bulk
+        yield from threads.map(lambda batch: compute(network, batch), bulk)
 
 
 More = Callable[[Sequence[int], Sequence[Encoding]], dict[str, NDArray[Any]]]
@@ -125,6 +150,11 @@ class _Parts(NamedTuple):
     network: onnxruntime.InferenceSession
 
 
+class _Bulk(NamedTuple):
+    network: onnxruntime.InferenceSession
+    threads: ThreadPoolExecutor
+
+
 _FILES = {
     "english": ("tokenizer.json", "word_rows.npy", "word_scales.npy"),
     "many_languages": ("many_tokenizer.json", "many_rows.npy", "many_scales.npy"),
@@ -143,11 +173,11 @@ def _shared(folder: Path, words: str) -> _Shared:
     return _Shared(tokenizer, rows, scales)
 
 
-def batches(order: Sequence[int], encodings: Sequence[Encoding]) -> Iterator[list[int]]:
-    """`order`, sorted by length, in pieces of at most BATCH_TOKENS when padded."""
+def batches(order: Sequence[int], encodings: Sequence[Encoding], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
+    """`order`, sorted by length, in pieces of at most so many tokens when padded."""
     batch: list[int] = []
     for index in order:
-        if batch and (len(batch) + 1) * len(encodings[index]) > BATCH_TOKENS:
+        if batch and (len(batch) + 1) * len(encodings[index]) > tokens:
             yield batch
             batch = []
         batch.append(index)

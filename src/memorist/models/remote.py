@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.errors import ModelUnavailable
+from memorist.models.breaker import Breaker
 
 _ATTEMPTS = 3
 _BATCH = 64
@@ -80,38 +81,62 @@ class RemoteReranker:
 
 
 class _Service:
-    """One address that is asked with JSON; faults that pass are tried again, a little later each time."""
+    """One address that is asked with JSON. All attempts at an answer together take no longer than the timeout.
+
+    Faults that pass are tried again, a little later each time; silence is not. Then nothing is asked for a while.
+    """
 
     def __init__(self, address: str, path: str, api_key: str, timeout_s: float) -> None:
         address = address.rstrip("/")
         self._url = address if address.endswith(path) else address + path
+        self._timeout_s = timeout_s
+        self._breaker = Breaker()
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx2.Client(timeout=timeout_s, headers=headers)
+        self._client = httpx2.Client(headers=headers)
 
     def ask(self, body: Mapping[str, Any]) -> Any:
+        """The answer. Raises ModelUnavailable."""
+        if not self._breaker.lets_through():
+            raise ModelUnavailable(f"{self._url} did not answer a moment ago, and is not asked again yet.")
+        deadline = time.monotonic() + self._timeout_s
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                response = self._client.post(self._url, json=body)
+                response = self._client.post(self._url, json=body, timeout=max(deadline - time.monotonic(), 0.001))
+                answer, fault = self._read(response)
+            except httpx2.TimeoutException as error:
+                raise self._gone(f"cannot be asked: it was silent for {self._timeout_s:g} s") from error
             except httpx2.HTTPError as error:
-                if attempt == _ATTEMPTS:
-                    raise ModelUnavailable(f"{self._url} cannot be asked: {error or type(error).__name__}.") from error
-                self._wait(attempt, None)
-                continue
-            if response.status_code in _RETRIED and attempt < _ATTEMPTS:
-                self._wait(attempt, response.headers.get("retry-after"))
-                continue
-            if response.status_code != 200:
-                raise ModelUnavailable(f"{self._url} answered {response.status_code}. Check its key, model and log.")
-            try:
-                return response.json()
-            except ValueError as error:
-                if attempt == _ATTEMPTS:
-                    raise self.strange_answer() from error
-        raise AssertionError("unreachable")
+                response, answer, fault = None, None, f"cannot be asked: {error or type(error).__name__}"
+            if not fault:
+                return answer
+            wait_s = _before_the_next(attempt, response)
+            if attempt == _ATTEMPTS or time.monotonic() + wait_s > deadline:
+                break
+            time.sleep(wait_s)  # noqa: TID251
+        raise self._gone(fault)
+
+    def _read(self, response: httpx2.Response) -> tuple[Any, str]:
+        """What was answered, or the fault that may pass. Raises ModelUnavailable for a refusal, which does not."""
+        if response.status_code in _RETRIED:
+            return None, f"answered {response.status_code}"
+        self._breaker.worked()
+        if response.status_code != 200:
+            raise ModelUnavailable(f"{self._url} answered {response.status_code}. Check its key, model and log.")
+        try:
+            return response.json(), ""
+        except ValueError:
+            return None, "answered something that is not JSON"
 
     def strange_answer(self) -> ModelUnavailable:
         return ModelUnavailable(f"{self._url} answered something that is not what was asked for.")
 
-    def _wait(self, attempt: int, retry_after: str | None) -> None:
-        seconds = float(retry_after) if retry_after and retry_after.isdecimal() else 0.1 * 2**attempt
-        time.sleep(min(seconds, _LONGEST_WAIT_S) * random.uniform(0.75, 1.0))  # noqa: TID251
+    def _gone(self, fault: str) -> ModelUnavailable:
+        self._breaker.failed()
+        return ModelUnavailable(f"{self._url} {fault}.")
+
+
+def _before_the_next(attempt: int, response: httpx2.Response | None) -> float:
+    """Seconds to wait: those that the service asks for, up to a limit, or a little more each time."""
+    said = response.headers.get("retry-after", "") if response is not None else ""
+    seconds = min(float(said), _LONGEST_WAIT_S) if said.isdecimal() else 0.1 * 2**attempt
+    return seconds * random.uniform(0.75, 1.0)

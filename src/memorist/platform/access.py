@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from memorist.errors import Forbidden, NotFound
+from memorist.errors import Forbidden, InvalidField, NotFound
 from memorist.platform import validation
 from memorist.platform.values import Owner, OwnerFilter, Principal, Role
 
@@ -15,6 +15,13 @@ class Owned(Protocol):
 
     @property
     def owner(self) -> Owner: ...
+
+
+class OwnedByName(Owned, Protocol):
+    """The same where it may have a name."""
+
+    @property
+    def name(self) -> str | None: ...
 
 
 T = TypeVar("T", bound=Owned)
@@ -27,19 +34,21 @@ class Action(StrEnum):
     READ = "read"
     WRITE = "write"
     SHARE = "share"
+    SHARE_DOCUMENTS = "share documents"
     ADMINISTER = "administer"
 
 
 ALLOWED: dict[Role, frozenset[Action]] = {
-    Role.ADMIN: frozenset({Action.READ, Action.WRITE, Action.SHARE, Action.ADMINISTER}),
-    Role.SERVICE: frozenset({Action.READ, Action.WRITE}),
+    Role.ADMIN: frozenset(Action),
+    Role.SERVICE: frozenset({Action.READ, Action.WRITE, Action.SHARE_DOCUMENTS}),
     Role.USER: frozenset({Action.READ, Action.WRITE}),
     Role.READER: frozenset({Action.READ}),
 }
 
 _DENIALS = {
     Action.WRITE: "This key only reads. Writing needs a user, service or admin key.",
-    Action.SHARE: "Only an admin key writes memories that everybody shares. Name a profile, or use an admin key.",
+    Action.SHARE: "Only an admin key writes or changes memories that all share. Name a profile, or use an admin key.",
+    Action.SHARE_DOCUMENTS: "A document that the whole tenant shares is changed and deleted by service and admin keys.",
     Action.ADMINISTER: "Only an admin key does that.",
 }
 
@@ -102,6 +111,22 @@ def recoverable_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     return tuple(part for part in visible_slices(principal) if shares or part != OwnerFilter())
 
 
+def over_tenant(principal: Principal) -> Principal:
+    """The caller as the one who looks after all of its tenant's memories, where it is an admin: whoever it acts for."""
+    return replace(principal, user=None, agent=None) if allows(principal, Action.ADMINISTER) else principal
+
+
+def shown_slices(principal: Principal, *, in_use: bool = True) -> tuple[OwnerFilter, ...]:
+    """Whose memories come without being named, in recall, sections and lists: for a user that names no agent no
+    profile's, but what is of none and what is of the profile of those who name none.
+    """
+    whose = slices_of(principal, in_use=in_use)
+    if principal.user is None or principal.agent is not None:
+        return whose
+    own = (OwnerFilter(principal.user), OwnerFilter(principal.user, DEFAULT_PROFILE))
+    return tuple(part for one in whose for part in (own if one.user is not None else (one,)))
+
+
 def user_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The caller's own memories: nobody else's, and nothing that is shared. None where it is no user."""
     return tuple(part for part in visible_slices(principal) if part.user is not None)
@@ -123,6 +148,12 @@ def require_visible(principal: Principal, memory: T | None, memory_id: str) -> T
     return memory
 
 
+def require_recoverable(principal: Principal, memory: T, memory_id: str) -> T:
+    """The memory, or NotFound: one that is deleted is shown to those who may restore it."""
+    is_shown = any(part.matches(memory.owner) for part in recoverable_slices(principal))
+    return require_visible(principal, memory if is_shown else None, memory_id)
+
+
 def require_writable(principal: Principal, owner: Owner) -> None:
     """Raises Forbidden where the caller may not write memories of that owner."""
     require(principal, Action.WRITE)
@@ -132,11 +163,69 @@ def require_writable(principal: Principal, owner: Owner) -> None:
         raise Forbidden("These memories belong to somebody else.")
 
 
+def require_changeable(principal: Principal, memory: OwnedByName) -> None:
+    """Raises Forbidden where the caller may not change or delete a memory: an agent not what all profiles share."""
+    require_writable(principal, memory.owner)
+    if memory.name is not None and memory.owner.agent is None and principal.agent is not None:
+        require(principal, Action.SHARE)
+
+
+def document_owner(principal: Principal, shared: bool | None, *, users_share: bool) -> Owner:
+    """Whose a new document will be: the tenant's where `shared` says so or, where it says nothing, with a service or
+    admin key. `users_share`: the tenant lets its users share, too. Raises Forbidden.
+    """
+    shares = allows(principal, Action.SHARE_DOCUMENTS)
+    if not shared and not (shared is None and shares):
+        return writable_owner(principal, None)
+    require(principal, Action.WRITE)
+    if not shares and not users_share:
+        raise Forbidden(
+            "In this tenant only service and admin keys share documents. Leave out shared to keep your own."
+        )
+    return Owner()
+
+
+def require_document_writable(principal: Principal, owner: Owner) -> None:
+    """Raises Forbidden where the caller may not change or delete documents of that owner."""
+    require(principal, Action.WRITE)
+    if owner == Owner():
+        require(principal, Action.SHARE_DOCUMENTS)
+    else:
+        require_writable(principal, owner)
+
+
 def default_owner(principal: Principal) -> Owner:
     """Whose a new memory is when nothing else is said: the caller's. Raises Forbidden where it acts for nobody."""
     if principal.user is None and principal.agent is None and principal.role is not Role.ADMIN:
         raise Forbidden("This key acts for nobody. Name the user it acts for.")
     return Owner(principal.user, principal.agent)
+
+
+def user_in_scope(principal: Principal) -> str:
+    """The user that the scope `user` is about. Raises InvalidField where the caller acts for none."""
+    if principal.user is None:
+        raise InvalidField(
+            "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
+        )
+    return principal.user
+
+
+def agent_in_scope(principal: Principal) -> str:
+    """The agent that the scope `agent` is about. Raises InvalidField where there is none, and Forbidden where the
+    caller merely names it.
+    """
+    if principal.agent is None:
+        raise InvalidField(
+            "scope agent needs an agent, and none is named here: use scope user, or name one with --agent or "
+            "X-Memorist-Agent.",
+            field="scope",
+        )
+    if not principal.agent_vouched:
+        raise Forbidden(
+            f"This key does not stand for the agent {principal.agent!r}, whose facts all of its users share. "
+            "scope agent needs a key that is bound to the agent, or a service key."
+        )
+    return principal.agent
 
 
 # Asked for every write, and decided by nothing but its arguments.

@@ -6,12 +6,16 @@ may say something: it is kept as a hash with a salt, which answers whether a giv
 
 import hashlib
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from memorist.ids import parse_id, to_uuid
 from memorist.platform.values import ERASED, Event, HiddenOwner, Owner
 
 MEMORY, DOCUMENT, USER = "memory", "document", "user"
+PURGED = "purged"
+"""The state of what is gone, and the event that time brought it there."""
 
 _ID = re.compile(r"mem_[0-7][0-9A-HJKMNP-TV-Z]{25}")
 # The key of a tool output is its memory's id with another beginning.
@@ -45,10 +49,20 @@ def document_entry(salt: str, owner: Owner, document_id: str) -> str:
 
 
 def erased_event(memory_id: str, owner: Owner, salt: str, now: datetime) -> Event:
-    """What tells followers that a memory went. It is of no memory, and names neither it nor its owner in plain text."""
+    """What tells followers that a memory went. It names neither it nor its owner in plain text."""
     hidden = HiddenOwner.of(owner, salt)
-    payload = {"id": hexadecimal(memory_id), "salt": salt, "user": hidden.user, "agent": hidden.agent}
-    return Event("", ERASED, "erasure", now, payload=payload)
+    gone = hexadecimal(memory_id)
+    payload = {"id": gone, "salt": salt, "user": hidden.user, "agent": hidden.agent}
+    return Event(gone, ERASED, "erasure", now, payload=payload)
+
+
+def tombstone(events: Sequence[Event]) -> list[Event]:
+    """The events of a memory that is gone, as they may be told: of an erasure that it was one, and of a purge, which is
+    one too, the purge.
+    """
+    is_purged = any(event.event_type == PURGED for event in events)
+    told = [event for event in events if not (is_purged and event.event_type == ERASED)]
+    return [replace(one, payload={"to": PURGED}) if one.event_type == ERASED else one for one in told]
 
 
 def _hash(salt: str, *parts: str) -> str:

@@ -146,8 +146,15 @@ def json_object(field: str, value: Mapping[str, Any], *, largest: int, deepest: 
 
 
 def project(value: str) -> str:
-    """A project as it is kept and looked for: a path with a slash at its end is the same without."""
+    """A project as it is looked for: a path with a slash at its end is the same without."""
     return value.rstrip("/") or value[:1]
+
+
+def projects_around(value: str) -> tuple[str, ...]:
+    """A project and, where it is a path, every folder above it."""
+    name = project(value)
+    above = [name[:at] or "/" for at, character in enumerate(name) if character == "/"] if name[:1] == "/" else []
+    return tuple(dict.fromkeys([*above, name]))
 
 
 def owner(value: Owner) -> Owner:

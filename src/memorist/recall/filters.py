@@ -12,6 +12,7 @@ from memorist.recall.index.view import View
 from memorist.recall.joining import column, is_any, joined
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Mask, Scores
+from memorist.recall.values import Scope
 from memorist.times import to_micros
 
 REFUSALS = {
@@ -73,7 +74,7 @@ def are_asked_for(views: Sequence[View], asked: Asked) -> Checks:
 def class_weights(view: View, asked: Asked) -> Scores:
     """What each row counts by its class: this session, the user's, the agent's, the tenant's, or said before."""
     weights = asked.weights
-    of_kind = np.full(len(view.codes["kind"]), weights.history, dtype=np.float32)
+    of_kind = np.full(len(view.codes["kind"]), weights.earlier, dtype=np.float32)
     for kind, weight in ((Kind.FACT, weights.user), (Kind.DOCUMENT_CHUNK, weights.tenant)):
         if view.code("kind", kind) >= 0:
             of_kind[view.code("kind", kind)] = weight
@@ -84,7 +85,8 @@ def class_weights(view: View, asked: Asked) -> Scores:
     if view.user is None:
         shared = view.columns["kind"] == view.code("kind", Kind.FACT)
         of_nobody = view.columns["agent"] == view.code("agent", None)
-        found[shared & of_nobody] = weights.tenant
+        # A tenant's facts count as its documents do; the scope `tenant` holds documents alone.
+        found[shared & of_nobody] = weights.tenant if asked.question.scope is Scope.ANY else 0
         found[shared & ~of_nobody] = weights.agent
     return found
 

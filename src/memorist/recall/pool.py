@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from memorist.memories.searchable import Standing, as_turn, is_turn, searchable, standing
 from memorist.memories.values import Memory
 from memorist.models import passages
-from memorist.platform import access
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Places
 from memorist.recall.scored import Scored
@@ -23,9 +22,9 @@ class Pool:
 
     def is_outdated(self) -> bool:
         """Whether a shelf has a row that it will not hear of again: erased or given away, here or elsewhere."""
-        principal = self.scored.candidates.asked.principal
+        asked = self.scored.candidates.asked
         found = [self._find(place) for place in self.places.tolist()]
-        return any(memory is None or not access.can_see(principal, memory.owner) for memory in found)
+        return any(memory is None or not asked.shows(memory.owner) for memory in found)
 
     def still_wanted(self) -> list[int]:
         """The places whose memories are still what the index said they were: they may have changed since."""
@@ -72,7 +71,7 @@ def ids_to_read(scored: Scored, places: Places, *, reranked: int) -> list[str]:
 
 
 def _is_wanted(memory: Memory, asked: Asked) -> bool:
-    if not access.can_see(asked.principal, memory.owner) or memory.is_expired(asked.now):
+    if not asked.shows(memory.owner) or memory.is_expired(asked.now):
         return False
     asks_for_past = asked.question.as_of is not None or asked.question.known_at is not None
     now = standing(memory)

@@ -8,7 +8,7 @@ from memorist import words
 from memorist.errors import InvalidField
 from memorist.memories.values import Kind
 from memorist.platform import access, validation
-from memorist.platform.values import OwnerFilter, Principal
+from memorist.platform.values import Owner, OwnerFilter, Principal
 from memorist.recall.values import Question, Scope, Weights
 
 _MOST_TERMS = 512
@@ -22,7 +22,7 @@ class Asked:
     principal: Principal
     question: Question
     slices: Sequence[OwnerFilter]
-    """What the asker may see."""
+    """What the asker is shown."""
 
     weights: Weights
     least: float
@@ -36,11 +36,14 @@ class Asked:
         return cls(
             principal,
             question,
-            access.visible_slices(principal),
+            access.shown_slices(principal),
             weights if question.scope is Scope.ANY else _of_one_class(question.scope),
             least if question.min_score is None else question.min_score,
             now,
         )
+
+    def shows(self, owner: Owner) -> bool:
+        return any(part.matches(owner) for part in self.slices)
 
     def terms(self) -> list[str]:
         return terms_of(self.question.query)
@@ -56,20 +59,14 @@ def _of_one_class(scope: Scope) -> Weights:
 
 
 def validated(principal: Principal, question: Question) -> Question:
-    """The question with its choices and times as values. Raises InvalidField."""
+    """The question with its choices and times as values. Raises InvalidField or Forbidden."""
     validation.text("query", question.query, longest=validation.MAX_QUERY)
     _whole("top_k", question.top_k, 1, validation.MAX_TOP_K)
     scope = validation.choice("scope", question.scope, Scope)
-    if scope is Scope.USER and principal.user is None:
-        raise InvalidField(
-            "scope user needs a user: use a user's key, or name one with X-Memorist-User.", field="scope"
-        )
-    if scope is Scope.AGENT and principal.agent is None:
-        raise InvalidField(
-            "scope agent needs an agent, and none is named here: use scope user, or name one with --agent or "
-            "X-Memorist-Agent.",
-            field="scope",
-        )
+    if scope is Scope.USER:
+        access.user_in_scope(principal)
+    if scope is Scope.AGENT:
+        access.agent_in_scope(principal)
     if question.budget_tokens is not None:
         _whole("budget_tokens", question.budget_tokens, 1, validation.MAX_BUDGET_TOKENS)
     if question.min_score is not None:

@@ -68,8 +68,13 @@ class Weights:
     user: float = 1.1
     agent: float = 1.0
     tenant: float = 1.0
-    history: float = 1.0
-    """What was said in the user's other sessions."""
+    history: float | None = None
+    """What was said in the user's other sessions. None: 1, or nothing where what is said in this one counts nothing."""
+
+    @property
+    def earlier(self) -> float:
+        """What was said in the user's other sessions, as it counts."""
+        return float(self.session > 0) if self.history is None else self.history
 
 
 class IndexRow(NamedTuple):

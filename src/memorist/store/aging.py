@@ -99,6 +99,11 @@ class AgingStatements(TenantStatements):
         parameters = _deadlines(memory, due_at)
         return self._run("set_deadlines", expected_updated_at=to_micros(expected_updated_at), **parameters) == 1
 
+    def entomb(self, events: Iterable[Event]) -> None:
+        for event in events:
+            parameters = {"seq": event.seq, "memory_id": event.memory_id, "payload": json.dumps(event.payload)}
+            self._run("entomb_event", **parameters)
+
     def clear_traces(self, memory: Memory, terms: bytes, events: Iterable[Event]) -> None:
         self._run("clear_index", user_id=memory.owner.user or "", memory_id=memory.id, terms=terms)
         for statement in ("erase_tool_outputs", "erase_recalls", "purge_doubts_of_memories"):

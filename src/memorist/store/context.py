@@ -30,7 +30,8 @@ class ContextStatements(TenantStatements):
                 **slice_parameters(owner),
                 now=to_micros(now),
                 category=query.category,
-                project=query.project,
+                # A project has no line break: between two of them it is found whole.
+                projects=None if query.projects is None else "\n" + "".join(f"{one}\n" for one in query.projects),
                 min_relevance=query.min_relevance,
                 pattern=query.pattern,
                 after_time=position[0],

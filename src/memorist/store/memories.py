@@ -52,6 +52,13 @@ class MemoryStatements(TenantStatements):
         rows = self._rows("find_named", user_id=user or "", agent_id=agent or "", name=name)
         return memory_from_row(rows[0]) if rows else None
 
+    def count_named(self, owners: Sequence[OwnerFilter], category: str | None, now: datetime) -> int:
+        counts = (
+            self._rows("count_named_memories", category=category, now=to_micros(now), **slice_parameters(owner))
+            for owner in owners
+        )
+        return sum(rows[0][0] for rows in counts)
+
     def find_duplicate(self, user: str | None, agent: str | None, dedup_key: str) -> Memory | None:
         rows = self._rows("find_duplicate", user_id=user or "", agent_id=agent or "", dedup_key=dedup_key)
         return memory_from_row(rows[0]) if rows else None
@@ -89,13 +96,14 @@ class MemoryStatements(TenantStatements):
             self._run("replace_index" if moved else "insert_index", **entry)
         return True
 
-    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> None:
+    def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> dict[str, int]:
         # In id order, so that two processes flushing the same rows cannot lock each other out.
         rows = [
             {"tenant": self._tenant, "id": memory_id, "reads": reads, "at": to_micros(at)}
             for memory_id, (reads, at) in sorted(accesses.items())
         ]
         self._connection.run_many(self._statements["add_access"], rows)
+        return {row[0]: row[1] for row in self._rows("count_accesses", ids=self._encode_list(list(accesses)))}
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
         shelf = "named_" if query.named else ""
@@ -112,6 +120,7 @@ class MemoryStatements(TenantStatements):
             **slice_parameters(owner),
             status=query.status,
             now=to_micros(now),
+            name=query.name,
             kind=query.kind,
             category=query.category,
             project=query.project,

@@ -56,4 +56,5 @@ def _policy(rules: str) -> Policy:
         kinds={Kind(kind): windows for kind, windows in said["kinds"].items()},
         anonymize_after_days=said["anonymize_after_days"],
         derived_facts=Derived(said["derived_facts"]),
+        users_share_documents=said.get("users_share_documents", True),
     )

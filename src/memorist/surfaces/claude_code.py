@@ -1,8 +1,8 @@
 """Hooks of Claude Code: a session starts with what is remembered, and what is said in it is kept.
 
 A hook must be quick and must never be in the way: it notes what there is to do, leaves the work to a process of its own
-and answers, always with success. What goes wrong is written to `hook.log`, and done at the next occasion, because how
-much of a transcript was stored is noted only after it was.
+and answers, always with success. What goes wrong is written to `hook.log`, told in one line of the answer, of this hook
+or of the next, and done at the next occasion, because how much of a transcript was stored is noted only after it was.
 
 The imports below are all that a hook needs; what works on the store is imported by the process that does the work.
 """
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 
 HOST = "claude-code"
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
+# The events at which a session can be told something.
+_TOLD_AT = ("SessionStart", "UserPromptSubmit")
 
 _FLAGS = ("--data", "--database", "--tenant", "--user", "--agent")
 _LARGEST_INPUT = 16_000_000
+_LONGEST_FAULT = 300
 _LARGEST_LOG = 1_000_000
 # Below what a server takes at once by default, with room for how JSON spells it.
 _SLICE = 400_000
@@ -38,8 +41,6 @@ _ABANDONED_AFTER_S = 3600.0
 _FORGET_AFTER_S = 60 * 86_400.0
 _ANSWER_TIMEOUT_S = 60.0
 _TOO_LARGE = 413
-# As platform.access has it, which would cost a hook's worker its time.
-_DEFAULT_PROFILE = "default"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,6 +57,8 @@ def main(arguments: Sequence[str]) -> int:
         _answer(event, settings, flags, started)
     except Exception as error:  # noqa: BLE001 - A hook never fails.
         log_fault(folder, error)
+        with contextlib.suppress(OSError):
+            _print_answer("", "", _told(error))
     return 0
 
 
@@ -96,18 +99,14 @@ def _answer(event: str, settings: Settings, flags: Mapping[str, str], started: f
     if isinstance(transcript, str) and transcript:
         worker.note(Path(transcript).expanduser().absolute())
     if event == "SessionStart":
-        ready = _in_background(worker.folder, worker.start)
+        ready = _in_background(worker, worker.start)
         _wait_for_end(ready, started + settings.hook_wait_ms / 1000)
-        _print_context(event, worker.take_context())
-    elif event == "UserPromptSubmit":
-        _print_context(event, worker.take_context())
-        if worker.has_news():
-            _in_background(worker.folder, worker.keep)
-    elif event == "SessionEnd":
-        worker.take_context()
-        _in_background(worker.folder, worker.finish)
-    elif worker.has_news():
-        _in_background(worker.folder, worker.keep)
+    context, fault = worker.take(".context"), worker.take(".fault")
+    _print_answer(event, context if event in _TOLD_AT else "", fault)
+    if event == "SessionEnd":
+        _in_background(worker, worker.finish)
+    elif event != "SessionStart" and worker.has_news():
+        _in_background(worker, worker.keep)
 
 
 def _project(told: Mapping[str, Any]) -> str | None:
@@ -115,18 +114,30 @@ def _project(told: Mapping[str, Any]) -> str | None:
     return project if isinstance(project, str) else None
 
 
-def _print_context(event: str, context: str) -> None:
+def _print_answer(event: str, context: str, fault: str) -> None:
+    """What the session is told, and what went wrong since it was told last, in one line."""
+    answer: dict[str, Any] = {"systemMessage": fault} if fault else {}
     if context:
-        answer = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
+        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+    if answer:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+
+
+def _told(error: BaseException) -> str:
+    """A fault in one line, for whoever sits before the assistant."""
+    from memorist.secrets import redact
+
+    said = " ".join(redact(str(error)).text.split())[:_LONGEST_FAULT] or type(error).__name__
+    return f"Memorist: a hook failed: {said} (more is in hook.log, in its data folder)"
 
 
 class Worker:
     """What is done for one session, and the notes about it in the data folder.
 
     `NAME.json` says where its transcript is, `NAME.offset` how many of its bytes are stored, `NAME.context` is what it
-    starts with until that was shown, and `NAME.lock` keeps two processes from doing the same work.
+    starts with and `NAME.fault` what went wrong, each until that was shown, and `NAME.lock` keeps two processes from
+    doing the same work.
     """
 
     def __init__(self, settings: Settings, flags: Mapping[str, str], name: str, project: str | None = None) -> None:
@@ -152,11 +163,15 @@ class Worker:
         except FileNotFoundError:
             return False
 
-    def take_context(self) -> str:
-        """What the session starts with, once: the next who asks gets nothing."""
-        taken = self._path(f".context.{os.getpid()}")
+    def note_fault(self, error: BaseException) -> None:
+        """Write down what went wrong in the background, for the next hook of the session to tell."""
+        self._write(".fault", _told(error))
+
+    def take(self, ending: str) -> str:
+        """What the session starts with, or what went wrong, once: the next who asks gets nothing."""
+        taken = self._path(f"{ending}.{os.getpid()}")
         try:
-            os.rename(self._path(".context"), taken)
+            os.rename(self._path(ending), taken)
         except FileNotFoundError:
             return ""
         text = taken.read_text("utf-8")
@@ -307,8 +322,7 @@ class _Sent:
     def context(self, budget_tokens: int) -> str:
         from memorist.platform.tokens import count_tokens
 
-        profile = self._headers.get("X-Memorist-Agent", _DEFAULT_PROFILE)
-        section = self._ask("GET", "/v1/memories/section", {"profile_id": profile})
+        section = self._ask("GET", "/v1/memories/section", {})
         parts = [section["section"] if section["count"] else ""]
         if self._project is not None:
             found = self._ask("GET", "/api/memory/context", {"limit": 20, "project": self._project})["data"]
@@ -413,7 +427,7 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def _in_background(folder: Path, work: Callable[[Callable[[], None]], None]) -> int:
+def _in_background(worker: "Worker", work: Callable[[Callable[[], None]], None]) -> int:
     """Do it in a process that outlives this one. Returns a descriptor that ends when that is ready, or done."""
     reader, writer = os.pipe()
     if os.fork() > 0:
@@ -426,7 +440,9 @@ def _in_background(folder: Path, work: Callable[[Callable[[], None]], None]) -> 
             os.dup2(nothing, stream)
         work(lambda: os.close(writer))
     except Exception as error:  # noqa: BLE001 - A hook never fails.
-        log_fault(folder, error)
+        log_fault(worker.folder, error)
+        with contextlib.suppress(OSError):
+            worker.note_fault(error)
     finally:
         os._exit(0)
 

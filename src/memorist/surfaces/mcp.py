@@ -100,7 +100,6 @@ class ForwardedMemory:
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
         self._url = url
-        self._agent = identity.get("agent") or ""
         self._client = httpx2.Client(base_url=url, headers=headers, timeout=httpx2.Timeout(60, connect=5))
 
     def tools(self) -> list[dict[str, Any]]:
@@ -112,8 +111,8 @@ class ForwardedMemory:
         return result
 
     def section(self) -> str:
-        profile = self._agent or access.DEFAULT_PROFILE
-        return self._ask("GET", "/v1/memories/section", params={"profile_id": profile}, accept="text/plain").text
+        # Whose it is, the headers and the key say.
+        return self._ask("GET", "/v1/memories/section", accept="text/plain").text
 
     def about(self, person: str | None) -> str:
         params = {} if person is None else {"person": person}

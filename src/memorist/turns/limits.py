@@ -11,7 +11,7 @@ from memorist.platform.values import Principal
 class Toolbox(Protocol):
     """The tools that a model may call during a turn."""
 
-    def offered(self) -> tuple[LlmTool, ...]: ...
+    def offered(self, principal: Principal) -> tuple[LlmTool, ...]: ...
 
     def run(self, principal: Principal, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the tool returns. Raises MemoristError."""

@@ -1,7 +1,8 @@
 """The prompt of a turn: what the model is told, within what it can read. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 from memorist.models.values import LlmMessage, LlmTool
 from memorist.platform.tokens import count_tokens
@@ -31,45 +32,46 @@ class Prompt:
     dropped: int = 0
 
 
+def estimated_tokens(system: str, messages: Sequence[LlmMessage], tools: Sequence[LlmTool]) -> int:
+    """What a prompt will take, before any model has counted it."""
+    around = count_tokens(system) + sum(count_tokens(f"{one.description} {one.schema}") for one in tools)
+    return around + sum(count_tokens(one.content) for one in messages)
+
+
 def prompt_for(
     messages: Sequence[LlmMessage],
     memory: str,
     tools: Sequence[LlmTool],
     *,
     window: int,
-    reserve: int,
+    count: Callable[[int], int] = lambda estimated: estimated,
     is_stored: bool = True,
 ) -> Prompt:
     """What is remembered, the system's part, and the messages; shortened where they fill too much of the window.
 
-    `reserve` tokens are kept free for the answer. Of messages that are stored, and so can be recalled, the last TAIL
-    are left then; of others as many as fit.
+    `count` makes of an estimate what the model itself will count. Of messages that are stored, and so can be recalled,
+    the last TAIL are left then; of others as many as fit.
     """
     told = [one.content for one in messages if one.role == "system"]
     said = [one for one in messages if one.role != "system"]
     role = [f"{_ROLE} {_WITH_MEMORY}" if tools else _ROLE]
     system = "\n\n".join([*([memory] if memory else []), *(told or role)])
-    fixed = count_tokens(system) + reserve + sum(count_tokens(f"{one.description} {one.schema}") for one in tools)
-    lengths = [count_tokens(one.content) for one in said]
-    tokens = fixed + sum(lengths)
+    tokens = count(estimated_tokens(system, said, tools))
     if tokens <= FULL * window or len(said) <= TAIL:
         return Prompt(system, tuple(said), tokens)
     reachable = is_stored and bool(tools)
     notice = f"{_SHORTENED} {_REACHABLE}" if reachable else _SHORTENED
-    left = FULL * window - fixed - count_tokens(notice)
-    count = TAIL if reachable else _fitting(lengths, left)
-    kept = said[-count:]
+    system = f"{system}\n\n{notice}"
+    around = estimated_tokens(system, (), tools)
+    left = TAIL if reachable else _fitting(said, lambda tokens: count(around + tokens) <= FULL * window)
+    kept = said[-left:]
     if kept[0].role != "user":
         # A conversation begins with the user, or some models refuse it.
         kept = [LlmMessage("user", f"[{notice}]"), *kept]
-    system = f"{system}\n\n{notice}"
-    tokens = fixed + count_tokens(notice) + sum(count_tokens(one.content) for one in kept)
-    return Prompt(system, tuple(kept), tokens, dropped=len(said) - count)
+    return Prompt(system, tuple(kept), count(estimated_tokens(system, kept, tools)), dropped=len(said) - left)
 
 
-def _fitting(lengths: Sequence[int], most: float) -> int:
+def _fitting(messages: Sequence[LlmMessage], fits: Callable[[int], bool]) -> int:
     """How many of the last messages fit, TAIL at least."""
-    count = TAIL
-    while count < len(lengths) and sum(lengths[-count - 1 :]) <= most:
-        count += 1
-    return count
+    sizes = accumulate(count_tokens(one.content) for one in reversed(messages))
+    return max(TAIL, len(list(takewhile(fits, sizes))))

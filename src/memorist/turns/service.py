@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from memorist.context.companion import Companion, Finding, Recorded
+from memorist.context.section import Context
 from memorist.errors import BudgetSpent, Forbidden, InvalidField, LlmNotConfigured, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -25,6 +26,7 @@ from memorist.platform.spending import Spending
 from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
+from memorist.turns.calibration import Calibration
 from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.listening import ATTENDED_FOR, Listener, Listeners
 from memorist.turns.run import LEASE, Run, is_lost
@@ -44,6 +46,7 @@ class Turns:
         store: Store,
         clock: Clock,
         companion: Companion,
+        context: Context,
         ingestion: Ingestion,
         extraction: Extraction,
         idempotency: Idempotency,
@@ -63,7 +66,18 @@ class Turns:
         self._redaction = redaction
         self._idempotency = idempotency
         self._llm = llm
-        self._means = Means(companion, ingestion, extraction, toolbox, limits, redaction, self.spending, self.runner)
+        self._means = Means(
+            companion,
+            context,
+            ingestion,
+            extraction,
+            toolbox,
+            limits,
+            redaction,
+            self.spending,
+            self.runner,
+            Calibration(),
+        )
 
     # Asking
 

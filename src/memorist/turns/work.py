@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from memorist.context.companion import Companion
+from memorist.context.section import Context, format_section
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -25,8 +26,9 @@ from memorist.platform.spending import Spending
 from memorist.platform.tokens import count_tokens
 from memorist.secrets.logs import redacting_logger
 from memorist.times import to_iso
+from memorist.turns.calibration import Calibration
 from memorist.turns.limits import Toolbox, TurnLimits
-from memorist.turns.prompts import Prompt, prompt_for
+from memorist.turns.prompts import FULL, Prompt, estimated_tokens, prompt_for
 from memorist.turns.run import Run, spent
 from memorist.turns.running import Runner
 
@@ -51,6 +53,7 @@ class Means:
     """What a turn is worked on with."""
 
     companion: Companion
+    context: Context
     ingestion: Ingestion
     extraction: Extraction
     toolbox: Callable[[], Toolbox | None]
@@ -58,6 +61,7 @@ class Means:
     redaction: Redaction
     spending: Spending
     runner: Runner
+    calibration: Calibration
 
 
 def answer(run: Run, llm: Llm, means: Means) -> None:
@@ -96,7 +100,7 @@ class _Work:
         # computed while the model thinks: whoever waits for the first word does not wait for that as well.
         self._keep([], index=False)
         box = self._means.toolbox() if self._include_memory else None
-        tools = box.offered() if box is not None else ()
+        tools = box.offered(self._run.principal) if box is not None else ()
         prompt = self._prompt(tools)
         run, kept = self._run, list(self._kept)
         indexing = self._means.runner.meanwhile(lambda: self._means.extraction.index_kept(run.principal, kept))
@@ -154,18 +158,19 @@ class _Work:
     def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
         memory = ""
         if self._include_memory:
-            summary = self._means.companion.told(self._run.principal)
-            memory = summary.fenced
+            principal = self._run.principal
+            summary = self._means.companion.told(principal)
+            named = [] if principal.agent is None else self._means.context.named(principal, None)
+            memory = "\n\n".join(filter(None, (format_section(named) if named else "", summary.fenced)))
             # Which memories, not what they say: an erased one is then nowhere in a turn's events.
-            self._run.emit(
-                "memory.injected",
-                {"entries": summary.entries, "tokens": count_tokens(memory), "ids": list(summary.ids)},
-            )
-        window = self._means.limits.context_tokens or self._llm.context_tokens
+            ids = [*(one.id for one in named), *summary.ids]
+            told = {"entries": summary.entries + len(named), "tokens": count_tokens(memory), "ids": ids}
+            self._run.emit("memory.injected", told)
+        window = self._window()
         said = [LlmMessage(one.role, one.content) for one in self._messages]
-        reserve = min(MAX_ANSWER_TOKENS, window // 4)
+        count = partial(self._means.calibration.tokens, self._llm.model_id, self._run.turn.session)
         is_stored = self._run.turn.has_session
-        prompt = prompt_for(said, memory, tools, window=window, reserve=reserve, is_stored=is_stored)
+        prompt = prompt_for(said, memory, tools, window=window, count=count, is_stored=is_stored)
         if prompt.dropped:
             told = {"dropped": prompt.dropped, "kept": len(said) - prompt.dropped, "tokens": prompt.tokens}
             self._run.emit("context.compressed", {**told, "window": window})
@@ -176,10 +181,11 @@ class _Work:
         parts: list[str] = []
         for round_ in range(MAX_ROUNDS + 1):
             request = LlmRequest(
-                tuple(messages), prompt.system, tools if round_ < MAX_ROUNDS else (), MAX_ANSWER_TOKENS
+                tuple(messages), prompt.system, tools if round_ < MAX_ROUNDS else (), self._answer_tokens()
             )
             started = time.monotonic()
             said = self._ask(request, parts)
+            self._learn_count(request, said.usage)
             self._means.spending.add(self._run.principal.tenant, [said.usage])
             self.usage = self.usage.plus(said.usage)
             called = [call.name for call in said.tool_calls]
@@ -192,6 +198,17 @@ class _Work:
             messages.append(LlmMessage("assistant", said.text, said.tool_calls))
             messages += [self._call(box, call) for call in said.tool_calls]
         return "".join(parts)
+
+    def _window(self) -> int:
+        return self._means.limits.context_tokens or self._llm.context_tokens
+
+    def _answer_tokens(self) -> int:
+        """What an answer may take: a small model's window has room for what the prompt leaves free."""
+        return min(MAX_ANSWER_TOKENS, round((1 - FULL) * self._window()))
+
+    def _learn_count(self, request: LlmRequest, usage: Usage) -> None:
+        estimated = estimated_tokens(request.system, request.messages, request.tools)
+        self._means.calibration.learn(self._llm.model_id, self._run.turn.session, estimated, usage.input_tokens)
 
     def _ask(self, request: LlmRequest, parts: list[str]) -> LlmAnswer:
         """One answer, its pieces told as they come. It is asked for again while nothing of it was told yet."""

@@ -106,6 +106,7 @@ def get(memory_id: str) -> Verb[Memory]:
 def list(
     *,
     agent: str | None = None,
+    every_agent: bool = False,
     named: bool = False,
     kind: Kind | None = None,
     category: str | None = None,
@@ -116,10 +117,14 @@ def list(
     limit: int = 20,
     cursor: str | None = None,
 ) -> Verb[Page[Memory]]:
-    """A page of memories, newest first; pass `next_cursor` back to go on. Raises InvalidField or InvalidCursor."""
+    """A page of memories, newest first; pass `next_cursor` back to go on. Of no agent but the one that is named, or of
+    every one.
+
+    Raises InvalidField or InvalidCursor.
+    """
     asked: dict[str, Any] = {
-        "agent": agent, "named": named, "kind": kind, "category": category, "project": project, "session": session,
-        "status": status, "order": order, "limit": limit, "cursor": cursor,
+        "agent": agent, "every_agent": every_agent, "named": named, "kind": kind, "category": category,
+        "project": project, "session": session, "status": status, "order": order, "limit": limit, "cursor": cursor,
     }  # fmt: skip
 
     def read(record: Any) -> Page[Memory]:

@@ -47,11 +47,14 @@ def add_tool_output(
     *,
     tool_call_id: str,
     tool_name: str,
-    content: str,
+    content: Any,
     event_time: datetime | None = None,
     idempotency_key: str | None = None,
 ) -> Verb[ToolOutput]:
-    """Store what a tool returned: whole under its key, and for recall a preview. Raises as `remember` does."""
+    """Store what a tool returned: whole under its key, and for recall a preview. What is no text is kept as JSON text.
+
+    Raises as `remember` does.
+    """
     given = {"tool_call_id": tool_call_id, "tool_name": tool_name, "content": content}
     return Verb(
         lambda me: me.core.ingestion.add_tool_output(
@@ -158,9 +161,8 @@ def run_tool(name: str, arguments: Mapping[str, Any], *, idempotency_key: str | 
 
     def run(me: Acting) -> dict[str, Any]:
         toolbox = _toolbox()
-        writes = toolbox.get(name).writes
-        given = {"idempotency_key": idempotency_key} if writes and idempotency_key is not None else {}
-        outcome = toolbox.run(me.core, me.writing() if writes else me.principal, name, {**given, **arguments})
+        principal = me.writing() if toolbox.get(name).writes else me.principal
+        outcome = toolbox.run(me.core, principal, name, arguments, idempotency_key=idempotency_key)
         result: dict[str, Any] = outcome.result
         return result
 

@@ -119,7 +119,7 @@ class Dossiers:
         now = self._clock.now()
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
         memory = _require_inspectable(principal, found, memory_id, now)
-        access.require_writable(principal, memory.owner)
+        access.require_changeable(principal, memory)
         if not memory.is_current(now):
             raise Conflict("Only an active memory can be edited. Restore it first.")
         require_editable(memory)
@@ -250,7 +250,7 @@ def _acts(principal: Principal, memory: Memory, policy: Policy, now: datetime) -
 
 _REACHED_BY = {
     Status.ARCHIVED: ("archived", "superseded"),
-    Status.SOFT_DELETED: ("deleted", "expired", "replaced"),
+    Status.SOFT_DELETED: ("deleted", "replaced"),
     Status.HARD_DELETE_PENDING: ("hard_delete_pending",),
 }
 
@@ -278,7 +278,7 @@ def _reached(memory: Memory, status: Status, events: list[Event]) -> datetime | 
     for event in events:
         if event.event_type == "restored":
             break
-        if event.event_type in _REACHED_BY.get(status, ()):
+        if status == event.payload.get("to") or event.event_type in _REACHED_BY.get(status, ()):
             return event.created_at
     return None
 
@@ -289,8 +289,9 @@ def _foreseen(memory: Memory, policy: Policy) -> dict[Status, datetime]:
     while True:
         due = lifecycle.due_at(memory)
         is_alive = memory.status.in_use
-        if is_alive and memory.expires_at is not None and (due is None or memory.expires_at <= due):
-            due = memory.expires_at
+        ends = memory.expires_at
+        if is_alive and ends is not None and memory.is_expired(ends) and (due is None or ends <= due):
+            due = ends
         move = None if due is None else lifecycle.due_move(memory, due)
         if due is None or move is None:
             return found

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memorist.ids import parse_id
-from memorist.ingestion.service import output_key
+from memorist.ingestion.values import output_key
 from memorist.memories.values import Memory
 from memorist.platform import access
 from memorist.platform.values import Principal

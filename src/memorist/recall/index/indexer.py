@@ -25,15 +25,15 @@ from memorist.times import Clock
 
 _log = redacting_logger(__name__)
 
-_CLAIM = 32
+_CLAIM = 128
 _CLAIMED_FOR = timedelta(seconds=60)
 _POLL_SECONDS = 1.0
 _MOST_DOUBLINGS = 5
 _INLINE_WORDS = 3 * passages.WINDOW_WORDS
 """What a write waits for at most, however few memories it has: tens of milliseconds of a local model."""
-_AT_ONCE = _CLAIM
+_WORDS_AT_ONCE = 4096
 _AT_ONCE_REMOTE = 64
-"""Windows that are embedded before the indexer looks whether it is to stop; as many as short messages are claimed."""
+"""Words, and for a remote model windows, that are embedded before the indexer looks whether it is to stop."""
 _UNINDEX_BATCH = 2000
 _ADOPT_BATCH = 500
 _NO_MODEL = "none"
@@ -179,13 +179,11 @@ class Indexer:
     def _embed(self, tenant: str, memories: Sequence[Memory], texts: Sequence[Sequence[str]]) -> bool:
         """Save the vectors of memories. False where the indexer was stopped in the middle of a long text: then none."""
         assert self._embedder is not None
-        flat = [text for one in texts for text in one]
         made: list[Scores] = []
-        at_once = _AT_ONCE if self._embedder.is_local else _AT_ONCE_REMOTE
-        for start in range(0, len(flat), at_once):
-            if start and self._loop.stopping:
+        for piece in _pieces([text for one in texts for text in one], is_local=self._embedder.is_local):
+            if made and self._loop.stopping:
                 return False
-            made += list(self._embedder.embed(flat[start : start + at_once]))
+            made += list(self._embedder.embed(piece))
         saved = embedded(memories, texts, made, self._embedder.model_id)
         self._store.write(tenant, partial(_save, saved))
         self._failed = None
@@ -235,6 +233,21 @@ class Indexer:
         self.prepare(tenant)
         self._unindex(tenant, "-")
         yield from self.finish(tenant)
+
+
+def _pieces(texts: Sequence[str], *, is_local: bool) -> Iterator[list[str]]:
+    """The texts in their order, as many at a time as are embedded in about a second."""
+    piece: list[str] = []
+    words = 0
+    for text in texts:
+        more = passages.count_words(text) if is_local else _WORDS_AT_ONCE // _AT_ONCE_REMOTE
+        if piece and words + more > _WORDS_AT_ONCE:
+            yield piece
+            piece, words = [], 0
+        piece.append(text)
+        words += more
+    if piece:
+        yield piece
 
 
 def _save(made: Sequence[Embedded], tx: Writer) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from memorist import words
 from memorist.ids import to_uuid
+from memorist.ingestion.values import output_key
 from memorist.memories.kinds import KINDS, source_of
-from memorist.memories.values import Memory
+from memorist.memories.values import Kind, Memory
 from memorist.recall.values import Hit, Recalled
 from memorist.surfaces.cli.terminal import one_line, print_rendered
 from memorist.times import to_iso
@@ -36,7 +37,7 @@ def recalled_record(recalled: Recalled) -> dict[str, Any]:
 
 def _hit_record(hit: Hit) -> dict[str, Any]:
     memory = hit.memory
-    record = {
+    record: dict[str, Any] = {
         "id": str(to_uuid(memory.id)),
         "source_kind": memory.kind,
         "source_ref": source_of(memory),
@@ -44,6 +45,8 @@ def _hit_record(hit: Hit) -> dict[str, Any]:
         "event_time": to_iso(memory.event_time or memory.created_at),
         "score": hit.score,
     }
+    if memory.kind is Kind.TOOL_OUTPUT:
+        record["tool_output_key"] = output_key(memory)
     return record if hit.explanation is None else record | {"explanation": dict(hit.explanation)}
 
 

@@ -1,6 +1,7 @@
 """`memorist install` and `memorist uninstall`."""
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -9,14 +10,22 @@ from typing import Annotated
 import typer
 
 from memorist.addresses import without_password
-from memorist.errors import Invalid
-from memorist.installing.hosts import Host, Launcher
+from memorist.errors import Invalid, InvalidField
+from memorist.installing.hosts import NAME, Host, Launcher
 from memorist.installing.plan import FileChange, Installer
 from memorist.settings import Settings
 from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json
 
 _SHARED = [option for option in (*STORE, *IDENTITY) if option.name != "key"]
+
+
+def _checked_name(name: str) -> str:
+    """Raises InvalidField where a tool's name cannot have it in it."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
+        raise InvalidField.of("name", "must be up to 40 letters, digits, _ and -.")
+    return name
+
 
 HostName = Annotated[Host, typer.Argument(metavar="HOST", help="Which assistant.")]
 Project = Annotated[
@@ -25,11 +34,22 @@ Project = Annotated[
         "--project", metavar="DIR", help="Settings of the project in this folder, instead of your own for all projects."
     ),
 ]
+ServerName = Annotated[
+    str,
+    typer.Option(
+        "--name",
+        metavar="NAME",
+        callback=_checked_name,
+        help="What the assistant calls the server; its tools are mcp__NAME__recall and so on.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 
 @with_flags(*_SHARED)
-def install(flags: Flags, host: HostName, project: Project = None, dry_run: DryRun = False) -> None:
+def install(
+    flags: Flags, host: HostName, project: Project = None, name: ServerName = NAME, dry_run: DryRun = False
+) -> None:
     """Give a coding assistant its memory: the MCP server and, for Claude Code, hooks.
 
     Whatever else stands in its settings stays as it is, to the character; a file that is changed is copied first, with
@@ -39,14 +59,16 @@ def install(flags: Flags, host: HostName, project: Project = None, dry_run: DryR
     """
     installer = _installer(flags)
     program = _program() if project is None else ["memorist"]  # A project is shared, also with other machines.
-    changes = installer.install(host, Launcher(program, _kept(flags)), _absolute(project), dry_run=dry_run)
+    changes = installer.install(host, Launcher(program, _kept(flags), name), _absolute(project), dry_run=dry_run)
     _report(changes, flags, dry_run=dry_run, done="Restart it to use its memory.")
 
 
 @with_flags(*_SHARED)
-def uninstall(flags: Flags, host: HostName, project: Project = None, dry_run: DryRun = False) -> None:
-    """Take from a coding assistant's settings what `memorist install` added. Memories stay."""
-    changes = _installer(flags).uninstall(host, _absolute(project), dry_run=dry_run)
+def uninstall(
+    flags: Flags, host: HostName, project: Project = None, name: ServerName = NAME, dry_run: DryRun = False
+) -> None:
+    """Take from a coding assistant's settings what `memorist install` added under that name. Memories stay."""
+    changes = _installer(flags).uninstall(host, _absolute(project), dry_run=dry_run, name=name)
     _report(changes, flags, dry_run=dry_run, done="Memories are kept.")
 
 

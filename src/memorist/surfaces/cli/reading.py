@@ -35,14 +35,16 @@ def list_(
     limit: Limit = _PAGE,
     cursor: Cursor = None,
     all_: Annotated[bool, typer.Option("--all", help="Every page, one after the other.")] = False,
+    every_agent: Annotated[bool, typer.Option("--every-agent", help="Of every agent (profile) of yours.")] = False,
     all_users: AllUsers = False,
 ) -> None:
-    """List memories, newest first."""
+    """List memories, newest first: of no agent but the one that is named."""
     with reading(flags) as door:
         read_page = partial(
             door.core.memories.list,
             door.everybody() if all_users else door.caller(),
-            category=category, kind=kind, project=project, session=session, status=status, named=named, order=order,
+            every_agent=every_agent, category=category, kind=kind, project=project, session=session, status=status,
+            named=named, order=order,
             limit=_LARGEST_PAGE if all_ else limit,
         )  # fmt: skip
         first = read_page(cursor=cursor)

@@ -138,6 +138,13 @@ def set_(
     derived_facts: Annotated[
         str | None, typer.Option(metavar="detach|erase", help="What an erasure does with facts learned from a source.")
     ] = None,
+    users_share_documents: Annotated[
+        bool | None,
+        typer.Option(
+            "--users-share-documents/--no-users-share-documents",
+            help="Whether a user's key may share documents with the whole tenant.",
+        ),
+    ] = None,
     kind: Annotated[Kind | None, typer.Option(help="Set the days and the archive for this kind alone.")] = None,
     clear_kind: Annotated[Kind | None, typer.Option(help="Let this kind follow the others again.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many rows the change would touch.")] = False,
@@ -151,7 +158,12 @@ def set_(
         raise Invalid("Say what differs for the kind, such as --active-days.", field="kind")
     if kind is not None and kind is clear_kind:
         raise InvalidField("A kind cannot be set and cleared at once.", field="clear_kind")
-    changes = _given(mode=mode, anonymize_after_days=anonymize_after_days, derived_facts=derived_facts)
+    changes = _given(
+        mode=mode,
+        anonymize_after_days=anonymize_after_days,
+        derived_facts=derived_facts,
+        users_share_documents=users_share_documents,
+    )
     changes |= windows if kind is None else {}
     kinds = ({kind: windows} if kind else {}) | ({clear_kind: None} if clear_kind else {})
     changes |= {"kinds": kinds} if kinds else {}

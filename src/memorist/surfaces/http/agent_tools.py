@@ -76,6 +76,21 @@ Text = Annotated[
 ]
 
 
+def _joined_if_text(content: object) -> object:
+    """The text of parts of which all are text; anything else as it is."""
+    try:
+        return _joined_text(content) if content else content
+    except PydanticCustomError:
+        return content
+
+
+Output = Annotated[
+    Any,
+    BeforeValidator(_joined_if_text),
+    WithJsonSchema({"anyOf": [{"type": one} for one in ("string", "array", "object", "number", "boolean")]}),
+]
+
+
 class NewMessage(JsonBody):
     role: str = Field(description="Who speaks: `user`, `assistant`, `system`, `tool` or any other word.")
     content: Text = Field(description="What was said. Parts are joined with line breaks.")
@@ -116,7 +131,9 @@ class StoredMessages(BaseModel):
 class NewToolOutput(JsonBody):
     tool_call_id: str = Field(description="The id of the call, as the model gave it.")
     tool_name: str
-    content: Text = Field(description="What the tool returned.")
+    content: Output = Field(
+        description="What the tool returned: a text, or parts of it, which are joined; other JSON is kept as JSON text."
+    )
     event_time: Moment | None = Field(None, description="When it returned. Absent: now.")
 
 
@@ -139,7 +156,8 @@ class NewDocument(JsonBody):
     )
     shared: bool | None = Field(
         None,
-        description="true: for everybody in the tenant, which takes an admin key. Absent: with an admin key, true.",
+        description="true: for everybody in the tenant, where its policy lets users do that. Absent: with a service or "
+        "admin key true, with a user's false.",
     )
 
 
@@ -189,11 +207,11 @@ def run_tool(
     arguments: Annotated[dict[str, Any], Body(description="The arguments of the tool, as the model gave them.")],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Answers with the tool's result, as the model is to read it."""
-    principal = _caller(request)
-    if idempotency_key is not None and tools.get(name).writes:
-        arguments = {"idempotency_key": idempotency_key, **arguments}
-    outcome = tools.run(core_of(request), principal, name, arguments)
+    """Answers with the tool's result, as the model is to read it.
+
+    The body may also be a whole call: `{"name", "arguments"}`. A tenant among the arguments is ignored.
+    """
+    outcome = tools.run(core_of(request), _caller(request), name, arguments, idempotency_key=idempotency_key)
     return Json(outcome.result, 200, replay_headers(outcome.replayed))
 
 

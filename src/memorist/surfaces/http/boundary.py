@@ -11,6 +11,7 @@ from memorist.errors import MemoristError, PayloadTooLarge
 from memorist.ids import new_id
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.problems import problem
+from memorist.surfaces.http.uploads import Uploads
 
 _log = redacting_logger("memorist.http")
 
@@ -23,9 +24,10 @@ _SECURITY_HEADERS = [
 
 
 class Boundary:
-    def __init__(self, app: ASGIApp, *, body_limit: int) -> None:
+    def __init__(self, app: ASGIApp, *, body_limit: int, uploads: Uploads) -> None:
         self._app = app
         self._body_limit = body_limit
+        self._uploads = uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -33,16 +35,27 @@ class Boundary:
             return
         exchange = _Exchange(scope, receive, send, self._body_limit)
         try:
-            if exchange.announced_length > self._body_limit:
-                await problem(PayloadTooLarge(), exchange.request_id)(scope, receive, exchange.send)
-            else:
-                await self._app(scope, exchange.receive, exchange.send)
+            await self._handle(exchange, scope, receive)
+        except MemoristError as error:
+            await problem(error, exchange.request_id)(scope, receive, exchange.send)
         except Exception:  # noqa: BLE001 - The server's top.
             _log.exception("unexpected error", extra={"fields": {"request_id": exchange.request_id}})
             if exchange.status == 0:
                 await problem(MemoristError(), exchange.request_id)(scope, receive, exchange.send)
         finally:
             exchange.log()
+
+    async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
+        announced = exchange.announced_length
+        if announced is not None and announced <= self._body_limit:
+            await self._app(scope, exchange.receive, exchange.send)
+        elif await self._uploads.accepts(scope) and (announced or 0) <= self._uploads.limit:
+            async with self._uploads.gathered(receive) as gathered:
+                await self._app(scope, gathered, exchange.send)
+        elif announced is not None:
+            raise PayloadTooLarge
+        else:
+            await self._app(scope, exchange.receive, exchange.send)
 
 
 class _Exchange:
@@ -56,7 +69,7 @@ class _Exchange:
         self._received = 0
         self._started = time.perf_counter()
         self.status = 0
-        self.announced_length = 0
+        self.announced_length: int | None = None
         self.request_id = ""
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit():

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from fastapi import Request
+from starlette.types import Scope
 
 from memorist.core import Core
-from memorist.errors import InvalidField
+from memorist.errors import InvalidField, Unauthenticated
 from memorist.platform import access, validation
 from memorist.platform.values import Principal
 
@@ -40,6 +41,16 @@ def caller(request: Request, *, source: str) -> Principal:
             acting_for[_ACTING_HEADERS[name]] = _identifier(name.decode(), value)
     principal = core_of(request).identity.authenticate(secret, source=source)
     return access.acting(principal, **acting_for) if acting_for else principal
+
+
+def is_known(core: Core, scope: Scope) -> bool:
+    """Whether a request has a valid key. Raises StoreError."""
+    secrets = [_bearer(value) for name, value in scope["headers"] if name == b"authorization"]
+    try:
+        core.identity.authenticate(secrets[-1] if secrets else None, source="uploads")
+    except Unauthenticated:
+        return False
+    return True
 
 
 def _bearer(value: bytes) -> str | None:

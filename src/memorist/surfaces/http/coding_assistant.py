@@ -11,6 +11,8 @@ from memorist.context.section import fenced_chunks, format_chunks
 from memorist.core import Core
 from memorist.errors import InvalidField, InvalidId
 from memorist.ids import to_uuid
+from memorist.learning.transcript_files import short_enough
+from memorist.memories.fields import project_of
 from memorist.memories.values import Memory
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
@@ -111,7 +113,7 @@ def search(
     projectPath: Annotated[str | None, Query(description="Only this project.")] = None,
     chunkType: Annotated[ChunkType | None, Query(description="Only this type.")] = None,
     minRelevance: Annotated[float, Query(ge=0, le=1, description="Only from this relevance on.")] = 0.0,
-    limit: Annotated[int, Query(ge=1, le=MAX_FOUND, description="Most memories.")] = 20,
+    limit: Annotated[int, Query(ge=1, description=f"Most memories; {MAX_FOUND} at most.")] = 20,
 ) -> Response:
     """Newest first. `%` and `_` stand for themselves. Every memory that is found counts as accessed."""
     found = core_of(request).chunks.search(
@@ -120,7 +122,7 @@ def search(
         project=projectPath,
         category=chunkType,
         min_relevance=minRelevance,
-        limit=limit,
+        limit=min(limit, MAX_FOUND),
     )
     return Json({"data": [encode(memory) for memory in found]})
 
@@ -128,12 +130,14 @@ def search(
 @router.get("/context", response_model=LoadedContext, summary="What a session should begin with")
 def context(
     request: Request,
-    project: Annotated[str | None, Query(description="Only this project path.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_RECENT, description="Most memories.")] = 5,
+    project: Annotated[
+        str | None, Query(description="Only this project path, and those of the folders above it.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, description=f"Most memories; {MAX_RECENT} at most.")] = 5,
 ) -> Response:
     """Of the newest memories the most relevant: as rows, as text grouped by type, and as that text in a fence."""
     request.state.words = {}  # Here the project has its own name.
-    found = core_of(request).chunks.recent(_caller(request), project=project, limit=limit)
+    found = core_of(request).chunks.recent(_caller(request), project=project, limit=min(limit, MAX_RECENT))
     rows = [encode(memory) for memory in found]
     return Json({"data": {"memories": rows, "formatted": format_chunks(found), "fenced": fenced_chunks(found)}})
 
@@ -159,7 +163,7 @@ def store(request: Request, new: NewChunk, idempotency_key: IdempotencyKey = Non
 
 @router.post("/extract", response_model=ExtractedChunks, summary="Extract memories from a conversation")
 def extract(request: Request, new: TranscriptBody) -> Response:
-    """The conversation is stored first, then what is worth remembering of it; what is known already is not repeated.
+    """The conversation is stored first, then what is worth remembering of it: `data` is what is new.
 
     `waiting` counts parts that could not be read now: they are tried again later, and nothing is lost.
     """
@@ -167,7 +171,7 @@ def extract(request: Request, new: TranscriptBody) -> Response:
     found = core.extraction.read_transcript(
         principal, _transcript(core, principal, new), session=new.sessionId, project=new.projectPath
     )
-    rows = [encode(one.memory) for one in found.memories]
+    rows = [encode(one.memory) for one in found.memories if one.was_new]
     return Json({"data": rows, "message": _message(len(rows), found.waiting), "waiting": found.waiting})
 
 
@@ -192,7 +196,7 @@ def encode(memory: Memory) -> dict[str, Any]:
     return {
         "id": str(to_uuid(memory.id)),
         "sessionId": memory.session or (memory.meta or {}).get("session_id"),
-        "projectPath": memory.project,
+        "projectPath": project_of(memory),
         "chunkType": memory.category,
         "content": memory.content,
         "sourceExcerpt": memory.excerpt,
@@ -215,7 +219,7 @@ def _transcript(core: Core, principal: Principal, new: TranscriptBody) -> str:
     if not sent:
         field = "transcript" if new.transcriptPath is None else "transcriptPath"
         raise InvalidField("transcript or transcriptPath is needed, and not empty.", field=field)
-    return new.transcript or ""
+    return short_enough("transcript", new.transcript or "")
 
 
 def _message(count: int, waiting: int) -> str:

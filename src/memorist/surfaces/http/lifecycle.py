@@ -1,20 +1,21 @@
 """The lifecycle API: memories that age, expire, are archived, deleted and restored, with the events of each step."""
 
 from datetime import timedelta
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from memorist.erasure.ledger import receipt_to_record
-from memorist.memories.values import Draft, Governor, Memory, Retention
+from memorist.memories.values import Draft, Governor, Memory, Retention, Status
 from memorist.platform import validation
 from memorist.platform.validation import MAX_QUERY, MAX_TOP_K
 from memorist.platform.values import Event, Principal
 from memorist.recall.values import Question
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.lists import Cursor, Limit
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DialectRoute
@@ -30,6 +31,7 @@ router = APIRouter(prefix="/memory", tags=["lifecycle"], route_class=_Route)
 _TIMES = (
     "created_at", "updated_at", "archive_at", "retention_expires_at", "hard_delete_at", "expires_at", "deleted_at",
 )  # fmt: skip
+StatusName = Literal["active", "archived", "soft_deleted", "hard_delete_pending"]
 _MOST_MINUTES = validation.MAX_TTL / timedelta(minutes=1)
 
 
@@ -63,6 +65,12 @@ class LifecycleRow(BaseModel):
     deleted_at: str | None
 
 
+class LifecycleRows(BaseModel):
+    items: list[LifecycleRow]
+    next_cursor: str | None
+    has_more: bool
+
+
 class AddedMemory(LifecycleRow):
     was_new: bool
 
@@ -90,8 +98,9 @@ class LifecycleEventList(BaseModel):
 
 @router.post("/add", status_code=201, response_model=AddedMemory, summary="Remember a text for a time")
 def add_memory(request: Request, new: NewLifecycleMemory, idempotency_key: IdempotencyKey = None) -> Response:
-    """It ages as the tenant's policy says and, with `ttl_minutes`, ends to the second. A text that is there already is
-    not stored again (`was_new` is false): it then lives as long as the longer of the two asks, and keeps its metadata.
+    """It ages as the tenant's policy says and, with `ttl_minutes`, ends to the second. A text that is there already
+    with the same `ttl_minutes` and `metadata` is not stored again (`was_new` is false), and its `expires_at` is counted
+    from now; where one of them differs, it is a row of its own.
     """
     ttl = None if new.ttl_minutes is None else timedelta(minutes=new.ttl_minutes)
     draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl, governed_by=Governor.LIFECYCLE)
@@ -109,10 +118,26 @@ def query_memories(request: Request, asked: MemoryQuery) -> Response:
     return Json({"items": items, "total": len(items)})
 
 
+@router.get("", response_model=LifecycleRows, summary="List memories in one state")
+def list_memories(
+    request: Request,
+    retention_status: Annotated[StatusName, Query(description="Where they stand in their life.")] = "active",
+    limit: Limit = 20,
+    cursor: Cursor = None,
+) -> Response:
+    """Newest first. Deleted rows are shown to those who may restore them."""
+    status = Status(retention_status)
+    page = core_of(request).memories.list(_caller(request), status=status, limit=limit, cursor=cursor)
+    more = {"next_cursor": page.next_cursor, "has_more": page.next_cursor is not None}
+    return Json({"items": [encode(memory) for memory in page.items], **more})
+
+
 @router.get("/{memory_id}", response_model=LifecycleRow, summary="Read a memory by its id")
 def read_memory(request: Request, memory_id: str) -> Response:
-    """An archived one too; one that is deleted or expired is not found."""
-    return Json(encode(core_of(request).memories.get(_caller(request), memory_id)))
+    """An archived one too; to its owner and to admins also one that is deleted, until it is purged: `retention_status`
+    and `hard_delete_at` say what becomes of it. One that is past its `expires_at` is shown as a sweep leaves it.
+    """
+    return Json(encode(core_of(request).retention.read(_caller(request), memory_id)))
 
 
 @router.post("/{memory_id}/archive", response_model=LifecycleRow, summary="Archive a memory")
@@ -131,7 +156,7 @@ def restore_memory(request: Request, memory_id: str) -> Response:
 
 @router.get("/{memory_id}/events", response_model=LifecycleEventList, summary="What happened to a memory")
 def list_events(request: Request, memory_id: str) -> Response:
-    """Oldest first, deleted or not, until it is purged."""
+    """Oldest first, deleted or not. What happened to one that is purged is told to admins, without a text or a name."""
     events = core_of(request).memories.events(_caller(request), memory_id)
     return Json({"events": [_event(event) for event in events]})
 

@@ -79,7 +79,8 @@ def recall_records(request: Request, question: Annotated[Question, AsRecord(), B
 @router.get("", response_model=MemoryRecords, summary="List memories of every kind")
 def list_records(
     request: Request,
-    agent: Annotated[str | None, Query(description="See what this agent sees, instead of all of yours.")] = None,
+    agent: Annotated[str | None, Query(description="See what this agent sees.")] = None,
+    every_agent: Annotated[bool, Query(description="See what all of your agents keep, too.")] = False,
     named: Annotated[bool, Query(description="Only memories that have a name.")] = False,
     kind: Annotated[KindName | None, Query(description="Only memories of this kind.")] = None,
     category: Annotated[str | None, Query(description="Only memories of this category.")] = None,
@@ -90,12 +91,14 @@ def list_records(
     limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
 ) -> Response:
-    """Yours and those that are shared with you, whichever API wrote them. `version` goes back as `If-Match`, in
+    """Yours and those that are shared with you, whichever API wrote them; of no agent but the one that is named.
+    `version` goes back as `If-Match`, in
     quotes.
     """
     page = core_of(request).memories.list(
         source(request),
         agent=agent,
+        every_agent=every_agent,
         named=named,
         kind=None if kind is None else Kind(kind),
         category=category,
@@ -171,7 +174,7 @@ def restore_record(request: Request, memory_id: str) -> Response:
 
 @router.get("/{memory_id}/events", response_model=EventRecords, summary="The audit trail of a memory")
 def list_events(request: Request, memory_id: str) -> Response:
-    """Oldest first, deleted or not, until it is purged."""
+    """Oldest first, deleted or not. What happened to one that is purged is told to admins, without a text or a name."""
     return Json({"data": to_record(core_of(request).memories.events(source(request), memory_id))})
 
 

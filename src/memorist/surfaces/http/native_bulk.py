@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from memorist.codec import to_record
 from memorist.learning.service import ExtractedMemories
+from memorist.learning.transcript_files import short_enough
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import core_of
@@ -69,7 +70,7 @@ def extract_records(request: Request, new: NewTranscript) -> Response:
     that could not be read now and are tried again later.
     """
     found = core_of(request).extraction.read_transcript(
-        source(request), new.transcript, session=new.session, project=new.project
+        source(request), short_enough("transcript", new.transcript), session=new.session, project=new.project
     )
     return Json(to_record(found))
 

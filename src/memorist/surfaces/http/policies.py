@@ -27,6 +27,7 @@ class PolicyRules(BaseModel):
     kinds: dict[str, dict[str, Any]]
     anonymize_after_days: float
     derived_facts: str
+    users_share_documents: bool
 
 
 class PolicyAnswer(PolicyRules):

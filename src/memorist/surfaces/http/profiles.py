@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import PlainTextResponse, Response
 from typing_extensions import TypedDict
 
+from memorist.ids import known_id
 from memorist.memories.values import Draft, Memory, Order
 from memorist.platform import access
 from memorist.platform.values import Owner, Principal
@@ -26,17 +27,22 @@ _WORDS = {"category": "type", "content": "body", "agent": "profile_id"}
 
 class _Route(DialectRoute):
     words = _WORDS
+    refuses_unknown = True
+
+
+class _DirectRoute(DirectRoute):
+    refuses_unknown = True
 
 
 router = APIRouter(prefix="/v1/memories", tags=["profile memory"], route_class=_Route)
 # Matched before the other routes, in this order: the first because its path looks like an id, the second because it is
 # asked most.
 section = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=_Route)
-direct = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=DirectRoute)
+direct = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=_DirectRoute)
 routers = (section, direct, router)
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
-Profile = Annotated[str | None, Query(description="See what this profile sees, instead of all of yours.")]
+Profile = Annotated[str | None, Query(description="See what this profile sees.")]
 
 
 class NewProfileMemory(JsonBody):
@@ -51,7 +57,7 @@ class NewProfileMemory(JsonBody):
 
 
 class MemoryChanges(TypedDict, total=False):
-    """Any of these, none of them null."""
+    """Any of these, none of them null but `profile_id`: that shares the row with all profiles, for admin keys only."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[misc]
 
@@ -60,6 +66,7 @@ class MemoryChanges(TypedDict, total=False):
     description: str
     body: str
     importance: int
+    profile_id: None
 
 
 class ProfileMemoryRow(BaseModel):
@@ -92,6 +99,7 @@ class MemorySection(BaseModel):
 def list_memories(
     request: Request,
     profile_id: Profile = None,
+    name: Annotated[str | None, Query(description="Only memories of this name.")] = None,
     type: Annotated[MemoryType | None, Query(description="Only memories of this type.")] = None,
     sort: Annotated[Literal["importance", "created"], Query(description="What comes first.")] = "importance",
     limit: Limit = 20,
@@ -101,7 +109,9 @@ def list_memories(
     page = core_of(request).memories.list(
         _caller(request),
         agent=profile_id,
+        every_agent=True,
         named=True,
+        name=name,
         category=type,
         order=Order.IMPORTANCE if sort == "importance" else Order.NEWEST,
         limit=limit,
@@ -134,7 +144,9 @@ def create_memory(request: Request, new: NewProfileMemory, idempotency_key: Idem
     summary="The memory section of a profile",
 )
 def memory_section(request: Request, profile_id: Profile = None) -> Response:
-    """All descriptions of a profile as one fenced block for a system prompt; as plain text where that is accepted."""
+    """All descriptions of a profile, or of what is of none, as one fenced block for a system prompt; as plain text
+    where that is accepted.
+    """
     found = core_of(request).context.section(_caller(request), profile_id)
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(found.text)
@@ -152,6 +164,7 @@ def memory_section(request: Request, profile_id: Profile = None) -> Response:
 )
 async def read_memory(request: Request, memory_id: str) -> Response:
     """The whole row; its `last_accessed_at` moves. With `If-None-Match`, 304 where it did not change."""
+    memory_id = known_id("mem", memory_id)
     memory = await promptly(request, lambda: core_of(request).memories.get(_caller(request), memory_id))
     return unchanged(request, memory) or versioned(encode(memory), memory)
 
@@ -164,14 +177,18 @@ def change_memory(
     idempotency_key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Only the fields that are sent change. What was said, returned by a tool or uploaded is kept verbatim (409)."""
+    """Only the fields that are sent change. What was said, returned by a tool or uploaded is kept verbatim (409). A row
+    that all profiles share is changed by its user and by admins, not by an agent's key (403).
+    """
     principal = _caller(request)
+    memory_id = known_id("mem", memory_id)
     if "body" in changes:
         core_of(request).memories.require_fact(principal, memory_id)
     memory = core_of(request).memories.edit(
         principal,
         memory_id,
-        _renamed(changes),
+        _renamed({name: value for name, value in changes.items() if name != "profile_id"}),
+        share="profile_id" in changes,
         expected_version=expected_version(if_match),
         idempotency_key=idempotency_key,
     )
@@ -182,9 +199,12 @@ def change_memory(
 def delete_memory(
     request: Request, memory_id: str, idempotency_key: IdempotencyKey = None, if_match: IfMatch = None
 ) -> Response:
-    """Gone from every list at once."""
+    """Gone from every list at once. One that all profiles share is not an agent's key's to delete (403)."""
     core_of(request).memories.forget(
-        _caller(request), memory_id, expected_version=expected_version(if_match), idempotency_key=idempotency_key
+        _caller(request),
+        known_id("mem", memory_id),
+        expected_version=expected_version(if_match),
+        idempotency_key=idempotency_key,
     )
     return Response(status_code=204)
 

@@ -7,6 +7,8 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
+from memorist.errors import InvalidField
+
 
 class DialectRoute(APIRoute):
     """For an API that names fields, or refuses inputs, in its own way.
@@ -19,12 +21,17 @@ class DialectRoute(APIRoute):
     refusal_status: ClassVar[int | None] = None
     """The status where an input is refused; None for the usual."""
 
+    refuses_unknown: ClassVar[bool] = False
+    """Whether a parameter of the query that there is not is refused, or has no meaning."""
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
+        known = _parameters(self) if self.refuses_unknown else None
 
         async def call(request: Request) -> Response:
             request.state.words = self.words
             request.state.refusal_status = self.refusal_status
+            _refuse_unknown(request, known)
             return await handle(request)
 
         return call
@@ -43,9 +50,28 @@ class DirectRoute(APIRoute):
     reading a memory does.
     """
 
+    refuses_unknown: ClassVar[bool] = False
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        known = _parameters(self) if self.refuses_unknown else None
+
         async def call(request: Request) -> Response:
+            _refuse_unknown(request, known)
             response: Response = await self.endpoint(request, **request.path_params)
             return response
 
         return call
+
+
+def _parameters(route: APIRoute) -> frozenset[str]:
+    return frozenset(one.alias for one in route.dependant.query_params)
+
+
+def _refuse_unknown(request: Request, known: frozenset[str] | None) -> None:
+    """Raises InvalidField for a parameter that is not among those that are known."""
+    if known is None or not request.scope["query_string"]:
+        return
+    for name in request.query_params:
+        if name not in known:
+            there_are = f"there are {', '.join(sorted(known))}" if known else "there is none"
+            raise InvalidField(f"There is no parameter {name[:60]!r} here; {there_are}.", field=name[:60])

@@ -8,8 +8,8 @@ from functools import partial
 from memorist.ids import new_id
 from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Move, Policy, SweepState
-from memorist.memories.values import Governor, Kind, Memory, Retention, Status
-from memorist.platform.values import Event
+from memorist.memories.values import Governor, Kind, Memory, Query, Retention, Status
+from memorist.platform.values import Event, OwnerFilter
 from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
@@ -172,6 +172,29 @@ class AgingConformance(StoreFixtures):
             ("created", None, {}),
             ("updated", None, {"by": memory.id}),
         ]
+
+    def test_events_of_a_purged_memory_are_kept_under_another_name(self, store: Store, tenant: str) -> None:
+        memory = _aging(store, tenant, START)
+
+        def bury(tx: Writer) -> None:
+            [created] = tx.events.of([memory.id])
+            tx.aging.entomb([replace(created, memory_id="tomb", payload={"to": "active"})])
+
+        store.write(tenant, bury)
+        assert store.read(tenant, lambda tx: tx.events.of([memory.id])) == []
+        [event] = store.read(tenant, lambda tx: tx.events.of(["tomb"]))
+        assert (event.event_type, event.actor, event.payload) == ("created", None, {"to": "active"})
+
+    def test_what_ages_is_past_its_ttl_only_while_it_is_active(self, store: Store, tenant: str) -> None:
+        past = {"status": Status.ARCHIVED, "expires_at": START}
+        kept = make_memory(tenant, **past)
+        store.write(tenant, lambda tx: writing.insert(tx, kept))
+        aged = _aging(store, tenant, START, **past)
+        claimed = store.write(tenant, lambda tx: tx.aging.claim_expired(START, 10))
+        assert [memory.id for memory in claimed] == [kept.id]
+        query = Query((OwnerFilter(any_user=True, any_agent=True),), status=Status.ARCHIVED)
+        listed = store.read(tenant, lambda tx: tx.memories.page(query, START))
+        assert [memory.id for memory in listed] == [aged.id]
 
     def test_neighbour_is_not_moved(self, store: Store, tenant: str, neighbour: str) -> None:
         memory = _aging(store, tenant, START)

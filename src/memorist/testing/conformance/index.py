@@ -187,6 +187,8 @@ class IndexConformance(StoreFixtures):
         def claim(_: int) -> list[str]:
             return store.write(tenant, lambda tx: tx.index.claim_waiting(START, until, 3))
 
+        assert sorted(claim(0)) == sorted(memory.id for memory in memories[-3:]), "the newest first"
+        store.write(tenant, lambda tx: tx.index.release_claims())
         with ThreadPoolExecutor(8) as threads:
             claimed = [memory_id for ids in threads.map(claim, range(20)) for memory_id in ids]
         assert sorted(claimed) == sorted(memory.id for memory in memories)

@@ -217,7 +217,8 @@ class MemoryConformance(MemoryListConformance):
         one, two = insert(store, make_memory(tenant)), insert(store, make_memory(tenant))
         later = START + timedelta(seconds=1)
         store.write(tenant, lambda tx: tx.memories.add_accesses({one.id: (2, START), two.id: (1, START)}))
-        store.write(tenant, lambda tx: tx.memories.add_accesses({one.id: (3, later)}))
+        counts = store.write(tenant, lambda tx: tx.memories.add_accesses({one.id: (3, later)}))
+        assert counts == {one.id: 5}
         found = store.read(tenant, lambda tx: [tx.memories.get(one.id), tx.memories.get(two.id)])
         assert found == [
             replace(one, access_count=5, last_accessed_at=later),
@@ -233,8 +234,9 @@ class MemoryConformance(MemoryListConformance):
         assert found == replace(memory, access_count=5, last_accessed_at=later)
 
     def test_accesses_of_missing_memories_and_none_at_all_do_nothing(self, store: Store, tenant: str) -> None:
-        store.write(tenant, lambda tx: tx.memories.add_accesses({}))
-        store.write(tenant, lambda tx: tx.memories.add_accesses({make_memory(tenant).id: (1, START)}))
+        assert store.write(tenant, lambda tx: tx.memories.add_accesses({})) == {}
+        missing = {make_memory(tenant).id: (1, START)}
+        assert store.write(tenant, lambda tx: tx.memories.add_accesses(missing)) == {}
         assert store.read(tenant, lambda tx: tx.memories.scan(EVERYBODY, "", 10)) == []
 
     def test_held_memories_are_those_that_exist(self, store: Store, tenant: str, neighbour: str) -> None:

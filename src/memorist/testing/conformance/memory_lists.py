@@ -26,6 +26,21 @@ class MemoryListConformance(StoreFixtures):
         expected = sorted(memories, key=lambda memory: (memory.created_at, memory.id), reverse=True)
         assert _list(store, tenant) == expected
 
+    def test_named_memories_are_counted_and_found_by_their_name(self, store: Store, tenant: str) -> None:
+        fields = [("a", "user", "ada"), ("b", "project", "ada"), ("a", "user", "bob"), (None, "user", "ada")]
+        memories = [make_memory(tenant, name=name, category=type_, owner=Owner(user)) for name, type_, user in fields]
+        expired = make_memory(tenant, name="c", category="user", owner=Owner("ada"), expires_at=START)
+        for memory in (*memories, expired):
+            insert(store, memory)
+
+        def count(category: str | None, *users: str) -> int:
+            owners = [OwnerFilter(user) for user in users]
+            return store.read(tenant, lambda tx: tx.memories.count_named(owners, category, START))
+
+        assert (count(None, "ada"), count(None, "ada", "bob"), count("user", "ada", "bob")) == (2, 3, 2)
+        found = _list(store, tenant, named=True, name="a")
+        assert {memory.id for memory in found} == {memories[0].id, memories[2].id}
+
     @pytest.mark.parametrize("size", [1, 2, 3, 100])
     @pytest.mark.parametrize(
         ("order", "named"), [(Order.NEWEST, False), (Order.NEWEST, True), (Order.IMPORTANCE, True)]

@@ -10,7 +10,7 @@ ORDER BY due_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
 -- plan: anew
 -- Active and archived memories whose TTL has passed, likewise.
 SELECT {memory_columns} FROM memories
-WHERE tenant_id = :tenant AND status IN ('active', 'archived') AND expires_at <= :as_of
+WHERE tenant_id = :tenant AND {expired}
 ORDER BY expires_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
 
 -- name: claim_retired

@@ -16,6 +16,10 @@ SELECT count(*) FROM (SELECT to_regclass('schema_migrations') AS found) AS looke
 -- Several memories by id.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
 
+-- name: count_accesses
+-- How often each of some memories was read.
+SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
+
 -- name: list_events
 -- The audit trail of some memories, oldest first.
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
@@ -32,12 +36,12 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
 )
 
 -- name: claim_waiting
--- Take some of the rows that wait for vectors, so that nobody else embeds them meanwhile.
+-- Take the newest of the rows that wait for vectors, so that nobody else embeds them meanwhile.
 -- Picked once and for all: a subquery that locks may run again for each row, and then picks others.
 WITH picked AS MATERIALIZED (
     SELECT user_id, memory_id FROM memory_index
     WHERE tenant_id = :tenant AND model = '' AND claimed_until <= :now
-    ORDER BY claimed_until, user_id, memory_id LIMIT :limit FOR UPDATE SKIP LOCKED
+    ORDER BY claimed_until, memory_id DESC LIMIT :limit FOR UPDATE SKIP LOCKED
 )
 UPDATE memory_index AS i SET claimed_until = :until FROM picked
 WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id

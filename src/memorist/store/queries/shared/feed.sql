@@ -3,7 +3,7 @@
 -- name: read_feed
 -- plan: anew
 -- The next events after a position, each with the owner of its memory.
-SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, CASE WHEN e.memory_id = '' THEN e.payload END,
+SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, CASE WHEN e.event_type = 'erased' THEN e.payload END,
     m.user_id, m.agent_id
 FROM memory_events AS e LEFT JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
 WHERE e.tenant_id = :tenant AND (e.change, e.seq) > (:change, :seq)

@@ -1,5 +1,8 @@
 -- Deadlines, policies and the sweeper.
 
+-- fragment: expired
+status IN ('active', 'archived') AND expires_at <= :as_of AND (status = 'active' OR retention = 'keep')
+
 -- name: move_memory
 -- Let a memory that nobody changed since it was read enter another state.
 UPDATE memories SET
@@ -20,7 +23,7 @@ SELECT 1 FROM memories WHERE tenant_id = :tenant AND due_at <= :as_of {of_door} 
 -- name: any_expired
 -- Whether a TTL has passed of a memory that is still active or archived.
 SELECT 1 FROM memories
-WHERE tenant_id = :tenant AND status IN ('active', 'archived') AND expires_at <= :as_of LIMIT 1
+WHERE tenant_id = :tenant AND {expired} LIMIT 1
 
 -- name: any_retired
 -- Whether a fact is still to be anonymized that was retired by then.
@@ -43,7 +46,7 @@ SELECT move, kind, id, total FROM (
         END AS move
         FROM memories
         WHERE tenant_id = :tenant AND due_at <= :as_of
-            AND (status NOT IN ('active', 'archived') OR expires_at IS NULL OR expires_at > :as_of)
+            AND (expires_at IS NULL OR NOT ({expired}))
     ) AS moves
 ) AS due
 WHERE place <= :samples ORDER BY move, kind, place
@@ -53,7 +56,7 @@ WHERE place <= :samples ORDER BY move, kind, place
 SELECT 'expired', kind, id, total FROM (
     SELECT kind, id, count(*) OVER (PARTITION BY kind) AS total,
         row_number() OVER (PARTITION BY kind ORDER BY expires_at, id) AS place
-    FROM memories WHERE tenant_id = :tenant AND status IN ('active', 'archived') AND expires_at <= :as_of
+    FROM memories WHERE tenant_id = :tenant AND {expired}
 ) AS expired
 WHERE place <= :samples ORDER BY kind, place
 
@@ -88,6 +91,11 @@ WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
 -- name: redact_event
 -- Leave of an event what happened, and when.
 UPDATE memory_events SET payload = :payload, actor = NULL WHERE tenant_id = :tenant AND seq = :seq
+
+-- name: entomb_event
+-- Leave the same of an event of a memory that is purged, which is named in another way from then on.
+UPDATE memory_events SET memory_id = :memory_id, payload = :payload, actor = NULL
+WHERE tenant_id = :tenant AND seq = :seq
 
 -- name: clear_index
 -- Take the words and the vectors out of a memory's row of the index, which then waits for none.

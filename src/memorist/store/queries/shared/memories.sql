@@ -1,8 +1,13 @@
 -- Statements that run unchanged on SQLite, PostgreSQL and Citus.
 -- Each has a name and a line that says what it is for. A statement on a tenant's table names :tenant, or it is refused.
 
+-- fragment: unexpired
+(expires_at IS NULL OR expires_at > :now OR status NOT IN ('active', 'archived')
+        OR (status = 'archived' AND retention = 'policy'))
+
 -- fragment: list_filters
-    AND (expires_at IS NULL OR expires_at > :now) AND anonymized_at IS NULL
+    AND {unexpired} AND anonymized_at IS NULL
+    AND (CAST(:name AS text) IS NULL OR name = :name)
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
     AND (CAST(:category AS text) IS NULL OR category = :category)
     AND (CAST(:project AS text) IS NULL OR project = :project)
@@ -29,6 +34,14 @@ WHERE tenant_id = :tenant AND id = :id AND updated_at = :expected_updated_at
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND name = :name
     AND status = 'active' AND name <> ''
+
+-- name: count_named_memories
+-- plan: anew
+-- How many current memories with a name a slice of owners has.
+SELECT count(*) FROM memories
+WHERE tenant_id = :tenant AND status = 'active' AND name <> '' AND {of_slice}
+    AND (expires_at IS NULL OR expires_at > :now)
+    AND (CAST(:category AS text) IS NULL OR category = :category)
 
 -- name: find_duplicate
 -- The active memory with the same text for the same owner.
@@ -357,12 +370,13 @@ WHERE i.tenant_id = :tenant
 
 -- name: count_created
 -- How many of a tenant's rows have their `created` event.
-SELECT count(DISTINCT memory_id) FROM memory_events WHERE tenant_id = :tenant AND event_type = 'created'
+SELECT count(DISTINCT memory_id) FROM memory_events
+WHERE tenant_id = :tenant AND event_type = 'created' AND memory_id LIKE 'mem!_%' ESCAPE '!'
 
 -- name: count_orphan_events
--- Events whose memory is gone; those of no memory tell of an erasure.
+-- Events whose memory is gone; those that name it in another way tell of what was erased.
 SELECT count(*) FROM memory_events AS e
-WHERE e.tenant_id = :tenant AND e.memory_id <> ''
+WHERE e.tenant_id = :tenant AND e.memory_id LIKE 'mem!_%' ESCAPE '!'
     AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = e.tenant_id AND m.id = e.memory_id)
 
 -- name: insert_index

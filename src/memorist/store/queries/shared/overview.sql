@@ -2,7 +2,7 @@
 -- (memories_facets, memories_newest_of_…), so that none is read; whatever could be long is counted up to a bound.
 
 -- fragment: counted
-    AND (expires_at IS NULL OR expires_at > :now) AND anonymized_at IS NULL
+    AND (expires_at IS NULL OR expires_at > :now OR status <> 'active') AND anonymized_at IS NULL
 
 -- name: count_kinds_of_tenant
 -- How many memories of each state and kind a tenant has.

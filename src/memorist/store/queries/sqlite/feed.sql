@@ -16,7 +16,7 @@ SELECT 1, 1
     AND (expires_at IS NULL OR expires_at > :now)
     AND (:agent_id IS NULL OR agent_id = :agent_id)
     AND (:category IS NULL OR category = :category)
-    AND (:project IS NULL OR project = :project)
+    AND (:projects IS NULL OR instr(:projects, char(10) || project || char(10)) > 0)
     AND coalesce(relevance, 1.0) >= :min_relevance
     -- A text with more bytes than letters is not of ASCII alone, and compared by us.
     AND (

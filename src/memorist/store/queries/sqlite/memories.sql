@@ -16,6 +16,10 @@ SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migra
 -- Several memories by id.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
 
+-- name: count_accesses
+-- How often each of some memories was read.
+SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
+
 -- name: list_events
 -- The audit trail of some memories, oldest first.
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
@@ -38,12 +42,12 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
 )
 
 -- name: claim_waiting
--- Take some of the rows that wait for vectors, so that nobody else embeds them meanwhile.
+-- Take the newest of the rows that wait for vectors, so that nobody else embeds them meanwhile.
 UPDATE memory_index SET claimed_until = :until
 WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
     SELECT user_id, memory_id FROM memory_index
     WHERE tenant_id = :tenant AND model = '' AND claimed_until <= :now
-    ORDER BY claimed_until, user_id, memory_id LIMIT :limit
+    ORDER BY claimed_until, memory_id DESC LIMIT :limit
 )
 RETURNING memory_id
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from memorist.errors import DuplicateContent, InvalidField, MemoristError, NameTaken, StaleVersion
 from memorist.memories.hashes import content_hash
-from memorist.memories.values import Memory
+from memorist.memories.values import Memory, NamedType
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.word_diff import overlaid
@@ -87,4 +87,10 @@ def _form(visit: Visit, memory: Memory, values: Mapping[str, str], **said: Any) 
         hashes={name: content_hash(value.strip()) for name, value in _values(memory).items()},
         error=error,
         newer=said.get("newer"),
+        types=_types_of(memory),
     )
+
+
+def _types_of(memory: Memory) -> list[str]:
+    """What a named memory can be about; one of before that was about something else can stay so."""
+    return list(dict.fromkeys([*NamedType, *([memory.category] if memory.category else [])]))

@@ -108,6 +108,7 @@ def _changes(visit: Visit, current: Policy) -> dict[str, Any]:
     """What the form says, as far as it differs from what is in force. Raises InvalidField."""
     given: dict[str, Any] = {name: _number(visit, name) for name in (*_WINDOWS, "anonymize_after_days")}
     given |= {"archive": visit.text("archive") == "yes", "derived_facts": visit.text("derived_facts")}
+    given["users_share_documents"] = visit.text("users_share_documents") == "yes"
     before = policy_to_record(current)
     changes = {name: value for name, value in given.items() if value is not None and before[name] != value}
     kinds = {

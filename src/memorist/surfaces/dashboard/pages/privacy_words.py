@@ -45,6 +45,7 @@ _RULES = {
     "grace_days": "Days recoverable",
     "anonymize_after_days": "Days until replaced facts are anonymized",
     "derived_facts": "Facts learned from what is erased",
+    "users_share_documents": "Users may share documents",
 }
 
 
@@ -74,6 +75,8 @@ def policy_sentences(policy: Policy) -> list[str]:
         if policy.derived_facts is Derived.ERASE
         else "A fact that was learned from something erased stays, and loses its source."
     )
+    if not policy.users_share_documents:
+        sentences.append("Users keep their documents to themselves: only service and admin keys share them.")
     sentences.append("What a person or an agent stated as lasting is kept until somebody deletes it.")
     return sentences
 
