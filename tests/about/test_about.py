@@ -152,7 +152,8 @@ def test_nobody_sees_what_is_anothers(core: Core, ada: Principal) -> None:
     admin = Principal(ada.tenant, Role.ADMIN)
     told(core, admin, "Everybody pays in euro.", "other", owner=Owner())
     told(core, admin, "The agent is called Amy.", "identity", owner=Owner(agent="coder"))
-    assert set(slots(core.profiles.about(ada))) == {"home", "work", "habit"}
+    told(core, ada, "User is vegetarian.", "diet", owner=Owner("ada", "default"))
+    assert set(slots(core.profiles.about(ada))) == {"home", "diet"}
     coder = Principal(ada.tenant, Role.USER, "ada", "coder", agent_vouched=True)
     assert set(slots(core.profiles.about(coder))) == {"home", "work"}
     for other in (Principal(ada.tenant, Role.USER, "bob"), Principal(new_tenant(), Role.USER, "ada")):

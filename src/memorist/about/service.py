@@ -26,7 +26,7 @@ from memorist.facts.values import InDoubt, Supersession
 from memorist.memories.positions import position_of
 from memorist.memories.values import Governor, Kind, Memory, Query
 from memorist.models.port import Tagger
-from memorist.platform import validation
+from memorist.platform import access, validation
 from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock
@@ -66,7 +66,7 @@ class Profiles:
         a name. Raises Forbidden, InvalidField, NotFound where nothing is known of that person, or ModelError.
         """
         validation.page_limit(limit)
-        slices = own_slices(principal)
+        slices = _whose(principal)
         found = self._current(principal, slices)
         topics = self._topics.of(found)
         lines = [line_of(memory, topic) for memory, topic in zip(found, topics, strict=True)]
@@ -144,6 +144,12 @@ class Profiles:
             yield from page.items
             if (cursor := page.next_cursor) is None:
                 return
+
+
+def _whose(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """The user's own, of the profiles that recall and lists show. Raises Forbidden as the companion does."""
+    own_slices(principal)
+    return tuple(part for part in access.shown_slices(principal) if part.user is not None)
 
 
 def _known(principal: Principal, person: str, lines: Sequence[ProfileLine], named: Sequence[Occurrences]) -> str:
