@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import apsw
 import psycopg
@@ -372,7 +373,13 @@ def test_rows_of_the_first_release_are_adopted(new_database_url: str, monkeypatc
 
 def _insert_with_the_first_release(url: str, memories: list[Memory]) -> None:
     """Rows as a database of the first release has them: straight into its tables."""
-    names = [("tenant_id" if name == "tenant" else name) for name in PARAMETERS]
+    known = [name for name in PARAMETERS if name != "governed_by"]
+    names = [("tenant_id" if name == "tenant" else name) for name in known]
+
+    def values_of(memory: Memory) -> list[Any]:
+        values = dict(zip(PARAMETERS, memory_to_values(memory, "t"), strict=True))
+        return [str(values[name]) if isinstance(values[name], str) else values[name] for name in known]
+
     event = "INSERT INTO memory_events (tenant_id, memory_id, event_type, source, payload, created_at) VALUES "
     if url.startswith("postgres"):
         marks = ", ".join(["%s"] * len(names))
@@ -380,15 +387,14 @@ def _insert_with_the_first_release(url: str, memories: list[Memory]) -> None:
             connection.execute("SELECT set_config('memorist.tenant', 't', false)")
             connection.execute("INSERT INTO tenants (id, created_at) VALUES ('t', 1)")
             for memory in memories:
-                values = [str(value) if isinstance(value, str) else value for value in memory_to_values(memory, "t")]
-                connection.execute(f"INSERT INTO memories ({', '.join(names)}) VALUES ({marks})", values)
+                connection.execute(f"INSERT INTO memories ({', '.join(names)}) VALUES ({marks})", values_of(memory))
                 connection.execute(event + "('t', %s, 'created', 'library', '{}', 1)", [memory.id])
         return
     connection = apsw.Connection(url)
     connection.execute("INSERT INTO tenants (id, created_at) VALUES ('t', 1)")
     marks = ", ".join(["?"] * len(names))
     for memory in memories:
-        connection.execute(f"INSERT INTO memories ({', '.join(names)}) VALUES ({marks})", memory_to_values(memory, "t"))
+        connection.execute(f"INSERT INTO memories ({', '.join(names)}) VALUES ({marks})", values_of(memory))
         connection.execute(event + "('t', ?, 'created', 'library', '{}', 1)", [memory.id])
     connection.close()
     assert Path(url).exists()
