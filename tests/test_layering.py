@@ -300,8 +300,19 @@ def test_the_index_knows_no_question() -> None:
         ("models", {"errors", "secrets", "secrets.logs"}),
         ("documents", {"errors"}),
         ("secrets", set()),
-        ("facts.judging", {"facts.values", "models.port", "models.values"}),
-        ("learning.extractors", {"errors", "ingestion.values", "learning.values", "memories.values", "models.values"}),
+        ("facts.plain", set()),
+        (
+            "learning.extractors",
+            {
+                "errors",
+                "ingestion.values",
+                "learning.values",
+                "memories.values",
+                "models.passages",
+                "models.port",
+                "models.values",
+            },
+        ),
         ("settings", {"errors", "addresses"}),
     ],
 )

@@ -9,8 +9,8 @@ from typing import Any
 from memorist.facts.judges import ruling_of
 from memorist.facts.plain import is_another_value
 from memorist.facts.values import Ruling
-from memorist.models.comparer import DatedFact
 from memorist.models.port import Comparer
+from memorist.models.values import DatedFact
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,12 +61,6 @@ T = TypeVar("T")
 _FINISH_ERASURES_EVERY_S = 3600.0
 
 
-def _local_tagger() -> Tagger:
-    from memorist.models.tagger import LocalTagger
-
-    return LocalTagger()
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the core can be told. The models are made when they are first needed; without them, keywords alone count."""
@@ -92,7 +86,7 @@ class Options:
     llm: Callable[[], Llm | None] = lambda: None
     extraction_llm: Callable[[], Llm | None] = lambda: None
     extractor: str = "auto"
-    tagger: Callable[[], Tagger] = _local_tagger
+    tagger: Callable[[], Tagger | None] = lambda: None
     toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
     turn_limits: TurnLimits = TurnLimits()
 
@@ -154,7 +148,7 @@ class Core:
         return self.options.extraction_llm() or self.llm
 
     @_made_once
-    def tagger(self) -> Tagger:
+    def tagger(self) -> Tagger | None:
         return self.options.tagger()
 
     @_made_once

@@ -13,7 +13,8 @@ from memorist.facts.judges import DOUBTS, MERGES, RETIRES, AutoJudge, LocalJudge
 from memorist.facts.plain import is_another_value
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
-from memorist.models.comparer import RULINGS, DatedFact, LocalComparer
+from memorist.models.comparer import LocalComparer
+from memorist.models.values import RULINGS, DatedFact
 from memorist.platform.values import Owner
 from memorist_bench.judge import labelled_pairs, measure_judge
 from tests.facts.judges import ScriptedJudge

@@ -71,7 +71,8 @@ def test_facts_are_sent_as_data_and_the_older_one_is_retired(
         (ruling("contradicts", extra=[1]), True, False),
         (ruling("unsure"), False, True),
         (ruling("unrelated"), False, False),
-        (ruling("same"), False, True),
+        (ruling("same"), True, False),
+        (ruling("refines"), True, False),
     ],
 )
 def test_what_it_says_is_done(

@@ -7,9 +7,9 @@ torch = pytest.importorskip("torch")
 
 from tokenizers import Tokenizer  # noqa: E402
 
-from memorist.models.comparer import RULINGS  # noqa: E402
 from memorist.models.files import FOLDER  # noqa: E402
-from memorist.models.tagger import OUTPUTS, Passage, pooling  # noqa: E402
+from memorist.models.tagger import OUTPUTS, pair_of, pooling  # noqa: E402
+from memorist.models.values import RULINGS, Passage  # noqa: E402
 from training.encoder import SHAPES  # noqa: E402
 from training.knowledge.data import PAIRS, SESSIONS, examples, load, pairs, split  # noqa: E402
 from training.knowledge.export import comparer_graph, tagger_graph  # noqa: E402
@@ -57,7 +57,7 @@ def test_pairs_turned_round_and_of_one_family_are_added() -> None:
 def test_each_sentence_is_the_mean_of_its_own_tokens() -> None:
     text = "I moved to Rome. It rains."
     passage = Passage(text, [(0, 16), (17, 26)], "Ada", "Tom: Hi!")
-    (encoding,) = TOKENIZER.encode_batch([passage.pair()])
+    (encoding,) = TOKENIZER.encode_batch([pair_of(passage)])
     rows = pooling(passage, encoding)
     words = [[encoding.tokens[token] for token in np.flatnonzero(row)] for row in rows]
     assert words == [["i", "moved", "to", "rome", "."], ["it", "rains", "."]]
@@ -81,7 +81,7 @@ def test_what_is_exported_says_what_was_trained(kind: type) -> None:
 
     model = small(kind).eval()
     examples_ = EXAMPLES[:4]
-    encodings = TOKENIZER.encode_batch([one.passage.pair() for one in examples_])
+    encodings = TOKENIZER.encode_batch([pair_of(one.passage) for one in examples_])
     ids, mask, types = padded(encodings, torch.device("cpu"))
     graph = tagger_graph(model, "float") if kind is TaggingModel else comparer_graph(model, "float")
     session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])

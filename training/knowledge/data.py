@@ -10,9 +10,8 @@ from typing import Any
 
 from memorist.learning.extractors.sentences import sentence_spans
 from memorist.learning.extractors.statements import own_words
-from memorist.models.comparer import RULINGS
 from memorist.models.passages import turn
-from memorist.models.tagger import NEEDS, TOPICS, Passage, Span
+from memorist.models.values import NEEDS, RULINGS, TOPICS, Passage, Span
 
 SESSIONS, PAIRS = (Path(__file__).parent / f"{name}.json.xz" for name in ("sessions", "pairs"))
 

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from memorist.models.comparer import RULINGS
 from memorist.models.tagger import OUTPUTS
+from memorist.models.values import RULINGS
 from training.encoder import SHAPES, WIDTH, Encoder, Shape
 
 

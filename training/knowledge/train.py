@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
-from memorist.models.comparer import DatedFact
-from memorist.models.tagger import NEEDS, TOPICS, pooling
+from memorist.models.tagger import pair_of, pooling
+from memorist.models.values import NEEDS, TOPICS, DatedFact
 from training.knowledge.data import Example, Pair
 
 _KEEP_WEIGHTS = (1.0, 0.7, 1.0, 1.5)
@@ -99,7 +99,7 @@ def tagging_loss(model: nn.Module, tokenizer: Tokenizer) -> Callable[[Sequence[E
 
 def tagged(model: nn.Module, tokenizer: Tokenizer, batch: Sequence[Example]) -> Tensor:
     device = next(model.parameters()).device
-    encodings = tokenizer.encode_batch([one.passage.pair() for one in batch])
+    encodings = tokenizer.encode_batch([pair_of(one.passage) for one in batch])
     ids, mask, types = padded(encodings, device)
     sentences = max(len(one.labels) for one in batch)
     weights = np.zeros((len(batch), sentences, ids.shape[1]), dtype=np.float32)

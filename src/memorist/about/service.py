@@ -50,7 +50,7 @@ class _Asked:
 
 class Profiles:
     def __init__(
-        self, store: Store, clock: Clock, facts: Facts, companion: Companion, tagger: Callable[[], Tagger]
+        self, store: Store, clock: Clock, facts: Facts, companion: Companion, tagger: Callable[[], Tagger | None]
     ) -> None:
         self._store = store
         self._clock = clock

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from memorist.about.values import SLOTS, TIMELINE
 from memorist.memories.values import Memory
 from memorist.models.port import Tagger
+from memorist.models.values import Passage
 
 _TOPICS = {*SLOTS, *TIMELINE}
 _OF_CATEGORIES = {
@@ -22,7 +23,7 @@ _MOST_KEPT = 50_000
 class Topics:
     """Keeps in memory what was read, by the hash of the text."""
 
-    def __init__(self, tagger: Callable[[], Tagger]) -> None:
+    def __init__(self, tagger: Callable[[], Tagger | None]) -> None:
         self._tagger = tagger
         self._read: dict[str, str] = {}
 
@@ -36,13 +37,11 @@ class Topics:
         return [topic or self._read.get(fact.content_hash, "other") for fact, topic in zip(facts, said, strict=True)]
 
     def _read_anew(self, texts: dict[str, str]) -> None:
-        # Imported here: only those who tag pay for the arrays.
-        from memorist.models.tagger import Passage
-
         chosen = list(texts.items())[:_MOST_READ]
-        if not chosen:
+        tagger = self._tagger() if chosen else None
+        if tagger is None:
             return
-        tags = self._tagger().tag([Passage(text, [(0, len(text))]) for _, text in chosen])
+        tags = tagger.tag([Passage(text, [(0, len(text))]) for _, text in chosen])
         for (key, _), (tag, *_) in zip(chosen, tags, strict=True):
             self._read[key] = tag.topic if tag.topic in _TOPICS else "other"
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memorist.errors import LlmMalformed
 from memorist.facts.plain import is_another_value
@@ -11,11 +11,8 @@ from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
 from memorist.models.port import Comparer, Llm
-from memorist.models.values import LlmMessage, LlmRequest
+from memorist.models.values import DatedFact, LlmMessage, LlmRequest
 from memorist.times import to_iso
-
-if TYPE_CHECKING:  # Only those who judge pay for importing numpy.
-    from memorist.models.comparer import DatedFact
 
 _LONGEST_FACT = 4000
 _LONGEST_REASON = 300
@@ -67,9 +64,7 @@ class LocalJudge:
         ]
 
 
-def _dated(memory: Memory) -> "DatedFact":
-    from memorist.models.comparer import DatedFact
-
+def _dated(memory: Memory) -> DatedFact:
     since = memory.valid_from or memory.event_time
     return DatedFact(memory.content[:_LONGEST_COMPARED], "" if since is None else since.date().isoformat())
 

@@ -48,7 +48,7 @@ _MANY = re.compile(
 # What may follow a value without being a part of it.
 _AFTER = re.compile(
     r"(?:,| (?:since|because|last|this|in \d{4}|in (?:january|february|march|april|may|june|july|august|september|"
-    r"october|november|december|spring|summer|autumn|winter)|now|these days|nowadays|from|with|and|as|on|again|after|"
+    r"october|november|december|spring|summer|autumn|winter)|now|these days|nowadays|from|as|on|again|after|"
     r"before)\b).*$"
 )
 

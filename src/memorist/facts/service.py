@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
+from memorist.facts.plain import is_another_value
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first
 from memorist.facts.values import DoubtStatus, Ruling, Verdict
@@ -153,7 +154,7 @@ class Facts(Doubts, FactHistory):
 
     def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
         near = self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold)
-        others = [one for one in near if is_judged(fact) or is_judged(one)]
+        others = _likely_first(fact, [one for one in near if is_judged(fact) or is_judged(one)])
         findings: list[_Finding] = []
         for start in range(0, len(others), self._top_k):
             page = others[start : start + self._top_k]
@@ -210,6 +211,17 @@ def _owner_of(principal: Principal, scope: FactScope) -> Owner:
     if scope is FactScope.USER:
         return Owner(user=access.user_in_scope(principal))
     return Owner(agent=access.agent_in_scope(principal))
+
+
+def _likely_first(fact: Memory, near: Sequence[Memory]) -> list[Memory]:
+    """The nearest one, then those of which the fact gives another value, those of the same subject, and the others."""
+
+    def distance(other: Memory) -> tuple[bool, bool]:
+        newer, older = newer_first(fact, other)
+        begins_otherwise = fact.content.split(" ", 1)[0] != other.content.split(" ", 1)[0]
+        return is_another_value(older.content, newer.content) is not True, begins_otherwise
+
+    return [*near[:1], *sorted(near[1:], key=distance)]
 
 
 def _said(finding: _Finding) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Extraction:
         redaction: Redaction,
         companion: Callable[[], Companion],
         llm: Callable[[], Llm | None],
-        tagger: Callable[[], Tagger],
+        tagger: Callable[[], Tagger | None],
         mode: str = LearningMode.AUTO,
         sessions_llm: Callable[[], Llm | None] = lambda: None,
     ) -> None:

@@ -1,24 +1,11 @@
 """The local comparer: reads two facts together, the older one first, and says how the newer stands to it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from memorist.models.encoder import LocalModel
-
-RULINGS = ("compatible", "contradicts", "same", "refines")
-"""What the network may say, in the order of its outputs."""
-
-
-@dataclass(frozen=True, slots=True)
-class DatedFact:
-    text: str
-    date: str = ""
-    """`2023-05-08`, or a part of it; empty where nobody knows."""
-
-    def shown(self) -> str:
-        return f"[{self.date[:7]}] {self.text}" if self.date else self.text
+from memorist.models.values import RULINGS, DatedFact
 
 
 class LocalComparer(LocalModel):

@@ -3,14 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from memorist.models.values import LlmAnswer, LlmRequest
+from memorist.models.values import DatedFact, LlmAnswer, LlmRequest, Passage, Tag
 
 if TYPE_CHECKING:  # Only those who embed pay for importing numpy.
     import numpy as np
     from numpy.typing import NDArray
-
-    from memorist.models.comparer import DatedFact
-    from memorist.models.tagger import Passage, Tag
 
 
 class Llm(Protocol):
@@ -77,7 +74,7 @@ class Embedder(Protocol):
 class Tagger(Protocol):
     """Says of each sentence of messages whether it is worth keeping. Raises ModelError where it cannot."""
 
-    def tag(self, passages: "Sequence[Passage]") -> "list[list[Tag]]":
+    def tag(self, passages: Sequence[Passage]) -> list[list[Tag]]:
         """A tag for each sentence of each passage, in their order."""
         ...
 
@@ -85,6 +82,6 @@ class Tagger(Protocol):
 class Comparer(Protocol):
     """Says how two facts stand to each other. Raises ModelError where it cannot."""
 
-    def compare(self, pairs: "Sequence[tuple[DatedFact, DatedFact]]") -> list[dict[str, float]]:
+    def compare(self, pairs: Sequence[tuple[DatedFact, DatedFact]]) -> list[dict[str, float]]:
         """The likelihood of each ruling for each pair of an older and a newer fact."""
         ...

@@ -1,7 +1,6 @@
 """The local tagger: reads a message after the one before it, and says of each sentence whether it is worth keeping."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,51 +9,12 @@ from tokenizers import Encoding
 
 from memorist.models.encoder import LocalModel
 from memorist.models.passages import last_words, turn
-
-TOPICS = (
-    "identity", "home", "work", "study", "relation", "pet", "health", "diet", "taste", "goal", "plan", "habit",
-    "possession", "instruction", "decision", "event", "project", "other",
-)  # fmt: skip
-"""What a sentence may be about, in the order of the network's outputs."""
-
-NEEDS = ("nothing", "sentence before", "message before")
-"""What has to be known for a sentence to be understood, in the order of the network's outputs."""
+from memorist.models.values import NEEDS, TOPICS, Passage, Tag
 
 PREVIOUS_WORDS = 40
 """How much of the message before is read with a message."""
 
 OUTPUTS = 3 + len(TOPICS) + len(NEEDS) + 1
-
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A message and the one before it. `sentences` are where its sentences begin and end in `text`."""
-
-    text: str
-    sentences: Sequence[Span]
-    speaker: str = ""
-    previous: str = ""
-    start: int = 0
-    """Where the text begins in its message."""
-
-    def pair(self) -> tuple[str, str]:
-        """What the network reads: the end of the message before, and this one with its speaker."""
-        return last_words(self.previous, PREVIOUS_WORDS), turn(self.speaker, self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """What the model says of a sentence: how likely it is worth keeping (`keep`), should be kept (`should`) or must
-    be (`must`), what it is about, what it needs to be understood, and how likely it is about the one spoken to."""
-
-    keep: float
-    should: float
-    must: float
-    topic: str
-    needs: str
-    of_other: float
 
 
 class LocalTagger(LocalModel):
@@ -64,10 +24,15 @@ class LocalTagger(LocalModel):
     def tag(self, passages: Sequence[Passage]) -> list[list[Tag]]:
         """A tag for each sentence of each passage, in their order. Raises WeightsDamaged."""
         found: list[list[Tag]] = [[] for _ in passages]
-        for indexes, rows in self._run([one.pair() for one in passages], lambda *batch: _pooled(passages, *batch)):
+        for indexes, rows in self._run([pair_of(one) for one in passages], lambda *batch: _pooled(passages, *batch)):
             for index, outputs in zip(indexes, rows, strict=True):
                 found[index] = [tag_of(row) for row in outputs[: len(passages[index].sentences)]]
         return found
+
+
+def pair_of(passage: Passage) -> tuple[str, str]:
+    """What the network reads: the end of the message before, and this one with its speaker."""
+    return last_words(passage.previous, PREVIOUS_WORDS), turn(passage.speaker, passage.text)
 
 
 def _pooled(

@@ -1,6 +1,6 @@
-"""What a language model is asked and answers, as values."""
+"""What models are asked and answer, as values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -78,3 +78,58 @@ class LlmAnswer:
     stop: Stop
     usage: Usage
     tool_calls: tuple[ToolCall, ...] = ()
+
+
+# What the tagger says
+
+TOPICS = (
+    "identity", "home", "work", "study", "relation", "pet", "health", "diet", "taste", "goal", "plan", "habit",
+    "possession", "instruction", "decision", "event", "project", "other",
+)  # fmt: skip
+"""What a sentence may be about, in the order of the network's outputs."""
+
+NEEDS = ("nothing", "sentence before", "message before")
+"""What has to be known for a sentence to be understood, in the order of the network's outputs."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A message and the one before it. `sentences` are where its sentences begin and end in `text`."""
+
+    text: str
+    sentences: Sequence[Span]
+    speaker: str = ""
+    previous: str = ""
+    start: int = 0
+    """Where the text begins in its message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What the model says of a sentence: how likely it is worth keeping (`keep`), should be kept (`should`) or must
+    be (`must`), what it is about, what it needs to be understood, and how likely it is about the one spoken to."""
+
+    keep: float
+    should: float
+    must: float
+    topic: str
+    needs: str
+    of_other: float
+
+
+# What the comparer says
+
+RULINGS = ("compatible", "contradicts", "same", "refines")
+"""What the network may say, in the order of its outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatedFact:
+    text: str
+    date: str = ""
+    """`2023-05-08`, or a part of it; empty where nobody knows."""
+
+    def shown(self) -> str:
+        return f"[{self.date[:7]}] {self.text}" if self.date else self.text

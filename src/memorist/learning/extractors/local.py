@@ -26,7 +26,7 @@ from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Trust
 from memorist.models.passages import count_words, turn
 from memorist.models.port import Tagger
-from memorist.models.tagger import Passage, Tag
+from memorist.models.values import Passage, Tag
 
 LONGEST_CONTENT = 500
 """Characters of a memory: one of the published APIs takes no more."""
@@ -73,15 +73,17 @@ class _Kept:
 
 
 def extract_locally(
-    messages: Sequence[Utterance], vocabulary: Vocabulary, tagger: Tagger, *, since: int = 0
+    messages: Sequence[Utterance], vocabulary: Vocabulary, tagger: Tagger | None, *, since: int = 0
 ) -> list[Candidate]:
     """What is worth remembering, in the order in which it was said, each thing once.
 
-    The messages before number `since` were read before: they tell what the others are about.
+    The messages before number `since` were read before: they tell what the others are about. Without a tagger only what
+    rules know of work is found.
     """
     tools = [_words_of(message.content) for message in messages if message.role == "tool"]
     read = {index: own_words(one.content[:_LONGEST_MESSAGE]) for index, one in _meant(messages) if index >= since}
-    tagged = _tagged(messages, {index: text for index, text in read.items() if _is_person(messages[index])}, tagger)
+    people = {index: text for index, text in read.items() if tagger is not None and _is_person(messages[index])}
+    tagged = {} if tagger is None else _tagged(messages, people, tagger)
     found: list[Candidate] = []
     for index, own in read.items():
         message = messages[index]
