@@ -84,7 +84,7 @@ def facts_in_doubt(do: Do) -> Any:
 
 def retired_fact(do: Do) -> str:
     old = do("remember_fact", "The user works at Siemens.")
-    do("remember_fact", "The user no longer works at Siemens.")
+    do("remember_fact", "The user works at Bosch.")
     return str(old.memory.id)
 
 

@@ -60,16 +60,14 @@ def test_pair_is_shown_side_by_side_with_reason_judge_and_what_differs(ada: Pers
     assert pairs(page).locator(".badge").inner_text() == "May contradict"
     because = pairs(page).locator(".because").inner_text()
     assert "A part of it may have changed" in because
-    assert re.search(r"Judged by local rules, \d+% certain, just now", because)
+    assert re.search(r"Judged by the local model, \d+% certain, just now", because)
 
 
-def test_near_duplicate_is_shown_as_one_and_merged(ada: Person) -> None:
-    [older, newer] = tell(ada, "The user prefers dark mode.", "User prefers dark mode.")
-    page = ada.goto("/doubts")
-    assert pairs(page).locator(".badge").inner_text() == "Near-duplicate"
-    page.get_by_role("button", name="Retire the older one").click()
-    page.locator(".settled").wait_for()
+def test_what_is_said_again_is_merged_and_in_no_doubt(ada: Person) -> None:
+    [older, newer] = tell(ada, "The user is afraid of flying.", "Getting on a plane scares the user.")
     assert (status(ada, older), status(ada, newer)) == (Status.ARCHIVED, Status.ACTIVE)
+    page = ada.goto("/doubts")
+    assert page.locator(".empty h2").inner_text() == "Nothing is in doubt"
 
 
 def test_empty_lists_say_what_will_be_there(ada: Person) -> None:

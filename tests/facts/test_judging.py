@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.facts.judges import DOUBTS, MERGES, RETIRES, AutoJudge, LocalJudge, ruling_of
-from memorist.facts.plain import is_another_value
+from memorist.facts.plain import is_another_value, says_several_things
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
 from memorist.models.comparer import LocalComparer
@@ -130,6 +130,13 @@ def test_how_certain_it_must_be(likely: dict[str, float], ruling: Ruling) -> Non
 )
 def test_another_value_of_the_same_thing_is_known_by_its_words(older: str, newer: str, is_another: bool | None) -> None:
     assert is_another_value(older, newer) is is_another
+
+
+def test_a_fact_of_several_claims_is_not_retired_because_of_one() -> None:
+    verdict = judged("User works at Siemens and plays the cello.", "User no longer works at Siemens.")
+    assert (verdict.ruling, verdict.reason) == (Ruling.UNSURE, "A part of it may have changed.")
+    assert says_several_things("User has a dog. It is called Rex.")
+    assert not says_several_things("User has a dog and a cat.")
 
 
 def test_only_what_the_local_judge_is_unsure_of_is_asked_of_the_other() -> None:

@@ -57,7 +57,7 @@ def test_two_thousand_calls(tmp_path: Path) -> None:
                 for who, client in enumerate(clients):
                     tasks.start_soon(drive, client, who)
 
-    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off")
+    settings = Settings(data=tmp_path, port=0, embedder="off", reranker="off", judge_model="")
     with serving(settings) as served:
         key = served.key("local", Role.USER, "ada")
         run(lambda: work(served.url, key))

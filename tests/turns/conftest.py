@@ -58,6 +58,7 @@ def turn_settings(folder: Path, url: str, provider: str = "openai", **more: obje
         "llm": f"{provider}:gpt-4o" if provider == "openai" else f"{provider}:claude-sonnet-4-5",
         "llm_url": url if provider == "openai" else url.removesuffix("/v1"),
         "llm_api_key": "not-a-key",
+        "judge_model": "local",
         "extractor": "local",
     }
     return Settings(**(values | more))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memorist.errors import LlmMalformed
-from memorist.facts.plain import is_another_value
+from memorist.facts.plain import is_another_value, says_several_things
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -59,14 +59,20 @@ class LocalJudge:
     def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
         compared = self._comparer.compare([(_dated(old), _dated(new)) for new, old in pairs])
         return [
-            ruling_of(likely, is_another_value(old.content, new.content))
-            for (new, old), likely in zip(pairs, compared, strict=True)
+            _verdict_on(old.content, new.content, likely) for (new, old), likely in zip(pairs, compared, strict=True)
         ]
 
 
 def _dated(memory: Memory) -> DatedFact:
     since = memory.valid_from or memory.event_time
     return DatedFact(memory.content[:_LONGEST_COMPARED], "" if since is None else since.date().isoformat())
+
+
+def _verdict_on(older: str, newer: str, likely: dict[str, float]) -> Verdict:
+    verdict = ruling_of(likely, is_another_value(older, newer))
+    if verdict.ruling is Ruling.CONTRADICTS and says_several_things(older):
+        return Verdict(Ruling.UNSURE, "A part of it may have changed.", verdict.confidence)
+    return verdict
 
 
 def ruling_of(likely: dict[str, float], is_another: bool | None = None) -> Verdict:

@@ -51,6 +51,11 @@ _AFTER = re.compile(
     r"october|november|december|spring|summer|autumn|winter)|now|these days|nowadays|from|as|on|again|after|"
     r"before)\b).*$"
 )
+_SEVERAL = re.compile(
+    r"[.!?;] \w|\band (?:also |then |never |always )?(?:is|are|was|has|have|works?|plays?|lives?|likes?|loves?|owns?|"
+    r"uses?|wants?|prefers?|goes|speaks?|studies|teaches|drives?|keeps?|hates?|needs?|runs?|wears?|takes?)\b",
+    re.IGNORECASE,
+)
 
 
 def is_another_value(older: str, newer: str) -> bool | None:
@@ -65,6 +70,11 @@ def is_another_value(older: str, newer: str) -> bool | None:
             is_same_thing = old["who"] == new["who"] and max(len(value.split()) for value in values) <= _LONGEST_VALUE
             return True if is_same_thing and values[0] not in values[1] and values[1] not in values[0] else None
     return _one_of_many(_WORD.findall(_plain(older)), _WORD.findall(_plain(newer)))
+
+
+def says_several_things(text: str) -> bool:
+    """Whether a fact holds more than one claim, so that one of them may change while the others stay."""
+    return _SEVERAL.search(text) is not None
 
 
 def _one_of_many(old: list[str], new: list[str]) -> bool | None:

@@ -52,7 +52,7 @@ Report = Callable[[int, int], None]
 
 
 class LearningMode(StrEnum):
-    """Who looks for memories: the language model where there is one, the local rules, or nobody."""
+    """Who looks for memories: the language model where there is one, the local extractor, or nobody."""
 
     AUTO = "auto"
     LOCAL = "local"

@@ -92,12 +92,14 @@ def extract_locally(
         of_message = _of_person(index, messages, own, tagged[index], vocabulary) if index in tagged else ()
         of_work = _of_work(index, message, own) if vocabulary is Vocabulary.CODING or index not in tagged else ()
         by_rule = [*of_work]
-        excerpts = [one.excerpt for one in by_rule]
-        by_tagger = [
-            one for one in of_message if not any(one.excerpt in other or other in one.excerpt for other in excerpts)
-        ]
-        found += [one for one in (*by_rule, *by_tagger) if not _is_copied(one, tools)]
+        by_tagger = [one for one in of_message if not any(_overlap(one, other) for other in by_rule)]
+        in_order = sorted((*by_rule, *by_tagger), key=lambda one: message.content.find(one.excerpt))
+        found += [one for one in in_order if not _is_copied(one, tools)]
     return list({one.content.casefold(): one for one in reversed(found)}.values())[::-1]
+
+
+def _overlap(one: Candidate, other: Candidate) -> bool:
+    return one.excerpt in other.excerpt or other.excerpt in one.excerpt
 
 
 def _meant(messages: Sequence[Utterance]) -> Iterator[tuple[int, Utterance]]:

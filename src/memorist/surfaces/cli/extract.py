@@ -36,8 +36,8 @@ def extract(
     """Find what is worth remembering in a transcript: JSON lines of coding assistants, or plain text with speakers.
 
     The messages are stored first, then what is found in them: by the language model where MEMORIST_LLM names one, else
-    by local rules. A transcript that is given again, and has grown, adds what is new. What could not be read now, since
-    the language model did not answer, waits in `memorist jobs list`.
+    by a local model. A transcript that is given again, and has grown, adds what is new. What could not be read now,
+    since the language model did not answer, waits in `memorist jobs list`.
     """
     text = _read(file)
     with opened(flags) as door, progress_bar() as report:
