@@ -151,7 +151,7 @@ def _ingest(core: Core, people: _People, sessions: Iterator[Session], memories: 
 def _store_sessions(core: Core, people: _People, batch: Sequence[Session]) -> None:
     for number, turns in batch:
         messages = [Message(turn.role, turn.text, turn.speaker, turn.time) for turn in turns]
-        core.ingestion.add_messages(people.of_session(number), f"s{number}", messages)
+        core.ingestion.add_messages(people.of_session(number), f"s{number}", messages, extract=False)
     for _ in core.indexer.finish(people.tenant):
         pass
 

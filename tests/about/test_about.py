@@ -19,11 +19,12 @@ from tests.facts.conftest import OpenCore, open_with  # noqa: F401
 from tests.facts.judges import ScriptedJudge
 
 MAY = datetime(2025, 5, 1, tzinfo=UTC)
+TAGGER = LocalTagger()
 
 
 @pytest.fixture
 def core(open_with: OpenCore) -> Core:  # noqa: F811
-    return open_with(background=False)
+    return open_with(background=False, tagger=lambda: TAGGER)
 
 
 @pytest.fixture

@@ -27,10 +27,12 @@ def talk(data: Path) -> dict[str, str]:
                 Message("user", "The boiler needs a new valve.", "Ruth", datetime(2026, 3, 2, 9, tzinfo=UTC)),
                 Message("user", "I ordered it from Malmö.", "Abel", datetime(2026, 3, 2, 9, 1, tzinfo=UTC)),
             ],
+            extract=False,
         )
         second = me.add_messages(
             "friday",
             [Message("user", "The boiler works again.", "Ruth", datetime(2026, 3, 6, 9, tzinfo=UTC))],
+            extract=False,
         )
         fact = me.remember_fact("Ruth prefers the boiler at 60 degrees.")
         return {one.memory.content: one.memory.id for one in [*first, *second, fact]}

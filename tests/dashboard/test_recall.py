@@ -132,7 +132,7 @@ def test_memory_section_is_what_a_session_begins_with(ada: Person) -> None:
 def test_choices_narrow_the_answer_and_are_part_of_the_address(ada: Person) -> None:
     ada.remember("The harbour opens at six.", category="hours", project="port")
     ada.remember("The harbour belongs to the town.", category="owner", project="port")
-    ada.core.ingestion.add_messages(ada.principal, "s1", [Message("user", "I walked to the harbour.")])
+    ada.core.ingestion.add_messages(ada.principal, "s1", [Message("user", "I walked to the harbour.")], extract=False)
     page = ada.goto("/recall")
     ask(page, "harbour")
     assert hits(page).count() == 3
@@ -156,7 +156,7 @@ def test_choices_narrow_the_answer_and_are_part_of_the_address(ada: Person) -> N
 
 def test_scope_is_asked_again_at_once(ada: Person) -> None:
     ada.remember("The harbour opens at six.")
-    ada.core.ingestion.add_messages(ada.principal, "s1", [Message("user", "I walked to the harbour.")])
+    ada.core.ingestion.add_messages(ada.principal, "s1", [Message("user", "I walked to the harbour.")], extract=False)
     page = ada.goto("/recall?q=harbour&session=s1")
     assert hits(page).count() == 2
     page.get_by_text("This session", exact=True).click()

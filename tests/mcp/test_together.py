@@ -25,7 +25,7 @@ def test_two_thousand_calls(tmp_path: Path) -> None:
     async def step(client: Client, who: int, number: int) -> None:
         kind = number % 5
         if kind == 0:
-            await call(client, "remember_fact", content=f"Fact {number} of client {who}.")
+            await call(client, "remember_fact", content=f"Client {who} visited town {number}.")
         elif kind == 1:
             await call(client, "memory_write", name=f"own_{who}_{number}", type="project", description="d", body="b")
         elif kind == 2:
@@ -33,7 +33,7 @@ def test_two_thousand_calls(tmp_path: Path) -> None:
             body = f"By {who} at {number}."
             await call(client, "memory_write", name=f"shared_{number % 7}", type="user", description="d", body=body)
         elif kind == 3:
-            await call(client, "recall", query=f"fact {number - 3}", top_k=3)
+            await call(client, "recall", query=f"town {number - 3}", top_k=3)
         else:
             found = await call(client, "memory_read", name=f"own_{who}_{number - 3}")
             assert found["body"] == "b"
@@ -71,8 +71,8 @@ def test_two_thousand_calls(tmp_path: Path) -> None:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        facts = {f"Fact {number} of client {who}." for who in range(CLIENTS) for number in range(0, CALLS, 5)}
+        facts = {f"Client {who} visited town {number}." for who in range(CLIENTS) for number in range(0, CALLS, 5)}
         own = {f"own_{who}_{number}" for who in range(CLIENTS) for number in range(1, CALLS, 5)}
         assert listed == facts | own | {f"shared_{number}" for number in range(7)}
         assert set(served.core.store.check().values()) == {"ok"}
-        assert tools.run(served.core, ada, "recall", {"query": "Fact 495 of client 3"}).result["total"] > 0
+        assert tools.run(served.core, ada, "recall", {"query": "Client 3 visited town 495"}).result["total"] > 0

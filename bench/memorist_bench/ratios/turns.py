@@ -198,7 +198,8 @@ def _fill(folder: str, memories: int) -> None:
             core.memories.remember(user, drafts)
         for start in range(entries, memories, _TURNS_OF_A_SESSION):
             numbers = range(start, min(start + _TURNS_OF_A_SESSION, memories))
-            core.ingestion.add_messages(user, f"s{start}", [Message("user", sentence(n)) for n in numbers])
+            said = [Message("user", sentence(n)) for n in numbers]
+            core.ingestion.add_messages(user, f"s{start}", said, extract=False)
         for _ in core.indexer.finish(settings.tenant):
             pass
     finally:

@@ -74,7 +74,7 @@ class SampleData:
             Message("user", text, speaker, scene.time + index * _BETWEEN_TURNS)
             for index, (speaker, text) in enumerate(scene.turns)
         ]
-        self._ingestion.add_messages(principal, session, messages)
+        self._ingestion.add_messages(principal, session, messages, extract=False)
         if scene.session == story.TOOL_SESSION:
             self._ingestion.add_tool_output(
                 principal,
