@@ -303,7 +303,9 @@ def test_what_was_replaced_and_what_is_new_lately(
     tenant: str,
     clock: StepClock,
 ) -> None:
-    core = open_with(judge=lambda: ScriptedJudge(lambda *_: Ruling.CONTRADICTS), background=False)
+    core = open_with(
+        judge=lambda: ScriptedJudge(lambda *_: Ruling.CONTRADICTS), tagger=lambda: TAGGER, background=False
+    )
     core.identity.create_tenant(tenant)
     ada, bob = (Principal(tenant, Role.USER, name) for name in ("ada", "bob"))
     old, new = (core.facts.remember(ada, f"The user lives in {home}.").memory for home in ("Berlin", "Lisbon"))

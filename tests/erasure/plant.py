@@ -61,7 +61,7 @@ class Planter:
         core.memories.forget(user, forgotten.id, idempotency_key=self.word())
         core.ingestion.add_messages(
             user, session, [Message("user", self.words(3), name=self.word()), Message("assistant", self.words(2))],
-            idempotency_key=self.word(),
+            idempotency_key=self.word(), extract=False,
         )  # fmt: skip
         core.ingestion.add_tool_output(
             user, session, tool_call_id=self.word(), tool_name=self.word(), content=self.words(30) + " x" * 3000

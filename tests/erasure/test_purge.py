@@ -156,7 +156,7 @@ def test_words_of_our_own_are_no_alarm(core: Core, ada: Principal, bob: Principa
     core.policies.change(admin, {"grace_days": 7})
     for _ in range(2):
         core.memories.remember(bob, [Draft("said twice, and so told in its history")])
-    core.ingestion.add_messages(bob, "s1", [Message("user", "a message of somebody else")])
+    core.ingestion.add_messages(bob, "s1", [Message("user", "a message of somebody else")], extract=False)
     held = {"lease_until": START, "attended_until": START}
     turn = Turn(new_id("turn"), Owner("bob"), "s1", TurnStatus.RUNNING, START, **held)
     core.store.write(ada.tenant, lambda tx: tx.turns.insert(turn))

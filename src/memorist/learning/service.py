@@ -14,7 +14,7 @@ from typing import Any
 
 from memorist.context.companion import Companion
 from memorist.context.values import MAX_ENTRY
-from memorist.errors import IdempotencyMismatch, LlmError
+from memorist.errors import IdempotencyMismatch, LlmError, NotFound
 from memorist.facts.service import Facts
 from memorist.ingestion.service import Message
 from memorist.learning.drafts import Assignment, MessageOrigin, assignment_of, draft_of
@@ -448,6 +448,10 @@ class Extraction:
         result: dict[str, Any] = {"extractor": self._name()}
 
         def note(tx: Writer, results: Sequence[Remembered]) -> None:
+            ids = {source.id for source in sources}
+            # They stay until this is written, so that an erasure of one of them finds what was learned from it.
+            if tx.memories.hold(sorted(ids)) != ids:
+                raise NotFound("A message was erased while it was read.")
             result["memories"] = [{"id": one.memory.id, "was_new": one.was_new} for one in results]
             result.update(_spent(usage))
             # The first message tells all; the others, that they were read.
@@ -464,6 +468,8 @@ class Extraction:
         except IdempotencyMismatch:
             # Another attempt, which was given up for lost, has stored what it found.
             return {"extractor": self._name(), "memories": [], "skipped": "Another attempt stored them."}
+        except NotFound:
+            return {"extractor": self._name(), "memories": [], "skipped": "The messages are gone."}
         return result
 
     def _candidates(

@@ -134,7 +134,7 @@ LEARNED = (
     (0, "The workshop opens on Friday, 22 May 2026."),
     (1, "The loan for the workshop is 9,000 euros, to be paid back over four years."),
     (1, "Theo is allergic to walnuts."),
-    (1, "The front door is painted petrol blue."),
+    (1, "The front door is painted petrol blue and has two coats."),
     (2, "The workshop opens on Friday, 12 June 2026."),
     (4, "The front door is painted green."),
 )
