@@ -79,8 +79,8 @@ def _store(core: Core, principal: Principal, case: Case) -> dict[str, str]:
         parts = [(message.id, part) for message in messages for part in _parts(message)]
         for start in range(0, len(parts), _BATCH):
             batch = parts[start : start + _BATCH]
-            parts = [part for _, part in batch]
-            stored = core.ingestion.add_messages(principal, _identifier(session), parts, extract=False)
+            spoken = [part for _, part in batch]
+            stored = core.ingestion.add_messages(principal, _identifier(session), spoken, extract=False)
             origins |= {one.memory.id: id_ for one, (id_, _) in zip(stored, batch, strict=True)}
     return origins
 
