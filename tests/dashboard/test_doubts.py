@@ -64,7 +64,7 @@ def test_pair_is_shown_side_by_side_with_reason_judge_and_what_differs(ada: Pers
 
 
 def test_what_is_said_again_is_merged_and_in_no_doubt(ada: Person) -> None:
-    [older, newer] = tell(ada, "The user is afraid of flying.", "Getting on a plane scares the user.")
+    [older, newer] = tell(ada, "The user prefers dark mode.", "User prefers dark mode.")
     assert (status(ada, older), status(ada, newer)) == (Status.ARCHIVED, Status.ACTIVE)
     page = ada.goto("/doubts")
     assert page.locator(".empty h2").inner_text() == "Nothing is in doubt"

@@ -412,7 +412,7 @@ def test_only_retired_facts_of_ones_own_are_restored(core: Core, ada: Principal,
 
 @pytest.fixture
 def unsure(open_with: OpenCore) -> Core:
-    return open_with(judge=lambda: ScriptedJudge(lambda *_: Ruling.UNSURE))
+    return open_with(judge=lambda: ScriptedJudge(lambda *_: Ruling.UNSURE), judge_top_k=30)
 
 
 def test_what_the_judge_is_unsure_of_stays_and_is_listed(unsure: Core, ada: Principal, bob: Principal) -> None:

@@ -132,6 +132,10 @@ def test_another_value_of_the_same_thing_is_known_by_its_words(older: str, newer
     assert is_another_value(older, newer) is is_another
 
 
+def test_the_same_words_say_the_same() -> None:
+    assert judged("The user prefers dark mode.", "User prefers dark mode").ruling is Ruling.SAME
+
+
 def test_a_fact_of_several_claims_is_not_retired_because_of_one() -> None:
     verdict = judged("User works at Siemens and plays the cello.", "User no longer works at Siemens.")
     assert (verdict.ruling, verdict.reason) == (Ruling.UNSURE, "A part of it may have changed.")

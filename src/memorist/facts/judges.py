@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memorist.errors import LlmMalformed
-from memorist.facts.plain import is_another_value, says_several_things
+from memorist.facts.plain import has_the_same_words, is_another_value, says_several_things
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -69,8 +69,10 @@ def _dated(memory: Memory) -> DatedFact:
 
 
 def _verdict_on(older: str, newer: str, likely: dict[str, float]) -> Verdict:
+    if has_the_same_words(older, newer):
+        return Verdict(Ruling.SAME, _MERGING[Ruling.SAME], 1.0)
     verdict = ruling_of(likely, is_another_value(older, newer))
-    if verdict.ruling is Ruling.CONTRADICTS and says_several_things(older):
+    if verdict.ruling in (Ruling.CONTRADICTS, Ruling.UNSURE) and says_several_things(older):
         return Verdict(Ruling.UNSURE, "A part of it may have changed.", verdict.confidence)
     return verdict
 

@@ -72,6 +72,15 @@ def is_another_value(older: str, newer: str) -> bool | None:
     return _one_of_many(_WORD.findall(_plain(older)), _WORD.findall(_plain(newer)))
 
 
+def has_the_same_words(older: str, newer: str) -> bool:
+    """Whether two facts differ in articles, case and marks alone."""
+    return _counted_words(older) == _counted_words(newer)
+
+
+def _counted_words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(_plain(text)) if word not in ("the", "a", "an")]
+
+
 def says_several_things(text: str) -> bool:
     """Whether a fact holds more than one claim, so that one of them may change while the others stay."""
     return _SEVERAL.search(text) is not None
