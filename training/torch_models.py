@@ -28,7 +28,7 @@ class TorchEmbedder:
         vectors = np.zeros((len(texts), 384), dtype=np.float32)
         for start in range(0, len(order), self.batch):
             chosen = order[start : start + self.batch]
-            ids, mask, _ = _padded([encodings[place] for place in chosen], device)
+            ids, mask, _ = padded([encodings[place] for place in chosen], device)
             vectors[chosen] = self.model(ids, mask).cpu().numpy()
         return vectors
 
@@ -43,7 +43,7 @@ class TorchReranker:
         self.model.eval()
         device = next(self.model.parameters()).device
         encodings = self.tokenizer.encode_batch([(query, passage) for passage in passages])
-        return self.model(*_padded(encodings, device)).cpu().tolist()
+        return self.model(*padded(encodings, device)).cpu().tolist()
 
 
 def load_embedder(weights: Path, base: Path, name: str = "embedder") -> TorchEmbedder:
@@ -71,7 +71,7 @@ def _tokenizer() -> Tokenizer:
     return tokenizer
 
 
-def _padded(encodings: Sequence, device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def padded(encodings: Sequence, device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     width = max(len(encoding.ids) for encoding in encodings)
     ids = np.zeros((len(encodings), width), dtype=np.int64)
     mask = np.zeros((len(encodings), width), dtype=bool)

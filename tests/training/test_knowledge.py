@@ -15,7 +15,8 @@ from training.knowledge.data import PAIRS, SESSIONS, examples, load, pairs, spli
 from training.knowledge.export import comparer_graph, tagger_graph  # noqa: E402
 from training.knowledge.models import JudgingModel, TaggingModel  # noqa: E402
 from training.knowledge.run import augmented, limited, unlabelled  # noqa: E402
-from training.knowledge.train import Recipe, judging_loss, padded, tagged, tagging_loss, train  # noqa: E402
+from training.knowledge.train import Recipe, judging_loss, tagged, tagging_loss, train  # noqa: E402
+from training.torch_models import padded  # noqa: E402
 
 EXAMPLES = list(examples(load(SESSIONS)))
 ROWS = pairs(load(PAIRS))

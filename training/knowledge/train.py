@@ -9,12 +9,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from memorist.models.tagger import pair_of, pooling
 from memorist.models.values import NEEDS, TOPICS, DatedFact
 from training.knowledge.data import Example, Pair
+from training.torch_models import padded
 
 _KEEP_WEIGHTS = (1.0, 0.7, 1.0, 1.5)
 """How much a sentence counts, by its importance: a missed one of three hurts most, of one least."""
@@ -161,15 +162,3 @@ def _shown(pair: Pair, order: random.Random) -> tuple[str, str]:
 
 def judged(model: nn.Module, tokenizer: Tokenizer, shown: Sequence[tuple[str, str]]) -> Tensor:
     return model(*padded(tokenizer.encode_batch(list(shown)), next(model.parameters()).device))
-
-
-def padded(encodings: Sequence[Encoding], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    width = max(len(encoding.ids) for encoding in encodings)
-    ids = np.zeros((len(encodings), width), dtype=np.int64)
-    mask = np.zeros((len(encodings), width), dtype=bool)
-    types = np.zeros((len(encodings), width), dtype=np.int64)
-    for row, encoding in enumerate(encodings):
-        ids[row, : len(encoding.ids)] = encoding.ids
-        mask[row, : len(encoding.ids)] = True
-        types[row, : len(encoding.ids)] = encoding.type_ids
-    return tuple(torch.from_numpy(array).to(device) for array in (ids, mask, types))  # type: ignore[return-value]
