@@ -158,7 +158,7 @@ def test_recall_finds_all_that_the_caller_may_see(
         if not reader.is_allowed:
             return
         owners = [*world.memories.values(), *(owner for owners in world.documents.values() for owner in owners)]
-        expected = sum(reader.may_see(*owner) for owner in owners)
+        expected = sum(reader.is_shown(*owner) for owner in owners)
         body = {"query": "likes tea", "top_k": 20, "min_score": 0}
         found = client.post("/v1/tools/recall", json=body, headers=world._headers(reader)).json()
         assert found["total"] == expected, (reader, owners)
