@@ -35,6 +35,8 @@ hypothesis.settings.register_profile(
     "memorist",
     deadline=None,
     database=None,
+    # The same examples every time, so that a change is judged by itself; NEW_EXAMPLES=1 looks for others.
+    derandomize=not os.environ.get("NEW_EXAMPLES"),
     print_blob=True,
     # Shrinking a long sequence of calls on a real database takes many minutes; the failing one is told at once.
     phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
