@@ -26,7 +26,7 @@ from memorist.about.values import (
     ReplacedFact,
 )
 from memorist.client import Client, Retries
-from memorist.context.section import Section
+from memorist.composing.values import Composed, Section
 from memorist.erasure.values import Receipt, Verification
 from memorist.errors import all_errors
 from memorist.importers.items import CATEGORIES, UNCATEGORISED
@@ -372,7 +372,7 @@ def _prose(text: str | None) -> str:
 
 def values() -> str:
     kinds = (
-        Draft, Remembered, Memory, Owner, Page, Event, Change, Section, About, PersonProfile, ProfileSlot,
+        Draft, Remembered, Memory, Owner, Page, Event, Change, Composed, Section, About, PersonProfile, ProfileSlot,
         ProfileLine, Mention, ReplacedFact, OpenDoubt, ImportReport, Receipt, Verification, Principal,
     )  # fmt: skip
     return "\n\n".join(_value(kind) for kind in kinds)

@@ -23,6 +23,7 @@ ORDER = (
     ("erasure",),
     ("facts", "context"),
     ("about",),
+    ("composing",),
     ("learning",),
     ("turns",),
     ("views", "transfer"),
@@ -30,7 +31,18 @@ ORDER = (
     ("tools",),
     ("turn_tools",),
 )
-FEATURES = {"about", "context", "erasure", "facts", "ingestion", "learning", "memories", "platform", "recall"} | {
+FEATURES = {
+    "about",
+    "composing",
+    "context",
+    "erasure",
+    "facts",
+    "ingestion",
+    "learning",
+    "memories",
+    "platform",
+    "recall",
+} | {
     "transfer",
     "turns",
     "views",
@@ -69,7 +81,7 @@ PUBLIC = {
     },
     "ingestion": {"records"},
     "erasure": {"ledger"},
-    "context": {"companion", "section"},
+    "context": {"chunks", "companion", "section"},
 }
 EVERY_PUBLIC = {"port", "service", "values"}
 

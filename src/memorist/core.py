@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from memorist.composing.values import BUDGET_TOKENS
 from memorist.context.chunks import Chunks
-from memorist.context.openings import Openings
 from memorist.context.section import Context
 from memorist.facts.port import Judge
 from memorist.memories.accesses import AccessLog
@@ -29,6 +29,7 @@ from memorist.turns.limits import Toolbox, TurnLimits
 
 if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays only for what it uses.
     from memorist.about.service import Profiles
+    from memorist.composing.service import Composer
     from memorist.context.companion import Companion
     from memorist.erasure.service import Erasure
     from memorist.facts.service import Facts
@@ -72,6 +73,7 @@ class Options:
     index_inline: int = 8
     index_memory_bytes: int = 512 << 20
     tool_output_preview: int = 4000
+    context_tokens: int = BUDGET_TOKENS
     judge: Callable[[], Judge | None] = lambda: None
     judge_top_k: int = 5
     judge_threshold: float = 0.7
@@ -126,7 +128,6 @@ class Core:
         )
         self.context = Context(self.memories)
         self.chunks = Chunks(store, clock, self.accesses, self.memories)
-        self.openings = Openings(self.memories, self.chunks)
 
     # Models
 
@@ -216,6 +217,19 @@ class Core:
         return Profiles(self.store, self.clock, self.facts, self.companion, lambda: self.tagger)
 
     @_made_once
+    def composer(self) -> "Composer":
+        from memorist.composing.service import Composer
+
+        return Composer(
+            self.context,
+            self.companion,
+            self.profiles,
+            self.chunks,
+            lambda: self.recall,
+            budget_tokens=self.options.context_tokens,
+        )
+
+    @_made_once
     def ingestion(self) -> "Ingestion":
         from memorist.ingestion.service import Ingestion
 
@@ -297,7 +311,7 @@ class Core:
             self.store,
             self.clock,
             self.companion,
-            self.context,
+            self.composer,
             self.ingestion,
             self.extraction,
             Idempotency(self.store, self.clock, self.redaction),

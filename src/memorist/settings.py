@@ -223,6 +223,9 @@ class Settings:
     index_memory_mb: int = _setting(
         512, "Memory for the indexes of the users searched last; about 2 KB a memory.", _between(16, 1_000_000)
     )
+    context_tokens: int = _setting(
+        2500, "Most tokens of memories that an agent is given at once, in turns and elsewhere.", _between(100, 100_000)
+    )
     tool_output_preview: int = _setting(
         4000,
         "Characters of a tool's output that its memory shows; the whole is kept beside it.",

@@ -169,6 +169,12 @@ CASES: dict[str, Callable[[Do], Any]] = {
     "archive": lambda do: do("archive", do("remember", "Long ago.", retention=Retention.POLICY).memory.id),
     "restore": lambda do: do("restore", do("forget", named(do).id).id),
     "events": lambda do: do("events", do("edit", named(do).id, {"importance": 9}).id),
+    "context": lambda do: [
+        named(do),
+        do("remember_fact", "Rex lives in Rome."),
+        do("context", "Rome", project="/srv", budget_tokens=300),
+        do("context"),
+    ],
     "section": lambda do: [named(do), do("section"), do("section", "coder")],
     "remember_fact": lambda do: [
         do("remember_fact", "Rex lives in Rome."),
@@ -281,6 +287,7 @@ ERRORS: dict[str, Callable[[Do], Any]] = {
     "fact of no scope": lambda do: do("remember_fact", "A fact.", "planet"),
     "transcript of no session": lambda do: do("extract", "User: Hello.", session="two words"),
     "meta that is no text": lambda do: do("remember", "A text.", meta={"a": do.moment}),
+    "context of too little": lambda do: do("context", budget_tokens=1),
     "about nobody": lambda do: do("about", "Zoe"),
     "about too much": lambda do: do("about", limit=101),
     "history of the unknown": lambda do: do("history", UNKNOWN),

@@ -224,7 +224,7 @@ class World:
         except (Forbidden, Conflict):
             pass
         reader = replace(caller, role=Role.READER)
-        text = self.core.context.section(reader, None).text
+        text = self.core.composer.section(reader, None).text
         for tenant in self.tenants:
             assert tenant == caller.tenant or tenant not in text
         for user in USERS:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.section import format_section
+from memorist.context.section import fence, named_text
 from memorist.learning.extractors.kinds import Candidate, StatementKind, Vocabulary, category_of
 from memorist.learning.extractors.local import extract_locally
 from memorist.learning.extractors.transcripts import Utterance
@@ -122,7 +122,7 @@ def test_an_assistant_tells_of_the_work_and_not_of_the_user() -> None:
 def test_what_memorist_injected_is_not_extracted_again() -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     memory = Memory("mem_1", "t", "x", "", "", now, now, Owner("ada"), name="diet", description="I'm vegetarian.")
-    assert found(f"{format_section([memory])}\nWhat should I cook?") == []
+    assert found(f"{fence(named_text(memory))}\nWhat should I cook?") == []
     loaded = "2 memories loaded:\n\n### Decisions\n- We decided to use Redis\n\n### Preferences\n- I prefer tabs\n"
     assert found(f"{loaded}\nHello.") == []
     assert found("## Goals\n- (2026-05-20) I want to run a marathon by May.\n\nHello.") == []

@@ -213,20 +213,19 @@ def test_session_starts_with_notes_and_project_memories_within_the_budget(tmp_pa
             tools.run(core, LOCAL, "memory_write", note | {"body": "b", "importance": number})
             core.chunks.remember(LOCAL, f"Decision {number} " + "word " * 20, "decision", project=PROJECT)
         core.chunks.remember(LOCAL, "Elsewhere we use Rust.", "decision", project="/other")
-        text = core.openings.text(LOCAL, project=PROJECT, budget_tokens=1000)
+        text = core.composer.compose(LOCAL, project=PROJECT, budget_tokens=1000).fenced
         assert 700 < count_tokens(text) <= 1000
         assert "note_199" in text
         assert "note_0 " not in text
         assert "Decision 1" in text
         assert "Rust" not in text
-        assert text.count("<memories>") == text.count("</memories>") == 2
-        assert core.openings.text(LOCAL, project=PROJECT, budget_tokens=10) == ""
+        assert text.count("<memories>") == text.count("</memories>") == 1
 
 
 def test_session_of_nobody_known_starts_with_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as core:
         core.identity.create_tenant("local")
-        assert core.openings.text(LOCAL, project=PROJECT, budget_tokens=1000) == ""
+        assert core.composer.compose(LOCAL, project=PROJECT, budget_tokens=1000).fenced == ""
 
 
 # The hook as a process
@@ -383,18 +382,17 @@ def test_hook_needs_neither_the_command_line_nor_the_core() -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_context_of_a_session_needs_no_more_of_the_core_than_lists(tmp_path: Path) -> None:
+def test_context_of_a_session_needs_no_model_and_no_server(tmp_path: Path) -> None:
     """A session waits for it, and a few of the parts would double the time."""
     core = open_core(Settings(data=tmp_path))
     core.identity.create_tenant("local")
     core.close()
-    heavy = ["memorist.documents", "memorist.turns.service", "memorist.learning.service", "memorist.erasure.service"]
-    heavy += ["fastapi", "httpx2", "mcp", "numpy", "pydantic", "re2"]
+    heavy = ["memorist.turns.service", "fastapi", "httpx2", "mcp", "numpy", "onnxruntime", "pydantic", "re2"]
     script = (
         "import sys; from pathlib import Path; from memorist.bootstrap import local_principal, open_core;"
         "from memorist.settings import Settings; settings = Settings(data=Path(sys.argv[1]));"
         "core = open_core(settings); who = local_principal(core, settings);"
-        "core.openings.text(who, project='/shop', budget_tokens=100); core.close();"
+        "core.composer.compose(who, project='/shop', budget_tokens=100); core.close();"
         f"sys.exit(' '.join(name for name in {heavy!r} if name in sys.modules) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, capture_output=True, text=True)

@@ -214,7 +214,7 @@ def test_no_read_shows_what_is_past_its_ttl(
     assert core.memories.list(ada).items == ()
     archived = core.memories.list(ada, status=Status.ARCHIVED).items
     assert [one.id for one in archived] == ([memory.id] if swept else []), "it takes the policy's way out"
-    assert core.context.section(ada, None).count == 0
+    assert core.composer.section(ada, None).count == 0
     if not swept:
         for call in (core.memories.get, core.retention.archive, core.memories.forget):
             with pytest.raises(NotFound):

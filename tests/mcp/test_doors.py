@@ -60,6 +60,7 @@ def test_every_tool_does_its_work(door: Door) -> None:
             with pytest.raises(MCPError, match="Nothing is known of Zoe Ü"):
                 await client.read_resource(f"{ABOUT_URI}/Zoe%20%C3%9C")
             assert [one.name for one in (await client.list_prompts()).prompts] == [SECTION_NAME]
+            section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
             prompt = (await client.get_prompt(SECTION_NAME)).messages[0]
             assert prompt.content.text == f"{section}\n\n{PROTOCOL}"  # type: ignore[union-attr]
 

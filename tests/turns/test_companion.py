@@ -135,6 +135,20 @@ def test_summary_stands_at_the_top_of_what_the_model_is_told(core: Core, ada: Pr
     assert told.index("No fish.") < told.index("You are terse.")
 
 
+def test_turn_is_told_what_recall_finds_for_its_question_and_nothing_that_it_says_itself(
+    core: Core, ada: Principal, model: ScriptedServer
+) -> None:
+    core.ingestion.add_messages(ada, "old", [Message("user", "The zebra is called Rex.")], extract=False)
+    core.facts.remember(ada, "Ada lives in Kiel.")
+    events = take(core, ada, "What is the zebra called?", session="new")
+    told = system_of(model)
+    assert "user: The zebra is called Rex." in told
+    assert "Ada lives in Kiel." in told
+    assert "What is the zebra called?" not in told
+    injected = next(event.data for event in events if event.event == "memory.injected")
+    assert injected["entries"] == len(injected["ids"]) == 2
+
+
 def test_without_memory_nothing_of_it_is_in_any_request(open_with: Open, ada: Principal, model: ScriptedServer) -> None:
     core = open_with(extractor="auto")
     core.companion.add(ada, "No fish.", Category.PREFERENCE)

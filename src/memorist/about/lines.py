@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memorist.about.days import day_in
 from memorist.about.names import names, names_in
-from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot
+from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
 from memorist.context.companion import TESTED
 from memorist.memories.values import Governor, Kind, Memory
 
@@ -29,8 +29,6 @@ def person_of(memory: Memory) -> str:
 
 def line_of(memory: Memory, topic: str) -> ProfileLine:
     meta = memory.meta or {}
-    merged = meta.get("sources")
-    sources = [*(merged if isinstance(merged, list) else ()), meta.get("message_id"), memory.source_ref]
     stated = meta.get("stated")
     importance = memory.relevance if memory.relevance is not None else memory.confidence
     return ProfileLine(
@@ -42,7 +40,7 @@ def line_of(memory: Memory, topic: str) -> ProfileLine:
         day_in(memory.content),
         1.0 if importance is None else importance,
         stated if isinstance(stated, int) else 1,
-        tuple(dict.fromkeys(source for source in sources if isinstance(source, str))),
+        sources_of(memory),
         memory.excerpt,
     )
 

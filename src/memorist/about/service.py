@@ -18,13 +18,13 @@ from memorist.about.lines import (
 )
 from memorist.about.names import names
 from memorist.about.topics import Topics
-from memorist.about.values import USER, About, OpenDoubt, ProfileLine, ReplacedFact
+from memorist.about.values import USER, About, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact
 from memorist.context.companion import Companion, own_slices
 from memorist.errors import NotFound
 from memorist.facts.service import Facts
 from memorist.facts.values import InDoubt, Supersession
 from memorist.memories.positions import position_of
-from memorist.memories.values import Governor, Kind, Memory, Query
+from memorist.memories.values import Kind, Memory, Query
 from memorist.models.port import Tagger
 from memorist.platform import access, validation
 from memorist.platform.values import OwnerFilter, Principal
@@ -76,11 +76,10 @@ class Profiles:
         if asked.name is not None:
             named = [one for one in occurrences_in(chosen) if one.name.casefold() != asked.name.casefold()]
         since = self._clock.now() - LATELY
-        of_entry = {one.id for one in found if one.governed_by is Governor.COMPANION}
         of_late = {one.id for one in found if one.created_at >= since}
         new, more_new = first(newest_first(line for line in chosen if line.memory_id in of_late), limit)
         mentioned, more_mentioned = mentions_of(named, limit)
-        self._companion.note_reading(principal, [one.memory_id for one in chosen if one.memory_id in of_entry])
+        self._companion.note_reading(principal, [one.memory_id for one in chosen])
         return About(
             person=asked.name,
             people=tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(chosen, asked.name)),
@@ -92,7 +91,26 @@ class Profiles:
             doubts=tuple(self._doubts(principal, slices, asked)),
         )
 
-    def _current(self, principal: Principal, slices: Sequence[OwnerFilter]) -> list[Memory]:
+    # What an agent is given
+
+    def people(self, principal: Principal, *, limit: int, most: int, most_read: int) -> tuple[PersonProfile, ...]:
+        """The profiles of the user and of all who speak, from the newest facts alone, of which a tagger reads no more
+        than `most_read` now. Raises Forbidden.
+        """
+        found = self._current(principal, _whose(principal), most=most)
+        topics = self._topics.of(found, most_read)
+        lines = [line_of(one, topic) for one, topic in zip(found, topics, strict=True)]
+        return tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(lines, None))
+
+    def replaced(self, principal: Principal) -> Iterator[ReplacedFact]:
+        """What was retired or merged lately, the last first. Raises Forbidden."""
+        return self._replaced(principal, _whose(principal), _Asked(None), self._clock.now() - LATELY)
+
+    def doubts(self, principal: Principal) -> Iterator[OpenDoubt]:
+        """What is in doubt, the last first. Raises Forbidden."""
+        return self._doubts(principal, _whose(principal), _Asked(None))
+
+    def _current(self, principal: Principal, slices: Sequence[OwnerFilter], *, most: int | None = None) -> list[Memory]:
         """The facts that a profile is made of, newest first."""
         now = self._clock.now()
         query = Query(tuple(slices), kind=Kind.FACT, limit=_PAGE)
@@ -102,9 +120,9 @@ class Profiles:
             page = tx.memories.page(query, now)
             while page:
                 found += filter(is_of_profile, page)
-                is_last = len(page) < _PAGE
+                is_last = len(page) < _PAGE or (most is not None and len(found) >= most)
                 page = [] if is_last else tx.memories.page(replace(query, after=position_of(page[-1])), now)
-            return found
+            return found[:most]
 
         return self._store.read(principal.tenant, work)
 
@@ -118,7 +136,8 @@ class Profiles:
             by = one.by if one.by is not None and _is_own(one.by, slices) else None
             if one.at >= since and _is_own(one.retired, slices) and _is_meant(one.retired, asked):
                 by_id, by_text = (None, None) if by is None else (by.id, by.content)
-                yield ReplacedFact(one.at, one.retired.id, one.retired.content, by_id, by_text, one.reason)
+                retired = one.retired
+                yield ReplacedFact(one.at, retired.id, retired.content, by_id, by_text, one.reason, one.was_merged)
 
     def _retired(self, principal: Principal) -> Iterator[Supersession]:
         cursor = None

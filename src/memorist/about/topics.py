@@ -16,7 +16,7 @@ _OF_CATEGORIES = {
     "commitment": "plan",
 }
 # Several milliseconds each: of very many at once the newest are read, and the others the next time.
-_MOST_READ = 2000
+MOST_READ = 2000
 _MOST_KEPT = 50_000
 
 
@@ -27,17 +27,17 @@ class Topics:
         self._tagger = tagger
         self._read: dict[str, str] = {}
 
-    def of(self, facts: Sequence[Memory]) -> list[str]:
+    def of(self, facts: Sequence[Memory], most_read: int = MOST_READ) -> list[str]:
         """A topic for each of the facts, which come newest first. Raises ModelError."""
         if len(self._read) > _MOST_KEPT:
             self._read = {}
         said = [_said(fact) for fact in facts]
         unsaid = {fact.content_hash: fact.content for fact, topic in zip(facts, said, strict=True) if topic is None}
-        self._read_anew({key: text for key, text in unsaid.items() if key not in self._read})
+        self._read_anew({key: text for key, text in unsaid.items() if key not in self._read}, most_read)
         return [topic or self._read.get(fact.content_hash, "other") for fact, topic in zip(facts, said, strict=True)]
 
-    def _read_anew(self, texts: dict[str, str]) -> None:
-        chosen = list(texts.items())[:_MOST_READ]
+    def _read_anew(self, texts: dict[str, str], most: int) -> None:
+        chosen = list(texts.items())[:most]
         tagger = self._tagger() if chosen else None
         if tagger is None:
             return

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from memorist.memories.values import Memory
+
 USER = "User"
 """Who is meant where a fact names nobody that it tells of."""
 
@@ -49,6 +51,14 @@ class ProfileLine:
     excerpt: str | None = None
 
 
+def sources_of(memory: Memory) -> tuple[str, ...]:
+    """The messages that a fact was found in, and what it is said to come from."""
+    meta = memory.meta or {}
+    merged = meta.get("sources")
+    named = [*(merged if isinstance(merged, list) else ()), meta.get("message_id"), memory.source_ref]
+    return tuple(dict.fromkeys(source for source in named if isinstance(source, str)))
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileSlot:
     """Lines of one topic, the newest and most important first, and how many more there are."""
@@ -91,6 +101,8 @@ class ReplacedFact:
     by_id: str | None
     by_text: str | None
     reason: str
+    was_merged: bool = False
+    """Whether the other says the same, or more: nothing is untrue now."""
 
 
 @dataclass(frozen=True, slots=True)

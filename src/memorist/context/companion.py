@@ -83,19 +83,6 @@ class Recorded:
     was_new: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What is told to a model at the start of a turn: the text alone, the same in its fence, and its entries."""
-
-    text: str
-    fenced: str
-    ids: tuple[str, ...]
-
-    @property
-    def entries(self) -> int:
-        return len(self.ids)
-
-
 class Companion:
     def __init__(self, store: Store, clock: Clock, memories: Memories, erasure: Erasure, redaction: Redaction) -> None:
         self._store = store
@@ -216,17 +203,13 @@ class Companion:
         )
         return self._tested(principal, insight) is not None
 
-    def summary(self, principal: Principal) -> Summary:
-        """What would be told to a model now: the newest entries, by category. Raises Forbidden."""
-        found = self.told(principal)
-        self.note_reading(principal, found.ids)
-        return found
+    def told(self, principal: Principal) -> str:
+        """The newest entries as text, by category. Raises Forbidden."""
+        return format_summary(self.newest(principal))
 
-    def told(self, principal: Principal) -> Summary:
-        """The same for a turn of the user's own, in which nobody else reads it."""
-        found = self._latest(principal, MAX_INJECTED)
-        text, fenced = format_summary(found)
-        return Summary(text, fenced, tuple(memory.id for memory in found))
+    def newest(self, principal: Principal) -> List[Memory]:
+        """As many of the newest entries as a model is told. Raises Forbidden."""
+        return self._latest(principal, MAX_INJECTED)
 
     def texts(self, principal: Principal) -> Iterator[str]:
         """What is remembered of the user, in small letters; of very much the newest."""
@@ -238,19 +221,20 @@ class Companion:
         )
 
     def note_reading(self, principal: Principal, ids: Sequence[str]) -> None:
-        """Say in the entries' history who read them for the user, once a day."""
+        """Say in the history of those that are entries who read them for the user, once a day."""
         if not principal.on_behalf or not ids:
             return
         now = self._clock.now()
         by = {"role": principal.role, "key": principal.key_id}
 
         def work(tx: Writer) -> None:
+            entries = [one.id for one in tx.memories.get_many(ids) if one.governed_by is Governor.COMPANION]
             noted = {
                 event.memory_id
-                for event in tx.events.of(ids)
+                for event in tx.events.of(entries)
                 if event.event_type == READ_FOR_USER and event.payload == by and now - event.created_at < _NOTED_FOR
             }
-            tx.events.append(event_by(principal, id_, READ_FOR_USER, now, by) for id_ in ids if id_ not in noted)
+            tx.events.append(event_by(principal, id_, READ_FOR_USER, now, by) for id_ in entries if id_ not in noted)
 
         self._store.write(principal.tenant, work)
 

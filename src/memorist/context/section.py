@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from memorist.memories.service import Memories
 from memorist.memories.values import Memory, Order
@@ -39,20 +38,9 @@ SUMMARY_HEADINGS = {
 """The categories of a companion's memories, in the order in which they are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    text: str
-    count: int
-
-
 class Context:
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
-
-    def section(self, principal: Principal, agent: str | None) -> Section:
-        """A line for each of `named`."""
-        rows = self.named(principal, agent)
-        return Section(format_section(rows), len(rows))
 
     def named(self, principal: Principal, agent: str | None) -> list[Memory]:
         """Every named memory that the profile sees, the most important first; without one, those of no profile."""
@@ -68,19 +56,10 @@ class Context:
                 return rows
 
 
-def format_section(memories: list[Memory]) -> str:
-    """The memory section: a fenced block that nothing inside can close."""
-    lines = [_line(memory) for memory in memories] or ["(nothing is remembered yet)"]
-    return "\n".join(
-        [
-            "<memories>",
-            _NOTICE[0],
-            f"{_NOTICE[1]} Read an entry in full by its name when it matters.",
-            "",
-            *lines,
-            "</memories>",
-        ]
-    )
+def fence(text: str, *, reads_by_name: bool = False) -> str:
+    """A text, in which nothing closes it, as a block that says what it is."""
+    end = f"{_NOTICE[1]} Read an entry in full by its name when it matters." if reads_by_name else _NOTICE[1]
+    return "\n".join(["<memories>", _NOTICE[0], end, "", text, "</memories>"])
 
 
 def format_chunks(memories: list[Memory]) -> str:
@@ -92,7 +71,7 @@ def format_chunks(memories: list[Memory]) -> str:
         return "0 memories loaded.\n"
     parts = [f"{count} {'memory' if count == 1 else 'memories'} loaded:\n"]
     for category, heading in CHUNK_HEADINGS.items():
-        lines = [f"- {_shortened(_one_line(memory.content))}\n" for memory in memories if memory.category == category]
+        lines = [f"- {shortened(one_line(memory.content))}\n" for memory in memories if memory.category == category]
         if lines:
             parts.append(f"### {heading}\n{''.join(lines)}")
     return "\n".join(parts)
@@ -100,55 +79,51 @@ def format_chunks(memories: list[Memory]) -> str:
 
 def fenced_chunks(memories: list[Memory]) -> str:
     """The same as a fenced block that says what it is, and that nothing inside can close."""
-    return "\n".join(["<memories>", *_NOTICE, "", f"{format_chunks(memories)}</memories>"])
+    return fence(format_chunks(memories).rstrip("\n"))
 
 
 def fenced(text: str) -> str:
     """A text as a fenced block that says what it is, and that nothing inside can close."""
-    return "\n".join(["<memories>", *_NOTICE, "", _FENCE.sub("&lt;", text), "</memories>"])
+    return fence(_FENCE.sub("&lt;", text))
 
 
 def fenced_lines(texts: Iterable[str]) -> str:
     """Texts, one line each, as a fenced block that says what it is, and that nothing inside can close."""
-    return "\n".join(["<memories>", *_NOTICE, "", *(f"- {_one_line(text)}" for text in texts), "</memories>"])
+    return fence("\n".join(f"- {one_line(text)}" for text in texts))
 
 
-def format_summary(memories: list[Memory]) -> tuple[str, str]:
-    """What a companion's turn begins with: a heading for each category and a dated line for each memory, in the order
-    given; and the same as a fenced block that nothing inside can close. Both are empty where nothing is remembered."""
+def format_summary(memories: list[Memory]) -> str:
+    """A heading for each category of the companion, and a dated line for each memory, in the order given."""
     parts = []
     for category, heading in SUMMARY_HEADINGS.items():
-        lines = [_summary_line(memory) for memory in memories if memory.category == category]
+        lines = [f"- ({one.created_at:%Y-%m-%d}) {entry_text(one)}" for one in memories if one.category == category]
         if lines:
             parts.append("\n".join([f"## {heading}", *lines]))
-    if not parts:
-        return "", ""
-    text = "\n".join(parts)
-    return text, "\n".join(["<memories>", *_NOTICE, "", text, "</memories>"])
+    return "\n".join(parts)
 
 
-def _summary_line(memory: Memory) -> str:
-    """The day, for a tested hypothesis its verdict, the text, and what the test found."""
-    text = _shortened(_one_line(memory.content))
+def entry_text(memory: Memory) -> str:
+    """For a tested hypothesis its verdict, the text, and what the test found."""
+    text = shortened(one_line(memory.content))
     meta = memory.meta or {}
-    effect, verdict = (_one_line(str(meta.get(name, ""))) for name in ("effect", "verdict"))
-    if effect and verdict:
-        is_insight = memory.category == "insight"
-        text = f"{text.rstrip('.')} ({f'{verdict}, ' if is_insight else ''}{effect})."
-        if not is_insight:
-            text = f"[{verdict}] {text}"
-    return f"- ({memory.created_at:%Y-%m-%d}) {text}"
+    effect, verdict = (one_line(str(meta.get(name, ""))) for name in ("effect", "verdict"))
+    if not effect or not verdict:
+        return text
+    is_insight = memory.category == "insight"
+    text = f"{text.rstrip('.')} ({f'{verdict}, ' if is_insight else ''}{effect})."
+    return text if is_insight else f"[{verdict}] {text}"
 
 
-def _shortened(line: str) -> str:
+def shortened(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rstrip()}…"
 
 
-def _line(memory: Memory) -> str:
+def named_text(memory: Memory) -> str:
+    """A named memory as a section lists it."""
     label = memory.name if memory.category is None else f"{memory.name} ({memory.category})"
-    description = _one_line(memory.description or "")
-    return f"- {label}: {description}" if description else f"- {label}"
+    description = one_line(memory.description or "")
+    return f"{label}: {description}" if description else str(label)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     return _FENCE.sub("&lt;", _WHITE_SPACE.sub(" ", text)).strip()

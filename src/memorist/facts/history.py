@@ -102,6 +102,7 @@ def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory]) 
                 event.payload.get("reason", ""),
                 event.payload.get("judge", ""),
                 event.payload.get("confidence"),
+                "merged" in event.payload,
             )
         )
     return found

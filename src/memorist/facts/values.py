@@ -74,6 +74,8 @@ class Supersession:
     reason: str
     judge: str
     confidence: float | None
+    was_merged: bool = False
+    """Whether `by` says the same, or more."""
 
 
 @dataclass(frozen=True, slots=True)

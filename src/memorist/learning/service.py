@@ -427,7 +427,7 @@ class Extraction:
     ) -> list[Draft]:
         """What is found, without what its door would not take: entries of the companion are short, and not repeated."""
         is_entry = assignment.governed_by is Governor.COMPANION and assignment.principal.user is not None
-        told = self._companion().told(assignment.principal).text if is_entry and shows_known else ""
+        told = self._companion().told(assignment.principal) if is_entry and shows_known else ""
         known = set(self._companion().texts(assignment.principal)) if is_entry else set()
         drafts = []
         for one in self._candidates(said, assignment.vocabulary, spent, since, told):

@@ -297,7 +297,8 @@ class _Kept:
         self._project = project
 
     def context(self, budget_tokens: int) -> str:
-        text: str = self._core.openings.text(self._principal, project=self._project, budget_tokens=budget_tokens)
+        composed = self._core.composer.compose(self._principal, project=self._project, budget_tokens=budget_tokens)
+        text: str = composed.fenced
         return text
 
     def keep(self, text: str) -> None:
@@ -320,19 +321,9 @@ class _Sent:
         self._project = project
 
     def context(self, budget_tokens: int) -> str:
-        from memorist.platform.tokens import count_tokens
-
-        section = self._ask("GET", "/v1/memories/section", {})
-        parts = [section["section"] if section["count"] else ""]
-        if self._project is not None:
-            found = self._ask("GET", "/api/memory/context", {"limit": 20, "project": self._project})["data"]
-            parts.append(found["fenced"] if found["memories"] else "")
-        # What does not fit is left out whole: a block that is cut off would not be fenced.
-        shown: list[str] = []
-        for part in filter(None, parts):
-            if count_tokens("\n\n".join([*shown, part])) <= budget_tokens:
-                shown.append(part)
-        return "\n\n".join(shown)
+        asked = {"project": self._project, "budget_tokens": budget_tokens}
+        text: str = self._ask("POST", "/v1/context", asked)["fenced"]
+        return text
 
     def keep(self, text: str) -> None:
         """The server reads for memories what it is sent. A line that it does not take for its size is left out."""

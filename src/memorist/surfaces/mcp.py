@@ -86,7 +86,7 @@ class StoredMemory:
 
     def section(self) -> str:
         principal = access.in_profile(self._principal)
-        return self._core.context.section(principal, principal.agent).text
+        return self._core.composer.section(principal, principal.agent).text
 
     def about(self, person: str | None) -> str:
         return fenced_about(self._core.profiles.about(self._principal, person))

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from memorist.composing.service import Composer
 from memorist.context.companion import Companion, Finding, Recorded
-from memorist.context.section import Context
 from memorist.errors import BudgetSpent, Forbidden, InvalidField, LlmNotConfigured, NotFound
 from memorist.ids import new_id, parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -46,7 +46,7 @@ class Turns:
         store: Store,
         clock: Clock,
         companion: Companion,
-        context: Context,
+        composer: Composer,
         ingestion: Ingestion,
         extraction: Extraction,
         idempotency: Idempotency,
@@ -68,7 +68,7 @@ class Turns:
         self._llm = llm
         self._means = Means(
             companion,
-            context,
+            composer,
             ingestion,
             extraction,
             toolbox,

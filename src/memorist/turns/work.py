@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
+from memorist.composing.service import Composer
 from memorist.context.companion import Companion
-from memorist.context.section import Context, format_section
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
@@ -23,7 +23,6 @@ from memorist.platform import validation
 from memorist.platform.loop import unexpected_is_logged
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
-from memorist.platform.tokens import count_tokens
 from memorist.secrets.logs import redacting_logger
 from memorist.times import to_iso
 from memorist.turns.calibration import Calibration
@@ -53,7 +52,7 @@ class Means:
     """What a turn is worked on with."""
 
     companion: Companion
-    context: Context
+    composer: Composer
     ingestion: Ingestion
     extraction: Extraction
     toolbox: Callable[[], Toolbox | None]
@@ -157,16 +156,17 @@ class _Work:
 
     def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
         memory = ""
-        if self._include_memory:
-            principal = self._run.principal
-            summary = self._means.companion.told(principal)
-            named = [] if principal.agent is None else self._means.context.named(principal, None)
-            memory = "\n\n".join(filter(None, (format_section(named) if named else "", summary.fenced)))
-            # Which memories, not what they say: an erased one is then nowhere in a turn's events.
-            ids = [*(one.id for one in named), *summary.ids]
-            told = {"entries": summary.entries + len(named), "tokens": count_tokens(memory), "ids": ids}
-            self._run.emit("memory.injected", told)
         window = self._window()
+        if self._include_memory:
+            # What the model is shown of the conversation need not be recalled from it.
+            seen = {one.id for one in self._kept}
+            found = self._means.composer.for_turn(
+                self._run.principal, self._messages[-1].content, window=window, apart_from=seen
+            )
+            memory = found.fenced
+            # Which memories, not what they say: an erased one is then nowhere in a turn's events.
+            told = {"entries": found.entries, "tokens": found.tokens, "ids": list(found.ids)}
+            self._run.emit("memory.injected", told)
         said = [LlmMessage(one.role, one.content) for one in self._messages]
         count = partial(self._means.calibration.tokens, self._llm.model_id, self._run.turn.session)
         is_stored = self._run.turn.has_session

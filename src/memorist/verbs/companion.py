@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from memorist.codec import to_record
-from memorist.context.companion import Category, Finding, Recorded, Summary
+from memorist.composing.values import Composed
+from memorist.context.companion import Category, Finding, Recorded
 from memorist.memories.values import Memory, Remembered
 from memorist.platform.paging import Page
 from memorist.verbs.kinds import Call, Verb, part, reading, told, without_none
@@ -76,9 +77,9 @@ def record_finding(finding: Finding) -> Verb[Recorded]:
     )
 
 
-def summary() -> Verb[Summary]:
+def summary() -> Verb[Composed]:
     """What a turn would be told now: the newest 80 entries, as text, in their fence, and which. Raises Forbidden."""
-    return Verb(lambda me: me.core.companion.summary(me.principal), lambda: reading(f"{_ENTRIES}/summary", Summary))
+    return Verb(lambda me: me.core.composer.summary(me.principal), lambda: reading(f"{_ENTRIES}/summary", Composed))
 
 
 def _query(**query: Any) -> dict[str, Any]:

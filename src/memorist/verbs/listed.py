@@ -19,6 +19,7 @@ class VerbList:
     archive = Doing(memories.archive)
     restore = Doing(memories.restore)
     events = Doing(memories.events)
+    context = Doing(memories.context)
     section = Doing(memories.section)
 
     remember_fact = Doing(facts.remember_fact)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memorist.codec import to_record
-from memorist.context.section import Section
+from memorist.composing.values import Composed, Section
 from memorist.memories.values import Draft, Kind, Memory, Order, Remembered, Retention, Status, Trust
 from memorist.platform.paging import Page
 from memorist.platform.values import Event, Owner
@@ -197,10 +197,23 @@ def events(memory_id: str) -> Verb[Sequence[Event]]:
     )
 
 
-def section(agent: str | None = None) -> Verb[Section]:
-    """The memory section for a system prompt: the named memories of a profile, fenced."""
+def context(question: str = "", *, project: str | None = None, budget_tokens: int | None = None) -> Verb[Composed]:
+    """What an agent is given for a question, as one text for its prompt: what is known of the user, what changed
+    lately, and what recall finds. Each line has its date, nothing comes twice, and it fits the budget.
+
+    Raises InvalidField or StoreError.
+    """
+    asked = {"question": question, "project": project, "budget_tokens": budget_tokens}
     return Verb(
-        lambda me: me.core.context.section(me.principal, agent),
+        lambda me: me.core.composer.compose(me.principal, question, project=project, budget_tokens=budget_tokens),
+        lambda: Call("POST", "/v1/context", told(Composed), body=asked, reads=True),
+    )
+
+
+def section(agent: str | None = None) -> Verb[Section]:
+    """The memory section for a system prompt, fenced: the named memories of a profile, and what is known."""
+    return Verb(
+        lambda me: me.core.composer.section(me.principal, agent),
         lambda: Call(
             "GET",
             "/v1/memories/section",

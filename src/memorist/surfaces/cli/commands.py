@@ -37,6 +37,7 @@ COMMANDS = (
     ("history", "facts:history", "Show the facts that replaced each other, and why."),
     ("doubts", "facts:doubts", "Decide about facts that may contradict each other."),
     ("jobs", "jobs:app", "Look after work that is done in the background."),
+    ("context", "reading:context", "Print what an agent is given for a question."),
     ("section", "reading:section", "Print the memory section for a system prompt."),
     ("export", "transfer:export", "Write all memories and their history as lines of JSON."),
     ("import", "transfer:import_", "Store what an export holds."),

@@ -1,4 +1,4 @@
-"""`memorist list`, `show`, `events` and `section`."""
+"""`memorist list`, `show`, `events`, `context` and `section`."""
 
 import json
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memorist.codec import to_record
 from memorist.memories.records import event_to_record
 from memorist.memories.values import Kind, Memory, Order, Status
 from memorist.platform.paging import Page
@@ -111,10 +112,27 @@ def events(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> No
 
 
 @with_flags(*STORE, *IDENTITY)
-def section(flags: Flags) -> None:
-    """Print the memory section for a system prompt: the named memories of a profile (--agent), fenced as data."""
+def context(
+    flags: Flags,
+    question: Annotated[str, typer.Argument(metavar="[QUESTION]", help="What the agent is asked.")] = "",
+    project: Annotated[str | None, typer.Option(metavar="FOLDER", help="With what was learned there.")] = None,
+    budget: Annotated[int | None, typer.Option(metavar="TOKENS", help="At most this many tokens.")] = None,
+) -> None:
+    """Print what an agent is given for a question: what is known, what changed lately and what recall finds, dated,
+    within a budget, fenced as data.
+    """
     with reading(flags) as door:
-        found = door.core.context.section(door.caller(), None)
+        found = door.core.composer.compose(door.caller(), question, project=project, budget_tokens=budget)
+    answer(flags, to_record(found), found.fenced or "Nothing is remembered yet.")
+
+
+@with_flags(*STORE, *IDENTITY)
+def section(flags: Flags) -> None:
+    """Print the memory section for a system prompt, fenced as data: the named memories of a profile (--agent), and what
+    is known.
+    """
+    with reading(flags) as door:
+        found = door.core.composer.section(door.caller(), None)
     answer(flags, {"text": found.text, "count": found.count}, found.text)
 
 

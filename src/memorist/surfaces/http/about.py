@@ -1,18 +1,29 @@
-"""What is known of a person."""
+"""What is known of a person, and what an agent is given of it."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
+from pydantic import Field
 from starlette.responses import PlainTextResponse, Response
 
 from memorist.about.text import fenced_about
 from memorist.about.values import About
 from memorist.codec import to_record
+from memorist.composing.values import LEAST_TOKENS, MOST_TOKENS, Composed
+from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.schemas import record_of
 
 router = APIRouter(prefix="/v1", tags=["facts"])
+
+
+class ContextQuestion(JsonBody):
+    question: str = Field("", description="What the agent is asked; empty before it is asked anything.")
+    project: str | None = Field(None, description="With what a coding assistant learned in this folder.")
+    budget_tokens: int | None = Field(
+        None, ge=LEAST_TOKENS, le=MOST_TOKENS, description="Most tokens; by default `context_tokens` of the settings."
+    )
 
 
 @router.get(
@@ -33,3 +44,21 @@ def read_about(
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(fenced_about(about))
     return Json(to_record(about))
+
+
+@router.post(
+    "/context",
+    response_model=record_of(Composed),
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    summary="What an agent is given",
+)
+def read_context(request: Request, wanted: ContextQuestion) -> Response:
+    """What is known of the user, what changed lately, what is in doubt and what fits the question: one text, each line
+    with its date, nothing twice, within the budget. As the fenced block alone where `text/plain` is accepted.
+    """
+    composed = core_of(request).composer.compose(
+        caller(request, source="facts"), wanted.question, project=wanted.project, budget_tokens=wanted.budget_tokens
+    )
+    if "text/plain" in request.headers.get("accept", ""):
+        return PlainTextResponse(composed.fenced)
+    return Json(to_record(composed))

@@ -127,7 +127,7 @@ def add_entry(request: Request, new: NewEntry, idempotency_key: IdempotencyKey =
 )
 def summary(request: Request) -> Response:
     """The newest 80 entries as a model reads them at the start of a turn; as plain text where that is accepted."""
-    found = core_of(request).companion.summary(_caller(request))
+    found = core_of(request).composer.summary(_caller(request))
     if (told := whole(request, found)) is not None:
         return told
     if "text/plain" in request.headers.get("accept", ""):

@@ -147,7 +147,7 @@ def memory_section(request: Request, profile_id: Profile = None) -> Response:
     """All descriptions of a profile, or of what is of none, as one fenced block for a system prompt; as plain text
     where that is accepted.
     """
-    found = core_of(request).context.section(_caller(request), profile_id)
+    found = core_of(request).composer.section(_caller(request), profile_id)
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(found.text)
     return Json({"profile_id": profile_id, "section": found.text, "count": found.count})

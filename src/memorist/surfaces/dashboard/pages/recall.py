@@ -62,7 +62,7 @@ def show(visit: Visit) -> Response:
 def show_section(visit: Visit) -> Response:
     """What an agent's session begins with, before it asks anything."""
     principal = access.in_profile(RecallForm.of(visit.request.query_params).by(visit.principal))
-    section = visit.core.context.section(principal, principal.agent)
+    section = visit.core.composer.section(principal, principal.agent)
     return visit.part(
         "parts/recall_section.html", text=section.text, count=section.count, tokens=count_tokens(section.text)
     )

@@ -1,0 +1,246 @@
+"""What an agent is given: the profile of the user first, then what changed, then what recall finds for this very
+question; each line dated by when it was said or happened, nothing twice, within a budget of tokens.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from memorist.about.service import Profiles
+from memorist.about.values import SLOTS, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact, sources_of
+from memorist.composing.sheet import Line, Sheet
+from memorist.composing.values import BUDGET_TOKENS, LEAST_TOKENS, MOST_TOKENS, Composed, Section
+from memorist.context.chunks import MAX_RECENT, Chunks
+from memorist.context.companion import Companion
+from memorist.context.section import CHUNK_HEADINGS, SUMMARY_HEADINGS, Context, entry_text, fence, named_text
+from memorist.context.values import MAX_ENTRY
+from memorist.errors import Forbidden, InvalidField, ModelError
+from memorist.memories.searchable import searchable
+from memorist.memories.values import Memory
+from memorist.platform import validation
+from memorist.platform.tokens import count_tokens
+from memorist.platform.values import Principal
+from memorist.recall.values import Hit, Question
+
+if TYPE_CHECKING:  # It brings what searches; a session that asks nothing yet begins without.
+    from memorist.recall.service import Recall
+
+_NAMED = ""
+_ENTRIES = {category: f"## {heading}" for category, heading in SUMMARY_HEADINGS.items()}
+# Topics of a profile that the categories of a companion have a word for.
+_OF_TOPICS = {topic: f"## {heading}" for topic, heading in SLOTS.items()} | {
+    "goal": _ENTRIES["goal"],
+    "taste": _ENTRIES["preference"],
+    "event": _ENTRIES["history"],
+}
+_KNOWN = tuple(dict.fromkeys((*_ENTRIES.values(), *_OF_TOPICS.values())))
+_CHANGED, _DOUBTED = "## Changed lately", "## In doubt"
+_OF_PROJECT = {category: f"## {heading} of this project" for category, heading in CHUNK_HEADINGS.items()}
+_ASKED = "## For this question"
+_HEADINGS = (_NAMED, *_KNOWN, _CHANGED, _DOUBTED, *_OF_PROJECT.values(), _ASKED)
+
+# The notes that an agent keeps come first, but leave room for what was learned.
+_AFTER_NAMED = 0.4
+_AFTER_DOUBTS = 0.5
+_AFTER_KNOWN = 0.4
+_AFTER_CHANGED = 0.3
+
+_LINES_OF_A_TOPIC = 5
+_MOST_PEOPLE = 5
+_MOST_FACTS = 500
+# A tagger's reading takes milliseconds, and somebody waits: the others are read the next time. Where nothing is asked,
+# no model is needed, and none is loaded for it.
+_MOST_READ = 24
+_MOST_CHANGES = 8
+_MOST_DOUBTS = 4
+_MOST_HITS = 8
+_LEAST_SCORE = 0.15
+# What is far behind the best hit is there for want of better ones.
+_SHARE_OF_BEST = 0.4
+
+
+class Composer:
+    def __init__(
+        self,
+        context: Context,
+        companion: Companion,
+        profiles: Profiles,
+        chunks: Chunks,
+        recall: "Callable[[], Recall]",
+        *,
+        budget_tokens: int = BUDGET_TOKENS,
+    ) -> None:
+        self._context = context
+        self._companion = companion
+        self._profiles = profiles
+        self._chunks = chunks
+        self._recall = recall
+        self._budget = budget_tokens
+
+    def compose(
+        self,
+        principal: Principal,
+        question: str = "",
+        *,
+        project: str | None = None,
+        budget_tokens: int | None = None,
+    ) -> Composed:
+        """What an agent is given for a question or, without one, before it is asked anything. With `project`, what a
+        coding assistant learned there is in it.
+
+        Raises InvalidField, Forbidden or StoreError. A model that fails is done without.
+        """
+        budget = self._budget if budget_tokens is None else budget_tokens
+        if not LEAST_TOKENS <= budget <= MOST_TOKENS:
+            raise InvalidField.of("budget_tokens", f"must be from {LEAST_TOKENS} to {MOST_TOKENS}.")
+        validation.text("question", question, longest=validation.MAX_QUERY, empty=True)
+        sheet = Sheet(budget, _HEADINGS)
+        named = self._context.named(principal, None)
+        with sheet.leaving(_AFTER_NAMED):
+            for memory in named:
+                if not sheet.add(_NAMED, _named_line(memory)):
+                    break
+        return self._composed(principal, sheet, question, project)
+
+    def section(self, principal: Principal, agent: str | None) -> Section:
+        """What a profile's session begins with: every named memory that it sees, whatever room they take, and what is
+        known. It says so where there is nothing. Raises Forbidden.
+        """
+        sheet = Sheet(self._budget, _HEADINGS)
+        for memory in self._context.named(principal, agent):
+            sheet.add(_NAMED, _named_line(memory), always=True)
+        found = self._composed(principal, sheet)
+        return Section(found.fenced or fence("(nothing is remembered yet)", reads_by_name=True), found.named)
+
+    def summary(self, principal: Principal) -> Composed:
+        """What a companion's turn is told before it is asked anything. Raises Forbidden."""
+        self._companion.newest(principal)
+        return self._composed(principal, Sheet(self._budget, _HEADINGS))
+
+    def for_turn(self, principal: Principal, question: str, *, window: int, apart_from: Collection[str]) -> Composed:
+        """What a turn of the user's own is told, in which nobody else reads it; without what the model sees anyway.
+        No more than a quarter of what the model can read. Raises Forbidden.
+        """
+        sheet = Sheet(min(self._budget, window // 4), _HEADINGS)
+        if principal.agent is not None:
+            for memory in self._context.named(principal, None):
+                sheet.add(_NAMED, _named_line(memory), always=True)
+        asked = question[: validation.MAX_QUERY]
+        return self._composed(principal, sheet, asked, apart_from=apart_from, is_noted=False)
+
+    def _composed(
+        self,
+        principal: Principal,
+        sheet: Sheet,
+        question: str = "",
+        project: str | None = None,
+        *,
+        apart_from: Collection[str] = (),
+        is_noted: bool = True,
+    ) -> Composed:
+        named = len(sheet.ids)
+        is_asked = bool(question.strip())
+        goes_on = is_asked or project is not None
+        try:
+            with sheet.leaving(_AFTER_DOUBTS):
+                self._add_doubts(principal, sheet)
+            with sheet.leaving(_AFTER_KNOWN if goes_on else 0):
+                self._add_known(principal, sheet, most_read=_MOST_READ if is_asked else 0)
+            with sheet.leaving(_AFTER_CHANGED if goes_on else 0):
+                self._add_changes(principal, sheet)
+        except Forbidden:
+            pass  # Of nobody, or for another to read: there are only notes and what is shared.
+        if project is not None:
+            for memory in self._chunks.recent(principal, project=project, limit=MAX_RECENT):
+                sheet.add(_OF_PROJECT[memory.category or "fact"], _line(memory, memory.content))
+        degraded = is_asked and self._add_recalled(principal, sheet, question, apart_from)
+        if is_noted:
+            self._companion.note_reading(principal, sheet.ids)
+        text = sheet.text()
+        fenced = fence(text, reads_by_name=named > 0) if text else ""
+        return Composed(text, fenced, count_tokens(fenced), sheet.ids, named, degraded)
+
+    # What is known
+
+    def _add_known(self, principal: Principal, sheet: Sheet, *, most_read: int) -> None:
+        """The first line of each topic, then a companion's newest entries, then the other lines."""
+        entries = self._companion.newest(principal)
+        people = self._people(principal, most_read)
+        of_entries = {one.id for one in entries}
+        for heading, line in _by_rank(people, 0, 1):
+            # An entry stands under its category.
+            if line.memory_id not in of_entries:
+                sheet.add(heading, _profile_line(line))
+        for entry in entries:
+            sheet.add(_ENTRIES[entry.category or "history"], _line(entry, entry_text(entry)))
+        for heading, line in _by_rank(people, 1, _LINES_OF_A_TOPIC):
+            sheet.add(heading, _profile_line(line))
+        sheet.newest_first(_KNOWN)
+
+    def _people(self, principal: Principal, most_read: int) -> tuple[PersonProfile, ...]:
+        limits = {"limit": _LINES_OF_A_TOPIC, "most": _MOST_FACTS}
+        try:
+            return self._profiles.people(principal, **limits, most_read=most_read)
+        except ModelError:
+            return self._profiles.people(principal, **limits, most_read=0)
+
+    def _add_doubts(self, principal: Principal, sheet: Sheet) -> None:
+        """Both sides, side by side: what is in doubt is not told as known."""
+        for doubt in islice(self._profiles.doubts(principal), _MOST_DOUBTS):
+            sheet.add(_DOUBTED, _doubted_line(doubt))
+
+    def _add_changes(self, principal: Principal, sheet: Sheet) -> None:
+        changes = (one for one in self._profiles.replaced(principal) if not one.was_merged)
+        for one in islice(changes, _MOST_CHANGES):
+            sheet.add(_CHANGED, _changed_line(one, is_told=sheet.has(one.by_id)))
+
+    # What fits the question
+
+    def _add_recalled(self, principal: Principal, sheet: Sheet, question: str, apart_from: Collection[str]) -> bool:
+        recalled = self._recall().recall(principal, Question(question, top_k=_MOST_HITS, min_score=_LEAST_SCORE))
+        least = _SHARE_OF_BEST * max((hit.score for hit in recalled.hits), default=0)
+        for hit in (one for one in recalled.hits if one.score >= least):
+            is_told = sheet.tells(hit.memory.id, len(hit.memory.content))
+            if hit.memory.id not in apart_from and not is_told:
+                sheet.add(_ASKED, _line(hit.memory, _recalled_text(hit)))
+        return recalled.degraded
+
+
+def _by_rank(people: tuple[PersonProfile, ...], first: int, end: int) -> Iterator[tuple[str, ProfileLine]]:
+    """The best line of every topic of everybody, then the second best, and so on; and the latest events. A text that is
+    longer than an entry may be is no line of a profile; recall finds what fits in it.
+    """
+    for rank in range(first, end):
+        for person in people[:_MOST_PEOPLE]:
+            for slot in person.slots:
+                if rank < len(slot.lines) and len(slot.lines[rank].text) <= MAX_ENTRY:
+                    yield _OF_TOPICS[slot.topic], slot.lines[rank]
+            events = [one for one in person.timeline if one.topic == "event" and len(one.text) <= MAX_ENTRY]
+            if rank < len(events):
+                yield _OF_TOPICS["event"], events[-1 - rank]
+
+
+def _named_line(memory: Memory) -> Line:
+    return Line(named_text(memory), (memory.id,))
+
+
+def _line(memory: Memory, text: str) -> Line:
+    return Line(text, (memory.id,), memory.event_time or memory.created_at, sources_of(memory))
+
+
+def _profile_line(line: ProfileLine) -> Line:
+    return Line(line.text, (line.memory_id,), line.date, line.sources)
+
+
+def _changed_line(one: ReplacedFact, *, is_told: bool) -> Line:
+    now = "" if is_told or one.by_text is None else f" Now: {one.by_text}"
+    return Line(f"No longer: {one.text}{now}", date=one.at)
+
+
+def _doubted_line(doubt: OpenDoubt) -> Line:
+    return Line(f"{doubt.newer} Or: {doubt.older}", (doubt.newer_id, doubt.older_id), doubt.at)
+
+
+def _recalled_text(hit: Hit) -> str:
+    speaker = searchable(hit.memory).speaker
+    return f"{speaker}: {hit.excerpt}" if speaker else hit.excerpt
