@@ -24,6 +24,7 @@ from memorist.about.values import (
     ProfileLine,
     ProfileSlot,
     ReplacedFact,
+    WrittenProfile,
 )
 from memorist.client import Client, Retries
 from memorist.composing.values import Composed, Section
@@ -373,7 +374,7 @@ def _prose(text: str | None) -> str:
 def values() -> str:
     kinds = (
         Draft, Remembered, Memory, Owner, Page, Event, Change, Composed, Section, About, PersonProfile, ProfileSlot,
-        ProfileLine, Mention, ReplacedFact, OpenDoubt, ImportReport, Receipt, Verification, Principal,
+        ProfileLine, Mention, ReplacedFact, OpenDoubt, WrittenProfile, ImportReport, Receipt, Verification, Principal,
     )  # fmt: skip
     return "\n\n".join(_value(kind) for kind in kinds)
 

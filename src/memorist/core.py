@@ -213,8 +213,11 @@ class Core:
     @_made_once
     def profiles(self) -> "Profiles":
         from memorist.about.service import Profiles
+        from memorist.about.written import Writing
+        from memorist.platform.spending import Spending
 
-        return Profiles(self.store, self.clock, self.facts, self.companion, lambda: self.tagger)
+        writing = Writing(lambda: self.llm, self.redaction, Spending(self.store, self.clock), self.clock)
+        return Profiles(self.store, self.clock, self.facts, self.companion, lambda: self.tagger, writing)
 
     @_made_once
     def composer(self) -> "Composer":
@@ -418,6 +421,8 @@ class Core:
         """Drop what is kept in memory of users whose rows were erased."""
         if "recall" in self.__dict__:
             self.recall.forget(tenant, users)
+        if "profiles" in self.__dict__:
+            self.profiles.forget(tenant, users)
 
     def _index(self, tenant: str, memories: list[Memory]) -> None:
         if memories and self.embedder is not None:

@@ -245,7 +245,19 @@ def test_unknown_theme_is_none(session: Session) -> None:
 
 
 def test_policy_is_on_every_answer(served: Served, session: Session) -> None:
-    paths = ("", "/memories", "/recall", "/turns", "/doubts", "/privacy", "/access", "/system", "/nothing", "/sign-in")
+    paths = (
+        "",
+        "/about",
+        "/memories",
+        "/recall",
+        "/turns",
+        "/doubts",
+        "/privacy",
+        "/access",
+        "/system",
+        "/nothing",
+        "/sign-in",
+    )
     answers = [session.get(path) for path in paths]
     answers += [session.get(path, **{"HX-Request": "true"}) for path in paths]
     answers += [httpx2.get(f"{served.url}/dashboard{path}") for path in (*paths, "/enter?link=x")]
@@ -322,7 +334,7 @@ def test_scripts_make_no_markup_and_no_code_from_text(script: Path) -> None:
 def test_session_is_of_one_tenant(served: Served, session: Session) -> None:
     other = new_tenant()
     served.core.identity.create_key(Principal(other, Role.ADMIN), Role.USER, user="bob")
-    for path in ("", "/memories", "/turns", "/doubts", "/privacy", "/access", "/system"):
+    for path in ("", "/about", "/memories", "/turns", "/doubts", "/privacy", "/access", "/system"):
         assert other not in session.get(path).text
 
 

@@ -16,7 +16,7 @@ from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks, check_page
 from tests.http.conftest import Served, serving
 
-PAGES = ("", "/memories", "/recall", "/turns", "/doubts", "/privacy", "/access", "/system")
+PAGES = ("", "/about", "/memories", "/recall", "/turns", "/doubts", "/privacy", "/access", "/system")
 DARK = "rgb(20, 22, 26)"
 
 
@@ -52,7 +52,7 @@ def who(page: Page) -> str:
 
 def test_key_signs_in_and_sign_out_ends_it(ada: Person) -> None:
     page = ada.goto()
-    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 8
+    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 9
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/dashboard/sign-in")
     ada.goto("/memories")
@@ -283,7 +283,7 @@ def test_everything_to_get_around_is_on_the_keyboard(people: People, tenant: str
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
 
-    for key, path in zip("hmrtdpas", PAGES, strict=True):
+    for key, path in zip("hymrtdpas", PAGES, strict=True):
         page.keyboard.press("Escape")  # Out of a field that a page begins in.
         page.keyboard.press("g")
         page.keyboard.press(key)

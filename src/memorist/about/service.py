@@ -1,7 +1,7 @@
 """What is known of a person, put in order from the facts that stand now. Nothing of it is stored."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -19,6 +19,7 @@ from memorist.about.lines import (
 from memorist.about.names import names
 from memorist.about.topics import Topics
 from memorist.about.values import USER, About, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact
+from memorist.about.written import Writing
 from memorist.context.companion import Companion, own_slices
 from memorist.errors import NotFound
 from memorist.facts.service import Facts
@@ -50,20 +51,32 @@ class _Asked:
 
 class Profiles:
     def __init__(
-        self, store: Store, clock: Clock, facts: Facts, companion: Companion, tagger: Callable[[], Tagger | None]
+        self,
+        store: Store,
+        clock: Clock,
+        facts: Facts,
+        companion: Companion,
+        tagger: Callable[[], Tagger | None],
+        writing: Writing,
     ) -> None:
         self._store = store
         self._clock = clock
         self._facts = facts
         self._companion = companion
         self._topics = Topics(tagger)
+        self._writing = writing
 
-    def about(self, principal: Principal, person: str | None = None, *, limit: int = 5) -> About:
+    def forget(self, tenant: str, users: Iterable[str | None]) -> None:
+        """Drop what is kept in memory of users whose facts were erased."""
+        self._writing.forget(tenant, users)
+
+    def about(self, principal: Principal, person: str | None = None, *, limit: int = 5, written: bool = False) -> About:
         """What is known of the user and of all who speak or, with `person`, of that one alone: who speaks under that
-        name, or is named. At most `limit` lines of a topic.
+        name, or is named. At most `limit` lines of a topic. With `written` a language model writes it down as well.
 
         It is made of the user's own facts: those that a companion, the agent tools or the native door wrote, without
-        a name. Raises Forbidden, InvalidField, NotFound where nothing is known of that person, or ModelError.
+        a name. Raises Forbidden, InvalidField, NotFound where nothing is known of that person, or ModelError; with
+        `written` LlmNotConfigured or LlmError.
         """
         validation.page_limit(limit)
         slices = _whose(principal)
@@ -80,7 +93,7 @@ class Profiles:
         new, more_new = first(newest_first(line for line in chosen if line.memory_id in of_late), limit)
         mentioned, more_mentioned = mentions_of(named, limit)
         self._companion.note_reading(principal, [one.memory_id for one in chosen])
-        return About(
+        about = About(
             person=asked.name,
             people=tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(chosen, asked.name)),
             mentioned=mentioned,
@@ -90,6 +103,7 @@ class Profiles:
             more_new=more_new,
             doubts=tuple(self._doubts(principal, slices, asked)),
         )
+        return replace(about, written=self._writing.of(principal, about)) if written else about
 
     # What an agent is given
 

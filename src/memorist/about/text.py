@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from memorist.about.values import About, Mention, PersonProfile, ProfileLine
+from memorist.about.values import About, Mention, PersonProfile, ProfileLine, WrittenProfile
 from memorist.context.section import fenced
 
 NOTHING = "Nothing is known yet."
@@ -10,7 +10,8 @@ NOTHING = "Nothing is known yet."
 
 def format_about(about: About) -> str:
     """The profile for people to read. A fact stays on its line, so that it cannot pass for a heading."""
-    parts = [part for one in about.people for part in _profile(one)]
+    parts = [] if about.written is None else [f"{_one_line(about.written.text)}\n({_by(about.written)})"]
+    parts += [part for one in about.people for part in _profile(one)]
     parts.append(_part("## Mentioned", [*map(_mention, about.mentioned), *_more(about.more_mentioned)]))
     replaced = [
         f"- ({one.at:%Y-%m-%d}) {_one_line(one.text)} → {'gone' if one.by_text is None else _one_line(one.by_text)}"
@@ -37,6 +38,10 @@ def _profile(profile: PersonProfile) -> Iterator[str]:
     earlier = [f"- {profile.earlier} earlier"] if profile.earlier else []
     timeline = [f"- {line.day or f'{line.date:%Y-%m-%d}'}: {_one_line(line.text)}" for line in profile.timeline]
     yield _part("## Timeline", [*earlier, *timeline])
+
+
+def _by(written: WrittenProfile) -> str:
+    return f"written by {written.model} on {written.at:%Y-%m-%d} from what follows"
 
 
 def _unseen(about: About) -> Iterable[ProfileLine]:

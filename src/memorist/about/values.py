@@ -119,6 +119,15 @@ class OpenDoubt:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenProfile:
+    """What a language model wrote of the same facts: which one, and when. The facts count, not this."""
+
+    text: str
+    model: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """What is known of the one who was asked for or, where nobody was, of the user and of all who speak."""
 
@@ -130,3 +139,5 @@ class About:
     new: tuple[ProfileLine, ...]
     more_new: int
     doubts: tuple[OpenDoubt, ...]
+    written: WrittenProfile | None = None
+    """Where it was asked for."""

@@ -55,14 +55,15 @@ def restore_fact(memory_id: str) -> Verb[Memory]:
     )
 
 
-def about(person: str | None = None, *, limit: int = 5) -> Verb[About]:
+def about(person: str | None = None, *, limit: int = 5, written: bool = False) -> Verb[About]:
     """What is known of the user and of all who speak or, with `person`, of who speaks under that name or is named.
 
-    At most `limit` lines of a topic. Raises Forbidden, InvalidField or NotFound where nothing is known of that person.
+    At most `limit` lines of a topic. With `written` a language model writes it down as well. Raises Forbidden,
+    InvalidField or NotFound where nothing is known of that person; with `written` LlmNotConfigured or LlmError.
     """
     return Verb(
-        lambda me: me.core.profiles.about(me.principal, person, limit=limit),
-        lambda: reading("/v1/about", About, person=person, limit=limit),
+        lambda me: me.core.profiles.about(me.principal, person, limit=limit, written=written),
+        lambda: reading("/v1/about", About, person=person, limit=limit, written=written or None),
     )
 
 

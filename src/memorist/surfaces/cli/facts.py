@@ -66,12 +66,13 @@ def about(
         str | None, typer.Argument(metavar="[PERSON]", help="Who speaks under this name, or is mentioned.")
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", help="Most lines of a topic, 1 to 100.")] = 5,
+    written: Annotated[bool, typer.Option("--written", help="Let the language model write it down as well.")] = False,
 ) -> None:
     """Show what is known of you and of all who speak, or of one person: facts by topic, each with its date; a timeline;
     who and what is mentioned; what changed in the last 30 days; what is in doubt.
     """
     with reading(flags) as door:
-        found = door.core.profiles.about(door.caller(), person, limit=limit)
+        found = door.core.profiles.about(door.caller(), person, limit=limit, written=written)
     answer(flags, to_record(found), format_about(found))
 
 

@@ -8,6 +8,7 @@ from starlette.routing import Route
 from memorist.errors import NotFound
 from memorist.surfaces.dashboard import rendering, signing_in
 from memorist.surfaces.dashboard.pages import (
+    about,
     access,
     doubts,
     home,
@@ -28,7 +29,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 def routes(site: Site) -> list[Route]:
-    pages = (home, memories, memory, memory_edit, memory_rewrite, recall, turns, doubts, privacy, access, system)
+    pages = (home, about, memories, memory, memory_edit, memory_rewrite, recall, turns, doubts, privacy, access, system)
     return [
         _static(site),
         *signing_in.routes(site),

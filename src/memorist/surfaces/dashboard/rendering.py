@@ -33,6 +33,7 @@ class MenuItem(NamedTuple):
 
 _MENU = (
     MenuItem("home", "Home", "/dashboard", "h"),
+    MenuItem("about", "About you", "/dashboard/about", "y"),
     MenuItem("memories", "Memories", "/dashboard/memories", "m"),
     MenuItem("recall", "Recall", "/dashboard/recall", "r"),
     MenuItem("turns", "Turns", "/dashboard/turns", "t"),

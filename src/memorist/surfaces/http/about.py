@@ -36,11 +36,12 @@ def read_about(
     request: Request,
     person: Annotated[str | None, Query(description="Only who speaks under this name, or is named so.")] = None,
     limit: Annotated[int, Query(ge=1, le=100, description="Most lines of a topic.")] = 5,
+    written: Annotated[bool, Query(description="Let the configured language model write it down as well.")] = False,
 ) -> Response:
     """The current facts of the user in a fixed order, at most `limit` of a topic; who and what they name; what changed
     in the last 30 days; what is in doubt. As a fenced block for a prompt where `text/plain` is accepted.
     """
-    about = core_of(request).profiles.about(caller(request, source="facts"), person, limit=limit)
+    about = core_of(request).profiles.about(caller(request, source="facts"), person, limit=limit, written=written)
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(fenced_about(about))
     return Json(to_record(about))
