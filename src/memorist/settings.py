@@ -6,6 +6,7 @@
 import difflib
 import os
 import re
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -17,6 +18,9 @@ from memorist.errors import InvalidSetting
 ENVIRONMENT_PREFIX = "MEMORIST_"
 # Read by the loader itself and by the test suite; not fields of Settings.
 _OTHER_VARIABLES = {"MEMORIST_CONFIG", "MEMORIST_TEST_DATABASE_URL", "MEMORIST_URL"}
+
+LOCAL_DATA = ".memorist"
+"""The folder of a store that belongs to the folder it is in, such as a project."""
 
 _POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 _SQLITE_SCHEME = "sqlite://"
@@ -77,7 +81,11 @@ def _known_database(value: str) -> str | None:
 class Settings:
     """Everything that can be set. docs/reference/settings.md has a heading for each, or a test fails."""
 
-    data: Path = _setting(Path("~/.local/share/memorist"), "Folder of the embedded database and of the local key.")
+    data: Path = _setting(
+        Path("~/.local/share/memorist"),
+        "Folder of the embedded database and of the local key. Where nobody names one, a folder `.memorist` of yours "
+        "in the working folder or above it comes before the default.",
+    )
     database: str = _setting(
         "", "Database: a postgresql:// URL or a SQLite file. Empty: memorist.db in the data folder.", _known_database
     )
@@ -312,11 +320,40 @@ def load_settings(
             raw, origin = environment[variable], variable
         elif setting.name in file_values:
             raw, origin = file_values[setting.name], str(path)
+        elif setting.name == "data" and (near := _nearest_data()) is not None:
+            raw, origin = near, "folder"
         else:
             raw, origin = setting.default, "default"
         values[setting.name] = _convert(setting, raw, origin)
         origins[setting.name] = origin
+    _refuse_two_stores(values, origins)
     return LoadedSettings(Settings(**values), origins, _unknown_variables(environment))
+
+
+def _nearest_data() -> Path | None:
+    """The nearest `.memorist` in the working folder or above it, if it is the user's own."""
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None  # The working folder was removed.
+    for folder in (here, *here.parents):
+        try:
+            found = (folder / LOCAL_DATA).stat()
+        except OSError:
+            continue
+        # What somebody else left in a folder that everybody may write to is not one's store.
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
+            return folder / LOCAL_DATA
+    return None
+
+
+def _refuse_two_stores(values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
+    database = values["database"]
+    if origins["data"] == "flag" and database and origins["database"] not in ("flag", "default"):
+        raise InvalidSetting(
+            f"--data names the folder {values['data']}, and {origins['database']} the database "
+            f"{without_password(database)}. Leave one of them out, or choose with --database."
+        )
 
 
 def _config_path(environment: Mapping[str, str]) -> Path:

@@ -43,6 +43,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     (tmp_path / "home" / ".local" / "share").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "home")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     # Models cost seconds, and most commands are not about meaning: tests that are ask for `models`.
     monkeypatch.setenv("MEMORIST_EMBEDDER", "off")

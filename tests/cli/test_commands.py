@@ -1,6 +1,11 @@
 """What each command does, and the shape of what it prints."""
 
 import dataclasses
+import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -266,14 +271,44 @@ def test_config_shows_values_and_origins_and_masks_secrets(cli: Cli, monkeypatch
         assert not any(secret in output for secret in ("mst_live_secret", "hunter2", "hunter3"))
 
 
-def test_a_named_folder_wins_over_a_database_from_the_environment(
+def test_a_named_folder_and_a_database_from_the_environment_are_refused_together(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MEMORIST_DATABASE", str(tmp_path / "environment.db"))
-    cli.ok("remember", "in the folder", "--data", str(tmp_path / "folder"))
-    cli.ok("db", "migrate")
-    assert cli.texts() == set()
-    assert cli.texts("--data", str(tmp_path / "folder")) == {"in the folder"}
+    result = cli("remember", "where?", "--data", str(tmp_path / "folder"))
+    assert (result.code, str(tmp_path / "folder") in result.err, "MEMORIST_DATABASE" in result.err) == (2, True, True)
+    assert not (tmp_path / "folder").exists()
+    cli.ok("remember", "in the file", "--data", str(tmp_path / "folder"), "--database", str(tmp_path / "named.db"))
+    assert (tmp_path / "named.db").exists()
+
+
+def test_store_of_the_folder_or_above_it_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    below = tmp_path / "home" / "shop" / "src"
+    (tmp_path / "home" / "shop" / ".memorist").mkdir(parents=True)
+    below.mkdir()
+    command = [sys.executable, "-m", "memorist"]
+    monkeypatch.chdir(below)
+    subprocess.run([*command, "remember", "Ours."], check=True, capture_output=True)
+    assert (tmp_path / "home" / "shop" / ".memorist" / "memorist.db").exists()
+    listed = subprocess.run([*command, "list", "--json"], check=True, capture_output=True, text=True)
+    assert [one["content"] for one in json.loads(listed.stdout)["items"]] == ["Ours."]
+    assert "Store:" not in listed.stderr, "there is no terminal"
+    installed = subprocess.run(
+        [*command, "install", "claude-code", "--dry-run", "--json"], check=True, capture_output=True, text=True
+    )
+    assert str(tmp_path / "home" / "shop" / ".memorist") in installed.stdout, "an assistant is started elsewhere"
+
+
+def test_on_a_terminal_a_command_says_which_store_it_used(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        subprocess.run([sys.executable, "-m", "memorist", "list"], check=True, stdout=subprocess.PIPE, stderr=theirs)
+        said = os.read(ours, 4096).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    folder = tmp_path / "home" / ".local" / "share" / "memorist"
+    assert f"Store: {folder / 'memorist.db'} (the default)" in said.replace("\r\n", "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -1,15 +1,17 @@
 """From flags to an open core and the principal that acts on it."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from memorist.addresses import without_password
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.errors import Forbidden, Invalid, StoreUnavailable
 from memorist.platform import access, validation
 from memorist.platform.values import Principal, Role
-from memorist.settings import Settings, load_settings
+from memorist.settings import LoadedSettings, Settings, load_settings
 from memorist.surfaces.cli.flags import Flags
 from memorist.surfaces.cli.terminal import note
 
@@ -17,8 +19,20 @@ _SOURCE = "cli"
 
 
 def settings_of(flags: Flags) -> Settings:
-    """The settings with what the flags say. Raises InvalidSetting."""
-    return load_settings(flags.as_settings()).settings
+    """The settings with what the flags say; on a terminal it is said which store they mean. Raises InvalidSetting."""
+    return _loaded(flags).settings
+
+
+def _loaded(flags: Flags) -> LoadedSettings:
+    loaded = load_settings(flags.as_settings())
+    if sys.stderr.isatty() and not flags.as_json:
+        settings = loaded.settings
+        named = "database" if settings.database else "data"
+        origin = {"flag": f"--{named}", "folder": "found from here", "default": "the default"}.get(
+            loaded.origins[named], loaded.origins[named]
+        )
+        note(f"Store: {settings.sqlite_path() or without_password(settings.database_url())} ({origin})")
+    return loaded
 
 
 def operator_settings(flags: Flags) -> Settings:
@@ -35,7 +49,12 @@ def operator_settings(flags: Flags) -> Settings:
 @contextmanager
 def opened(flags: Flags) -> Iterator["Door"]:
     """The core, migrated, for as long as the block runs. Raises StoreError or InvalidSetting."""
-    settings = settings_of(flags)
+    with _opened(settings_of(flags), flags) as door:
+        yield door
+
+
+@contextmanager
+def _opened(settings: Settings, flags: Flags) -> Iterator["Door"]:
     core = open_core(settings)
     try:
         yield Door(core, settings, flags)
@@ -47,10 +66,12 @@ def opened(flags: Flags) -> Iterator["Door"]:
 def reading(flags: Flags) -> Iterator["Door"]:
     """The same for a command that only reads. Where somebody said where the database is, and it is not there, none is
     made: its name was mistyped rather than meant. Raises StoreUnavailable."""
-    loaded = load_settings(flags.as_settings())
+    loaded = _loaded(flags)
     path = loaded.settings.sqlite_path()
     named = [
-        name for name in ("database", "data") if loaded.origins[name] != "default" and getattr(loaded.settings, name)
+        name
+        for name in ("database", "data")
+        if loaded.origins[name] not in ("default", "folder") and getattr(loaded.settings, name)
     ]
     if path is not None and named and not path.exists():
         origin = loaded.origins[named[0]]
@@ -58,7 +79,7 @@ def reading(flags: Flags) -> Iterator["Door"]:
             f"There is no database at {path}. Check {f'--{named[0]}' if origin == 'flag' else origin}; "
             "`memorist db migrate` makes an empty one there, and so does the first thing that is remembered."
         )
-    with opened(flags) as door:
+    with _opened(loaded.settings, flags) as door:
         yield door
 
 

@@ -33,8 +33,7 @@ class Flags:
         """The flags under the names of the settings that they override."""
         return {
             "data": self.data,
-            # Whoever names a folder means that folder, not a database from the environment.
-            "database": "" if self.data is not None and self.database is None else self.database,
+            "database": self.database,
             "url": None if self.data is None and self.database is None else "",
             "tenant": self.tenant,
             "api_key": self.key,

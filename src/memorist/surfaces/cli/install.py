@@ -13,7 +13,7 @@ from memorist.addresses import without_password
 from memorist.errors import Invalid, InvalidField
 from memorist.installing.hosts import NAME, Host, Launcher
 from memorist.installing.plan import FileChange, Installer
-from memorist.settings import Settings
+from memorist.settings import Settings, load_settings
 from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json
 
@@ -59,7 +59,8 @@ def install(
     """
     installer = _installer(flags)
     program = _program() if project is None else ["memorist"]  # A project is shared, also with other machines.
-    changes = installer.install(host, Launcher(program, _kept(flags), name), _absolute(project), dry_run=dry_run)
+    launcher = Launcher(program, _kept(flags, project), name)
+    changes = installer.install(host, launcher, _absolute(project), dry_run=dry_run)
     _report(changes, flags, dry_run=dry_run, done="Restart it to use its memory.")
 
 
@@ -89,16 +90,22 @@ def _program() -> list[str]:
     return [sys.executable, "-m", "memorist"]
 
 
-def _kept(flags: Flags) -> list[str]:
-    """The flags that the entries repeat. Raises Invalid where one holds a password."""
+def _kept(flags: Flags, project: Path | None) -> list[str]:
+    """The flags that the entries repeat, and the store that was found from here: an assistant is started elsewhere.
+    Raises Invalid where one holds a password.
+    """
     if flags.database is not None and without_password(flags.database) != flags.database:
         raise Invalid(
             "The settings of an assistant are no place for a password. Put the address into MEMORIST_DATABASE or into "
             "Memorist's own settings file, and leave out --database.",
             field="database",
         )
+    data = flags.data
+    loaded = load_settings(flags.as_settings())
+    if project is None and loaded.origins["data"] == "folder" and not loaded.settings.database:
+        data = str(loaded.settings.data)
     values = {
-        "--data": None if flags.data is None else os.path.abspath(os.path.expanduser(flags.data)),
+        "--data": None if data is None else os.path.abspath(os.path.expanduser(data)),
         "--database": flags.database,
         "--tenant": flags.tenant,
         "--user": flags.user,
