@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 from memorist.context.companion import Companion
@@ -132,7 +132,7 @@ class _Work:
         try:
             found = self._learned(spent)
         except MemoristError as error:
-            usage = reduce(Usage.plus, spent, Usage())
+            usage = Usage.of_all(spent)
             summary = f"not extracted: {error.code}"
         else:
             usage = found.usage

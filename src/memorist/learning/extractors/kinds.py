@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from memorist.memories.values import Trust
 
+LONGEST_CONTENT = 500
+"""Characters of a memory: one of the published APIs takes no more."""
+
 
 class StatementKind(StrEnum):
     """What a statement is."""

@@ -96,7 +96,7 @@ _FOREIGN = [
     re.compile(r"~~~.*?(?:~~~|\Z)", re.DOTALL),
     # What Memorist or a client adds, where it is not closed.
     re.compile(r"<\s*(?:memor(?:y|ies)|system-reminder|context|documents?|tool[\w-]*|search[\w-]*)\b.*", re.DOTALL),
-    re.compile(r"^\d+ memories loaded:[ ]*\n(?:[ ]*\n|#{2,3} .*\n|- .*(?:\n|\Z))*", re.MULTILINE),
+    re.compile(r"^\d+ memor(?:y|ies) loaded:[ ]*\n(?:[ ]*\n|#{2,3} .*\n|- .*(?:\n|\Z))*", re.MULTILINE),
     re.compile(r"^[ ]*- \(\d{4}-\d\d-\d\d\) .*$", re.MULTILINE),
     re.compile(r"^[ ]*>.*$", re.MULTILINE),
     # A line that announces foreign words, and all that follows it.
