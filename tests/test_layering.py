@@ -38,6 +38,7 @@ FEATURES = {"about", "context", "erasure", "facts", "ingestion", "learning", "me
 
 # Of a feature others import these, its `values`, its `port` and its `service`; the rest is its own.
 PUBLIC = {
+    "learning": {"outcomes"},
     "platform": {
         "access",
         "attempts",

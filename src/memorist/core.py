@@ -281,7 +281,7 @@ class Core:
     @_made_once
     def jobs(self) -> "Jobs":
         from memorist.facts.service import JUDGING
-        from memorist.learning.service import EXTRACTING
+        from memorist.learning.outcomes import EXTRACTING
         from memorist.platform.jobs import Jobs
 
         # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.

@@ -338,7 +338,7 @@ def test_what_was_dropped_is_told_with_its_reason(
     assert job.result["dropped"] == {"unknown kind": 1, "excerpt not found": 1}
     first = reading.memories.list(ada, kind=Kind.CHAT_MESSAGE, limit=10).items[-1]
     assert reading.memories.events(ada, first.id)[-1].payload["dropped"] == job.result["dropped"]
-    assert "1 unknown kind, 1 excerpt not found" in caplog.text
+    assert "2 dropped (1 unknown kind, 1 excerpt not found)" in caplog.text
     assert "yacht" not in caplog.text
 
 

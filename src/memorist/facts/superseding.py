@@ -1,6 +1,6 @@
 """A fact replaces another, and the other comes back. Nothing is deleted: what is retired is archived."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -15,8 +15,8 @@ from memorist.memories.values import Memory, Status
 from memorist.platform import access
 from memorist.platform.attempts import until_written
 from memorist.platform.audit import actor_of, event_by
-from memorist.platform.values import Event, Principal
-from memorist.ports import Store, Writer
+from memorist.platform.values import Principal
+from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
 STATED = "stated"
@@ -115,7 +115,7 @@ class Superseding:
         def attempt() -> bool | None:
             now = self._clock.now()
             before = tx.memories.get(memory_id)
-            if before is None or not before.is_current(now) or somebody_decided(tx.events.of([memory_id])):
+            if before is None or not before.is_current(now) or self.is_settled(tx, memory_id):
                 return False
             after = lifecycle.soft_delete(before, self._rows.policy(tx), now)
             if not writing.replace(tx, after, before.updated_at):
@@ -126,6 +126,19 @@ class Superseding:
             return True
 
         return until_written(attempt, what="fact")
+
+    def is_settled(self, tx: Reader, memory_id: str) -> bool:
+        """Whether anybody had a hand in a fact since it was learned: stated, changed, deleted or erased it, brought it
+        back, or decided a doubt for it.
+        """
+        events = tx.events.of([memory_id])
+        # Who decides a doubt stands there in the judge's place.
+        decided = [one for one in events if one.actor is not None and one.payload.get("judge") == one.actor]
+        return (
+            tx.memories.get(memory_id) is None
+            or bool(decided)
+            or any(event.event_type not in _OF_ITSELF for event in events)
+        )
 
     def _revive(self, tx: Writer, principal: Principal, retired: Memory) -> None:
         """Make a retired fact active again, unless nothing is left of it or the same text is active."""
@@ -153,16 +166,6 @@ class Superseding:
     ) -> Doubt:
         now = self._clock.now()
         return Doubt(new_id("dbt"), older.owner, newer.id, older.id, reason, judge, now, now, status)
-
-
-def somebody_decided(events: Iterable[Event]) -> bool:
-    """Whether anybody had a hand in a fact since it was learned: stated, changed or deleted it, brought it back, or
-    decided a doubt for it."""
-    return any(
-        # Who decides a doubt stands there in the judge's place.
-        event.event_type not in _OF_ITSELF or (event.actor is not None and event.payload.get("judge") == event.actor)
-        for event in events
-    )
 
 
 def _since(memory: Memory) -> datetime:

@@ -14,12 +14,12 @@ from typing import Any
 
 from memorist.errors import IdempotencyMismatch, LlmError, ModelError, NotFound
 from memorist.facts.service import Facts
-from memorist.facts.superseding import somebody_decided
 from memorist.learning.drafts import MessageOrigin, assignment_of
 from memorist.learning.extractors.answers import Dropped
 from memorist.learning.extractors.kinds import Vocabulary
 from memorist.learning.extractors.transcripts import Utterance, role_of
 from memorist.learning.finding import LOCAL, Finder, FoundDrafts
+from memorist.learning.outcomes import INSTEAD_OF, told_dropped
 from memorist.learning.sources import Sources
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Status
 from memorist.models.values import Usage
@@ -46,7 +46,7 @@ _GONE = "The messages are gone."
 
 
 @dataclass(slots=True)
-class Awaited:
+class AwaitedPart:
     """What came of a job that somebody waits for: what its calls took, and what was found while it has to wait."""
 
     usage: Usage = Usage()
@@ -78,11 +78,11 @@ class Parts:
         self._jobs = jobs
         self._finder = finder
         self._spending = spending
-        self._awaited: dict[str, Awaited] = {}
+        self._awaited: dict[str, AwaitedPart] = {}
 
-    def run(self, job: Job) -> tuple[Job, Awaited]:
+    def run(self, job: Job) -> tuple[Job, AwaitedPart]:
         """Do a claimed job here and now. Never raises: how it went is in what comes back."""
-        awaited = self._awaited[job.id] = Awaited()
+        awaited = self._awaited[job.id] = AwaitedPart()
         try:
             return self._jobs.run(job), awaited
         finally:
@@ -119,7 +119,12 @@ class Parts:
             _said_before(tx, sources[:1], session),
             read.get(ids[0]),
             stand_ins,
-            [one for one in stand_ins or () if one["was_new"] and _is_settled(tx, one["id"])],
+            # The id of one that was erased is gone.
+            [
+                one
+                for one in stand_ins or ()
+                if one["was_new"] and (not one["id"] or self._facts.is_settled(tx, one["id"]))
+            ],
         )
 
     def _found(self, job: Job, part: _Part, spent: list[Usage], *, locally: bool = False) -> FoundDrafts:
@@ -164,7 +169,7 @@ class Parts:
         if skipped is not None:
             return self._nothing(job, skipped)
         if found.dropped:
-            _log.info("the job %s (%s) dropped %s", job.id, job.kind, told_dropped(found.dropped))
+            _log.info("the job %s (%s): %s", job.id, job.kind, told_dropped(found.dropped))
         return result
 
     def _stand_in(self, job: Job, part: _Part, error: LlmError, usage: Usage) -> Result:
@@ -192,7 +197,7 @@ class Parts:
         if self._remember(job, found.drafts, f"extract-{job.id}-{LOCAL}", note) is not None:
             return job.result
         # Their ids are in the event alone: a job that names a memory goes when that is erased.
-        return {"extractor": LOCAL, "instead_of": self._name(job), "found": len(found.drafts)}
+        return {"extractor": LOCAL, INSTEAD_OF: self._name(job), "found": len(found.drafts)}
 
     def _found_locally(self, job: Job, part: _Part) -> FoundDrafts | None:
         try:
@@ -230,11 +235,6 @@ class Parts:
             self._spending.add(job.tenant, spent)
 
 
-def told_dropped(dropped: Mapping[str, int]) -> str:
-    """Such as "2 excerpt not found, 1 unknown kind"."""
-    return ", ".join(f"{count} {reason}" for reason, count in Counter(dropped).most_common())
-
-
 def spent_on(usage: Usage) -> dict[str, Any]:
     return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "cost_usd": usage.cost_usd}
 
@@ -268,11 +268,6 @@ def _place(draft: Draft, texts: Mapping[str, str]) -> tuple[str, tuple[int, int]
     source = str((draft.meta or {})["message_id"])
     start = texts[source].find(draft.excerpt or "")
     return source, (start, start + len(draft.excerpt or ""))
-
-
-def _is_settled(tx: Reader, memory_id: str | None) -> bool:
-    """Whether somebody erased it, or had a hand in it."""
-    return memory_id is None or somebody_decided(tx.events.of([memory_id])) or tx.memories.get(memory_id) is None
 
 
 def _without_settled(found: FoundDrafts, part: _Part) -> FoundDrafts:

@@ -18,7 +18,8 @@ from memorist.ingestion.service import Message
 from memorist.learning.drafts import Assignment, MessageOrigin
 from memorist.learning.extractors.kinds import Candidate, Vocabulary
 from memorist.learning.extractors.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
-from memorist.learning.finding import Finder, LearningMode
+from memorist.learning.finding import LOCAL, Finder, LearningMode
+from memorist.learning.outcomes import EXTRACTING
 from memorist.learning.parts import Parts
 from memorist.learning.sources import Sources
 from memorist.memories.values import Governor, Memory, Remembered
@@ -33,9 +34,6 @@ from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
 
 _log = redacting_logger(__name__)
-
-EXTRACTING = "extract"
-"""The kind of the jobs that look for memories in messages."""
 
 _MESSAGES_AT_ONCE = 40
 # About what a small model reads with full attention.
@@ -74,6 +72,8 @@ class ExtractedMemories:
     known: int = 0
     skipped: int = 0
     waiting: int = 0
+    failure: str | None = None
+    """The code of the error for which the local extractor read what is not tried again."""
 
 
 class Extraction:
@@ -212,6 +212,7 @@ class Extraction:
         """
         found: list[Remembered] = []
         dropped: Counter[str] = Counter()
+        failure: str | None = None
         now = self._clock.now()
         said = [
             replace(one, content=self._redaction.text(one.content), time=one.time or now)
@@ -224,6 +225,7 @@ class Extraction:
             try:
                 of_window = self._finder.drafts(assignment, window, origins, spent, shows_known=shows_known)
             except LlmError as error:
+                failure = error.code
                 _log.warning("a turn is read locally: %s", error.message)
                 of_window = self._finder.drafts(assignment, window, origins, spent, locally=True)
             finally:
@@ -236,6 +238,7 @@ class Extraction:
             extractor=self._finder.name(Vocabulary.COMPANION),
             usage=Usage.of_all(spent),
             dropped=dropped,
+            failure=failure,
         )
 
     def find(self, text: str, *, vocabulary: Vocabulary = Vocabulary.CODING, report: Report | None = None) -> Preview:
@@ -370,7 +373,7 @@ class Extraction:
             known=known,
             skipped=skipped,
             waiting=waiting,
-            extractor=self._finder.name(vocabulary),
+            extractor=_readers(self._finder.name(vocabulary), parts=len(promised), waiting=waiting if wait else 0),
             usage=usage,
             dropped=dropped,
         )
@@ -389,6 +392,12 @@ def _utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:
     return keyed(
         [Utterance(role_of(message.role), message.content, message.name, message.event_time) for message in messages]
     )
+
+
+def _readers(extractor: str, *, parts: int, waiting: int) -> str:
+    """Who read the parts of a conversation: of those that wait for a language model, the local extractor."""
+    named = [extractor] * (waiting < parts or not parts) + [LOCAL] * (waiting > 0)
+    return " and ".join(dict.fromkeys(named))
 
 
 def _session_of(transcript: Transcript) -> str:
