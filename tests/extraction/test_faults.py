@@ -117,6 +117,7 @@ def test_silence_is_a_fault_like_others(asking: Core, ada: Principal, llm: Scrip
     llm.scripts = [lambda *_: llm.released.wait(30) and None]
     llm.always = says(GOOD)
     assert asking.extraction.read_transcript(ada, SAID).waiting == 1
+    assert facts(asking, ada) == [LOCALLY]
     later(asking, clock, ada)
     assert facts(asking, ada) == ["User is allergic to peanuts."]
 
@@ -166,6 +167,7 @@ def test_a_refusal_is_a_dead_letter_at_once(
     llm.scripts = [says("", "refusal")]
     llm.always = says(GOOD)
     assert asking.extraction.read_transcript(ada, SAID).waiting == 1
+    assert facts(asking, ada) == [LOCALLY]
     (job,) = asking.jobs.list(ada).items
     assert job.status is JobStatus.DEAD
     assert "llm_refused" in (job.error or "")
@@ -231,6 +233,23 @@ def test_local_asks_no_model_though_there_is_one(open_with: OpenCore, ada: Princ
     core = open_with(llm="anthropic:m", llm_url=llm.url, extractor="local")
     assert len(core.extraction.extract_transcript(ada, SAID)) == 1
     assert llm.requests == []
+
+
+def test_a_server_that_knows_no_schemas_is_asked_all_the_same(
+    open_with: OpenCore, ada: Principal, llm: ScriptedServer
+) -> None:
+    def plain(reply: Reply, body: Body) -> None:
+        if {"response_format", "temperature"} & body.keys():
+            reply.json({"error": "what is that?"}, 400)
+        else:
+            choice = {"message": {"content": GOOD}, "finish_reason": "stop"}
+            reply.json({"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 20}})
+
+    llm.always = plain
+    core = open_with(llm="openai:old", llm_url=llm.url, judge_model="local")
+    extracted = core.extraction.read_transcript(ada, SAID)
+    assert [one.memory.content for one in extracted.memories] == ["User is allergic to peanuts."]
+    assert (extracted.waiting, extracted.usage.input_tokens) == (0, 100)
 
 
 def test_secrets_are_not_sent_to_the_model(asking: Core, ada: Principal, llm: ScriptedServer) -> None:

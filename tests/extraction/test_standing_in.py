@@ -173,6 +173,21 @@ def test_a_lost_attempt_that_succeeds_after_another_stood_in_takes_its_place(
     assert facts(reading, ada) == BOTH
 
 
+def test_a_session_that_goes_on_while_it_waits_is_read_to_its_end_and_nothing_twice(
+    asking: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
+) -> None:
+    llm.scripts = [status(503), status(503)]
+    for said in (ROME, SISTER):
+        asking.transcripts.keep(ada, "s-1", f"User: {said}")
+        asking.transcripts.read(ada, "s-1")
+    assert facts(asking, ada) == LOCALLY
+    # One job is of the first message, the other one of both.
+    llm.always = says(finds(HOME, ALLERGY))
+    retry(asking, clock, ada)
+    assert facts(asking, ada) == BOTH
+    assert {job.status for job in extract_jobs(asking, ada)} == {JobStatus.DONE}
+
+
 # What people decide
 
 

@@ -6,9 +6,9 @@ then finds takes the place of what was found meanwhile, except where somebody de
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,7 @@ STAND_IN = "stand_in"
 
 # Between a message and the one that it answers there may be what tools returned.
 _NEAR = 5
+_LATE = timedelta(minutes=1)
 _GONE = "The messages are gone."
 
 
@@ -61,10 +62,16 @@ class _Part:
     tools: list[str]
     earlier: list[Memory]
     read_before: Event | None
-    stand_ins: list[Mapping[str, Any]] | None
-    """None where the local extractor did not stand in yet."""
+    read_locally: Set[str]
+    """The messages for which the local extractor stood in already."""
     settled: list[Mapping[str, Any]]
-    """Those that somebody decided about."""
+    """What it found there and somebody decided about."""
+
+    def first_read(self) -> "_Part":
+        """What of it nobody read yet."""
+        fresh = [row for row in self.sources if row.id not in self.read_locally]
+        before = self.sources[: self.sources.index(fresh[0])] if fresh else []
+        return replace(self, sources=fresh, earlier=before[-1:] or self.earlier)
 
 
 class Parts:
@@ -112,19 +119,15 @@ class Parts:
         read = {event.memory_id: event for event in events if event.event_type == EXTRACTED}
         rows = {row.id: row for row in tx.memories.get_many(ids) if row.status in (Status.ACTIVE, Status.ARCHIVED)}
         sources = [rows[id_] for id_ in ids if id_ in rows and id_ not in read]
-        stand_ins = _stand_ins(events, job)
+        stand_ins = _stand_ins(events)
         return _Part(
             sources,
             self._sources.tool_texts(tx, job.principal, session) if sources else [],
             _said_before(tx, sources[:1], session),
             read.get(ids[0]),
-            stand_ins,
+            stand_ins.keys(),
             # The id of one that was erased is gone.
-            [
-                one
-                for one in stand_ins or ()
-                if one["was_new"] and (not one["id"] or self._facts.is_settled(tx, one["id"]))
-            ],
+            [one for one in _new_ones(stand_ins) if not one["id"] or self._facts.is_settled(tx, one["id"])],
         )
 
     def _found(self, job: Job, part: _Part, spent: list[Usage], *, locally: bool = False) -> FoundDrafts:
@@ -132,7 +135,8 @@ class Parts:
         said = [*known, *(_utterance(row, job) for row in part.sources)]
         session = str(job.payload["session"])
         origins = [MessageOrigin()] * len(known)
-        origins += [MessageOrigin(row.id, session, _said_at(row, job)) for row in part.sources]
+        now = self._clock.now()
+        origins += [MessageOrigin(row.id, session, _said_at(row, now)) for row in part.sources]
         return self._finder.drafts(
             assignment_of(job),
             said,
@@ -152,8 +156,8 @@ class Parts:
         def note(tx: Writer, results: Sequence[Remembered]) -> None:
             _hold(tx, job, sources)
             stays = {one.memory.id for one in results}
-            stood_in = _stand_ins(tx.events.of([source.id for source in sources]), job) or ()
-            gone = [one["id"] for one in stood_in if one["was_new"] and one["id"] and one["id"] not in stays]
+            stood_in = _new_ones(_stand_ins(tx.events.of([source.id for source in sources])))
+            gone = {one["id"] for one in stood_in if one["id"]} - stays
             result["replaced"] = sum(self._facts.take_back(tx, job.principal, id_) for id_ in sorted(gone))
             result["memories"] = [{"id": one.memory.id, "was_new": one.was_new} for one in results]
             result["dropped"] = dict(found.dropped)
@@ -176,21 +180,26 @@ class Parts:
         """Tell of a failure and, the first time, store what the local extractor finds. Returns what the job has."""
         told = {"code": error.code, "attempt": job.attempts, "extractor": self._name(job), **spent_on(usage)}
         first = part.sources[0]
-        found = self._found_locally(job, part) if part.stand_ins is None else None
+        fresh = part.first_read()
+        found = self._found_locally(job, fresh) if fresh.sources else None
         if found is None:
             event = event_by(job.principal, first.id, FAILED, self._clock.now(), told)
             self._store.write(job.tenant, lambda tx: tx.events.append([event]))
             return job.result
-        texts = {source.id: source.content for source in part.sources}
+        texts = {source.id: source.content for source in fresh.sources}
 
         def note(tx: Writer, results: Sequence[Remembered]) -> None:
             _hold(tx, job, part.sources)
-            if any(event.event_type == EXTRACTED for event in tx.events.of([first.id])):
+            if any(event.event_type == EXTRACTED for event in tx.events.of(list(texts))):
                 raise NotFound("Another attempt has read the messages meanwhile.")
             stored = [_stood_in(draft, one, texts) for draft, one in zip(found.drafts, results, strict=True)]
-            instead = {"job": job.id, "extractor": LOCAL, "memories": stored, "dropped": dict(found.dropped)}
-            event = event_by(job.principal, first.id, FAILED, self._clock.now(), {**told, STAND_IN: instead})
-            tx.events.append([event])
+            # Each message tells what was found in it: another job may read it at last.
+            payloads: dict[str, dict[str, Any]] = {first.id: told}
+            for id_ in texts:
+                in_it = {"extractor": LOCAL, "memories": [one for one in stored if one["source"] == id_]}
+                payloads[id_] = payloads.get(id_, {"with": first.id}) | {STAND_IN: in_it}
+            now = self._clock.now()
+            tx.events.append(event_by(job.principal, id_, FAILED, now, payload) for id_, payload in payloads.items())
             if job.id in self._awaited:
                 self._awaited[job.id].stand_ins = stored
 
@@ -251,11 +260,14 @@ def _hold(tx: Writer, job: Job, sources: Sequence[Memory]) -> None:
 # What stands in
 
 
-def _stand_ins(events: Sequence[Event], job: Job) -> list[Mapping[str, Any]] | None:
-    """What the local extractor found for a job that the language model failed."""
-    told = [event.payload.get(STAND_IN) for event in events if event.event_type == FAILED]
-    own = [one["memories"] for one in told if one is not None and one["job"] == job.id]
-    return list(own[0]) if own else None
+def _stand_ins(events: Sequence[Event]) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """What the local extractor found in each message for which it stood in."""
+    told = [event for event in events if event.event_type == FAILED and STAND_IN in event.payload]
+    return {event.memory_id: event.payload[STAND_IN]["memories"] for event in told}
+
+
+def _new_ones(stand_ins: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Mapping[str, Any]]:
+    return [one for found in stand_ins.values() for one in found if one["was_new"]]
 
 
 def _stood_in(draft: Draft, stored: Remembered, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -299,9 +311,9 @@ def _utterance(row: Memory, job: Job) -> Utterance:
     return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), said_at)
 
 
-def _said_at(row: Memory, job: Job) -> datetime | None:
+def _said_at(row: Memory, now: datetime) -> datetime | None:
     # What is read late is as old as what was said: it is not to retire what was said since.
-    return row.event_time or (row.created_at if job.attempts > 1 else None)
+    return row.event_time or (row.created_at if now - row.created_at > _LATE else None)
 
 
 def _is_of_a_turn(job: Job) -> bool:
