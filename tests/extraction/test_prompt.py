@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import LlmMalformed
-from memorist.learning.extractors.answers import Dropped, Findings, read_answer
-from memorist.learning.extractors.kinds import StatementKind
+from memorist.learning.extractors.answers import read_answer
+from memorist.learning.extractors.kinds import Dropped, Findings, StatementKind
 from memorist.learning.extractors.prompt import repair_request, request_for
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Trust

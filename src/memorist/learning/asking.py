@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from memorist.errors import LlmMalformed, LlmRefused
-from memorist.learning.extractors.answers import Findings, read_answer
+from memorist.learning.extractors.answers import read_answer
+from memorist.learning.extractors.kinds import Findings
 from memorist.learning.extractors.prompt import repair_request, request_for
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.models.port import Llm

@@ -1,7 +1,7 @@
 """Who looks for memories in messages, and what is made of what is found: a language model, or the local extractor."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -9,10 +9,7 @@ from memorist.context.companion import TESTED, Companion
 from memorist.context.values import MAX_ENTRY
 from memorist.facts.service import Facts
 from memorist.learning.drafts import Assignment, MessageOrigin, draft_of, owner_of
-from memorist.learning.extractors.answers import Dropped, Findings
-from memorist.learning.extractors.kinds import Vocabulary
-from memorist.learning.extractors.prompt import ANSWER_TOKENS
-from memorist.learning.extractors.statements import own_words
+from memorist.learning.extractors.kinds import Dropped, Findings, Vocabulary
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Draft, Governor
 from memorist.models.port import Llm, Tagger
@@ -22,9 +19,6 @@ LOCAL = "local"
 """The name of the local extractor."""
 
 _MOST_KNOWN = 30
-# About what an embedder understands as one thing, and how many of them are looked up.
-_PROBE = 500
-_MOST_PROBES = 12
 
 
 class LearningMode(StrEnum):
@@ -49,9 +43,9 @@ class Finder:
         companion: Callable[[], Companion],
         llm: Callable[[], Llm | None],
         tagger: Callable[[], Tagger | None],
-        mode: str = LearningMode.AUTO,
-        sessions_llm: Callable[[], Llm | None] = lambda: None,
-        answer_tokens: int = ANSWER_TOKENS,
+        mode: str,
+        sessions_llm: Callable[[], Llm | None],
+        answer_tokens: int,
     ) -> None:
         """`sessions_llm` reads the messages of every session; without one the local extractor does, for nothing."""
         self._facts = facts
@@ -80,10 +74,10 @@ class Finder:
         """What is found in the messages from number `since` on. Raises LlmError, unless it is done `locally`."""
         llm = None if locally else self._model(vocabulary)
         if llm is not None:
-            from memorist.learning.asking import ask  # Likewise.
+            from memorist.learning.asking import ask  # Its patterns take a moment to load.
 
             return ask(llm, messages, spent, since=since, known=known, answer_tokens=self._answer_tokens)
-        from memorist.learning.extractors.local import extract_locally  # Its rules take a moment to load.
+        from memorist.learning.extractors.local import extract_locally  # Likewise.
 
         return Findings(extract_locally(messages, vocabulary, self._tagger(), since=since))
 
@@ -121,8 +115,10 @@ class Finder:
 
     def _known(self, assignment: Assignment, said: Sequence[Utterance]) -> list[str]:
         """What is known already and lies nearest to what is said, each with the day since which it holds."""
+        from memorist.learning.extractors.prompt import probes  # Likewise.
+
         like = Draft("", owner=owner_of(assignment), governed_by=assignment.governed_by)
-        near = self._facts.near(assignment.principal, list(_probes(said)), like, most=_MOST_KNOWN)
+        near = self._facts.near(assignment.principal, list(probes(said)), like, most=_MOST_KNOWN)
         return [
             f"({one.valid_from or one.created_at:%Y-%m-%d}) {one.content}" for one in near if one.category != TESTED
         ]
@@ -131,18 +127,3 @@ class Finder:
         if self.mode is not LearningMode.AUTO:
             return None
         return self._sessions_llm() if vocabulary is Vocabulary.FACTS else self._llm()
-
-
-def _probes(said: Sequence[Utterance]) -> Iterator[str]:
-    """What people say, in pieces to be looked up by meaning."""
-    piece = ""
-    count = 0
-    for text in (" ".join(own_words(one.content[:_PROBE]).split("\x01")).strip() for one in said if one.is_person):
-        if piece and len(piece) + len(text) > _PROBE:
-            yield piece
-            piece, count = "", count + 1
-            if count == _MOST_PROBES:
-                return
-        piece = f"{piece} {text}".strip()
-    if piece:
-        yield piece

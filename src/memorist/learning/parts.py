@@ -15,8 +15,7 @@ from typing import Any
 from memorist.errors import IdempotencyMismatch, LlmError, ModelError, NotFound
 from memorist.facts.service import Facts
 from memorist.learning.drafts import MessageOrigin, assignment_of
-from memorist.learning.extractors.answers import Dropped
-from memorist.learning.extractors.kinds import Vocabulary
+from memorist.learning.extractors.kinds import Dropped, Vocabulary
 from memorist.learning.extractors.transcripts import Utterance, role_of
 from memorist.learning.finding import LOCAL, Finder, FoundDrafts
 from memorist.learning.outcomes import INSTEAD_OF, told_dropped

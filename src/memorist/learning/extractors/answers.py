@@ -8,14 +8,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from memorist.errors import LlmMalformed
 from memorist.learning.extractors.excerpts import Words, quotes
-from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind
+from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, Dropped, Findings, StatementKind
 from memorist.learning.extractors.prompt import USER, names_of, readable, speaker_of
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.values import Trust
@@ -31,35 +29,7 @@ _OF_AGENTS = frozenset(
 )
 
 
-class Dropped(StrEnum):
-    """Why something that was found is not remembered."""
-
-    SHAPE = "not an object"
-    KIND = "unknown kind"
-    NO_CONTENT = "no content"
-    LONG = "content too long"
-    CONFIDENCE = "no confidence from 0 to 1"
-    NO_EXCERPT = "no excerpt"
-    SHORT_EXCERPT = "excerpt too short"
-    NOT_SAID = "excerpt not found"
-    OF_OTHERS = "words of a tool or of others"
-    OF_AGENT = "not for an assistant to say"
-    TWICE = "said twice"
-    TOO_MANY = "one of too many"
-    LONG_ENTRY = "too long for an entry"
-    KNOWN = "known already"
-    SETTLED = "decided by somebody meanwhile"
-
-
 _MISSHAPEN = {Dropped.SHAPE, Dropped.KIND, Dropped.NO_CONTENT, Dropped.LONG, Dropped.CONFIDENCE, Dropped.NO_EXCERPT}
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What was found in a conversation, and how much was dropped for which reason."""
-
-    candidates: list[Candidate]
-    dropped: Counter[str] = field(default_factory=Counter)
 
 
 class _Drop(Exception):
