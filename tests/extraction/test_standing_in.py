@@ -102,6 +102,24 @@ def test_what_both_find_is_one_memory_and_keeps_its_id(
     assert named(reading, ada, LOCALLY[1]).id == before.id
 
 
+@pytest.mark.parametrize("vocabulary", Vocabulary)
+def test_what_stands_in_is_not_known_already(
+    asking: Core, reading: Core, ada: Principal, llm: ScriptedServer, clock: StepClock, vocabulary: Vocabulary
+) -> None:
+    core = reading if vocabulary is Vocabulary.FACTS else asking
+    core.memories.remember(ada, [Draft("Many moved to Rome in June.")])
+    llm.scripts = [status(503)]
+    core.extraction.read_messages(ada, "s-1", SAID, vocabulary=vocabulary)
+    before = facts(core, ada)
+    assert LOCALLY[0] in before
+    llm.always = says(finds(memory("fact", LOCALLY[0], ROME)))
+    retry(core, clock, ada)
+    shown = llm.requests[-1].body["messages"][0]["content"][0]["text"].partition("<conversation>")[0]
+    assert "Many moved to Rome in June." in shown
+    assert LOCALLY[0] not in shown
+    assert facts(core, ada) == ["Many moved to Rome in June.", LOCALLY[0]]
+
+
 @pytest.mark.parametrize("when", ["before the job was told", "after it failed again"])
 def test_however_often_a_job_runs_the_local_extractor_stands_in_once(
     reading: Core, ada: Principal, llm: ScriptedServer, clock: StepClock, when: str

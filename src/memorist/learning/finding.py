@@ -11,7 +11,7 @@ from memorist.facts.service import Facts
 from memorist.learning.drafts import Assignment, MessageOrigin, draft_of, owner_of
 from memorist.learning.extractors.kinds import Dropped, Findings, Vocabulary
 from memorist.learning.extractors.transcripts import Utterance
-from memorist.memories.values import Draft, Governor
+from memorist.memories.values import Draft, Governor, Memory
 from memorist.models.port import Llm, Tagger
 from memorist.models.values import Usage
 
@@ -90,18 +90,20 @@ class Finder:
         *,
         since: int = 0,
         shows_known: bool = True,
+        giving_way: Sequence[Memory] = (),
         locally: bool = False,
     ) -> FoundDrafts:
         """What is found, without what its door would not take: entries of the companion are short, and not repeated.
 
-        Raises LlmError, unless it is done `locally`.
+        What is `giving_way` to it does not count as known. Raises LlmError, unless it is done `locally`.
         """
         asks = not locally and self._model(assignment.vocabulary) is not None
-        known = self._known(assignment, said[since:]) if asks and shows_known else []
+        known = self._known(assignment, said[since:], giving_way) if asks and shows_known else []
         found = self.find(said, assignment.vocabulary, spent, since=since, known=known, locally=locally)
         extractor = LOCAL if locally else self.name(assignment.vocabulary)
         is_entry = assignment.governed_by is Governor.COMPANION and assignment.principal.user is not None
         entries = set(self._companion().texts(assignment.principal)) if is_entry else set()
+        entries -= {one.content.casefold() for one in giving_way}
         drafts = []
         dropped = Counter(found.dropped)
         for one in found.candidates:
@@ -113,15 +115,15 @@ class Finder:
             entries.add(text)
         return FoundDrafts(drafts, dropped)
 
-    def _known(self, assignment: Assignment, said: Sequence[Utterance]) -> list[str]:
+    def _known(self, assignment: Assignment, said: Sequence[Utterance], besides: Sequence[Memory]) -> list[str]:
         """What is known already and lies nearest to what is said, each with the day since which it holds."""
         from memorist.learning.extractors.prompt import probes  # Likewise.
 
         like = Draft("", owner=owner_of(assignment), governed_by=assignment.governed_by)
-        near = self._facts.near(assignment.principal, list(probes(said)), like, most=_MOST_KNOWN)
-        return [
-            f"({one.valid_from or one.created_at:%Y-%m-%d}) {one.content}" for one in near if one.category != TESTED
-        ]
+        near = self._facts.near(assignment.principal, probes(said), like, most=_MOST_KNOWN)
+        left_out = {one.id for one in besides}
+        told = [one for one in near if one.category != TESTED and one.id not in left_out]
+        return [f"({one.valid_from or one.created_at:%Y-%m-%d}) {one.content}" for one in told]
 
     def _model(self, vocabulary: Vocabulary) -> Llm | None:
         if self.mode is not LearningMode.AUTO:

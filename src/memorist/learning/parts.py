@@ -65,6 +65,8 @@ class _Part:
     """The messages for which the local extractor stood in already."""
     settled: list[Mapping[str, Any]]
     """What it found there and somebody decided about."""
+    giving_way: list[Memory]
+    """The rest of that."""
 
     def first_read(self) -> "_Part":
         """What of it nobody read yet."""
@@ -119,14 +121,16 @@ class Parts:
         rows = {row.id: row for row in tx.memories.get_many(ids) if row.status in (Status.ACTIVE, Status.ARCHIVED)}
         sources = [rows[id_] for id_ in ids if id_ in rows and id_ not in read]
         stand_ins = _stand_ins(events)
+        # The id of one that was erased is gone.
+        settled = [one for one in _new_ones(stand_ins) if not one["id"] or self._facts.is_settled(tx, one["id"])]
         return _Part(
             sources,
             self._sources.tool_texts(tx, job.principal, session) if sources else [],
             _said_before(tx, sources[:1], session),
             read.get(ids[0]),
             stand_ins.keys(),
-            # The id of one that was erased is gone.
-            [one for one in _new_ones(stand_ins) if not one["id"] or self._facts.is_settled(tx, one["id"])],
+            settled,
+            tx.memories.get_many([one["id"] for one in _new_ones(stand_ins) if one not in settled]),
         )
 
     def _found(self, job: Job, part: _Part, spent: list[Usage], *, locally: bool = False) -> FoundDrafts:
@@ -143,6 +147,7 @@ class Parts:
             spent,
             since=len(known),
             shows_known=job.payload.get("shows_known", True),
+            giving_way=part.giving_way,
             locally=locally,
         )
 

@@ -4,7 +4,8 @@ Only what people and the assistant said themselves is shown to it: what tools an
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from memorist.learning.extractors.kinds import LONGEST_CONTENT, StatementKind
@@ -24,7 +25,7 @@ _LONGEST_NAME = 60
 _LONGEST_KNOWN = 300
 # About what an embedder understands as one thing, and how many of them are looked up.
 _PROBE = 500
-_MOST_PROBES = 12
+_MOST_PROBES = 20
 _OMITTED = "[left out: quoted or pasted material]"
 
 SYSTEM = f"""You read a conversation and list what is worth remembering for good of the people in it and their work.
@@ -119,20 +120,12 @@ def speaker_of(message: Utterance, names: set[str]) -> str:
     return name if message.is_person and name in names else USER if message.role == "user" else message.role
 
 
-def probes(messages: Sequence[Utterance]) -> Iterator[str]:
-    """What people say, in pieces by which to look up what is known already."""
-    piece = ""
+def probes(messages: Sequence[Utterance]) -> list[str]:
+    """What people say, message by message or, of many, some together: to look up what is known already."""
     said = [own_words(one.content[:_PROBE]).replace(GAP, " ") for one in messages if one.is_person]
-    pieces = 0
-    for text in map(_one_line, said):
-        if piece and len(piece) + len(text) > _PROBE:
-            yield piece
-            piece, pieces = "", pieces + 1
-        if pieces == _MOST_PROBES:
-            return
-        piece = f"{piece} {text}".strip()
-    if piece:
-        yield piece
+    texts = [text for text in map(_one_line, said) if text]
+    size = max(1, ceil(len(texts) / _MOST_PROBES))
+    return [" ".join(texts[start : start + size]) for start in range(0, len(texts), size)]
 
 
 def readable(message: Utterance) -> str:
