@@ -42,6 +42,11 @@ def test_case_marks_and_spaces_of_the_model_count_for_nothing(excerpt: str, foun
     assert verbatim(excerpt) == found
 
 
+def test_what_is_left_out_between_dots_is_not_a_whole_story() -> None:
+    assert verbatim("I live here ... I like tea", f"I live here. {'So. ' * 20}I like tea.") is not None
+    assert verbatim("I live here ... I like tea", f"I live here. {'So. ' * 200}I like tea.") is None
+
+
 def test_signs_of_a_script_without_spaces_are_words() -> None:
     assert verbatim("对花生过敏", "我对花生过敏。我住在上海。") == "对花生过敏"
     assert verbatim("对牛奶过敏", "我对花生过敏。我住在上海。") is None

@@ -130,6 +130,11 @@ def test_what_is_wrong_with_one_is_told_and_costs_no_other(item: Any, reason: Dr
     assert found.dropped == {reason: 1}
 
 
+def test_signs_that_cannot_be_stored_are_taken_out() -> None:
+    (one,) = read_answer(finds({**GOOD, "content": "User\ud83d is \x00\x07allergic."}), SAID).candidates
+    assert one.content == "User? is allergic."
+
+
 def test_of_a_list_without_end_the_first_are_taken() -> None:
     many = [memory("fact", f"User is allergic, {number}.", "allergic to peanuts") for number in range(60)]
     found = read_answer(finds(*many), SAID)
@@ -154,6 +159,8 @@ GOOD = memory("preference", "User is allergic to peanuts.", "allergic to peanuts
         f"Sure! {finds(GOOD)} Done.",
         json.dumps([GOOD]),
         f"[note] {{odd}} {finds(GOOD)}",
+        json.dumps(GOOD),
+        f"1. {json.dumps(GOOD)}\n2. {json.dumps({**GOOD, 'kind': 'spell'})}",
         f'<think>Perhaps {{"memories": []}} or more.</think>{finds(GOOD)}',
     ],
 )
@@ -172,6 +179,8 @@ def test_nothing_worth_remembering_is_an_answer(answer: str) -> None:
         "",
         "I can't help with that.",
         finds(GOOD)[:-20],
+        finds(GOOD, GOOD)[:-20],
+        json.dumps([GOOD, GOOD])[:-20],
         '{"memories": {"kind": "fact"}}',
         '{"facts": []}',
         "[1, 2]",

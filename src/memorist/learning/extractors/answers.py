@@ -21,6 +21,7 @@ from memorist.memories.values import Trust
 _MOST = 50
 _LIKELY = 0.7
 _START = re.compile(r"[\[{]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 # What an assistant says is about the work; about the user only the user tells.
@@ -120,7 +121,10 @@ def _read(item: Any, conversation: _Conversation) -> Candidate:
 
 
 def _text(value: Any, missing: Dropped) -> str:
-    text = " ".join(value.replace("\0", " ").split()) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        raise _Drop(missing)
+    # JSON can spell a lone surrogate, and signs that nobody sees.
+    text = " ".join(_CONTROL.sub(" ", value.encode("utf-8", "replace").decode()).split())
     if not text:
         raise _Drop(missing)
     return text
@@ -131,11 +135,16 @@ def _text(value: Any, missing: Dropped) -> str:
 
 def _items(answer: str) -> list[Any]:
     """The list of memories. Raises LlmMalformed."""
-    for value in _json_values(_THOUGHTS.sub("", answer)):
+    values = list(_json_values(_THOUGHTS.sub("", answer)))
+    for value in values:
         if isinstance(value, dict) and isinstance(value.get("memories"), list):
             value = value["memories"]
         if isinstance(value, list) and (not value or any(isinstance(item, dict) for item in value)):
             return value
+    # Some models write the memories and leave out the list; but not one that broke off.
+    bare = [value for value in values if isinstance(value, dict) and {"kind", "content"} <= value.keys()]
+    if bare and '"memories"' not in answer and "[" not in answer.partition("{")[0]:
+        return bare
     raise LlmMalformed("it has no list of memories")
 
 

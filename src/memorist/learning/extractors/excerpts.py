@@ -22,6 +22,7 @@ _APOSTROPHES = str.maketrans("", "", "'’ʼ")
 _DOTS = re.compile(r"\.\.\.+|…|\[\s*\.\.\.?\s*\]")
 _CLAUSE_ENDS = re.compile(r"[\"'”’*_\s]*(?:[.,;:!?…()\[\]—–。，、！？；]|-\s|\Z)")
 _FEWEST_WORDS = 2
+_LONGEST_WITH_DOTS = 500
 # How much of what is quoted must stand there, from its beginning.
 _SHARE = 2 / 3
 _FEWEST_OF_A_PART = 3
@@ -67,6 +68,8 @@ class Words:
             spans.append((self.spans[first][0], self.spans[first + len(piece) - 1][1]))
             at += 1
         start, end = spans[0][0], spans[-1][1]
+        if len(spans) > 1 and end - start > _LONGEST_WITH_DOTS:
+            return None
         is_whole = GAP not in self.text[start:end] and (not quote.ends or _CLAUSE_ENDS.match(self.text, end))
         return (start, end) if is_whole else None
 
