@@ -4,6 +4,8 @@ On both databases, with a real server that plays the model and the real tagger.
 """
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -22,7 +24,7 @@ from memorist.platform.values import JobStatus, Principal, Role
 from memorist.testing import StepClock
 from memorist.testing.makers import make_memory
 from tests.extraction.conftest import OpenCore, finds, memory, says, status
-from tests.support.scripted_http import ScriptedServer
+from tests.support.scripted_http import Script, ScriptedServer
 
 ROME = "I moved to Rome in June."
 SISTER = "My sister Mia is allergic to nuts."
@@ -188,6 +190,32 @@ def test_a_lost_attempt_that_succeeds_after_another_stood_in_takes_its_place(
 
     llm.scripts = [another_fails]
     reading.extraction.parts.work(lost)
+    assert facts(reading, ada) == BOTH
+
+
+def test_two_attempts_at_once_of_which_one_fails_learn_it_once(
+    reading: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
+) -> None:
+    both_ask = threading.Barrier(2)
+
+    def together(script: Script) -> Script:
+        def answer(reply: Any, body: Any) -> None:
+            both_ask.wait(30)
+            script(reply, body)
+
+        return answer
+
+    reading.ingestion.add_messages(ada, "s-1", SAID)
+    (lost,) = extract_jobs(reading, ada)
+    llm.scripts = [together(status(503)), together(says(finds(HOME, ALLERGY)))]
+    llm.always = says(finds(HOME, ALLERGY))
+    with ThreadPoolExecutor(2) as threads:
+        attempts = [
+            threads.submit(reading.jobs.run_due, ada.tenant),
+            threads.submit(reading.extraction.parts.work, lost),
+        ]
+        wait(attempts)
+    retry(reading, clock, ada)
     assert facts(reading, ada) == BOTH
 
 
