@@ -36,7 +36,9 @@ VALUES: list[Any] = [
     Job("job_1", "judge", Principal("t", Role.USER, "ada"), {"a": 1}, START, START, START),
     Turn("turn_1", Owner("ada"), "s", TurnStatus.RUNNING, START, usage=Usage(1, 2, None)),
     PolicyChange(Policy(), Policy(Mode.ENFORCE, kinds={Kind.FACT: {"archive": False}}), 1, False, {"fact": 1}, {}),
-    ExtractedMemories((), "s", 1, 0, 0, 0, "local", Usage()),
+    ExtractedMemories(
+        memories=(), messages=1, extractor="local", usage=Usage(), dropped={"no excerpt": 2}, session="s"
+    ),
 ]
 
 

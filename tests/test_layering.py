@@ -50,6 +50,7 @@ FEATURES = {
 
 # Of a feature others import these, its `values`, its `port` and its `service`; the rest is its own.
 PUBLIC = {
+    "learning": {"outcomes"},
     "platform": {
         "access",
         "attempts",

@@ -66,6 +66,7 @@ def _options(settings: Settings) -> Options:
         llm=partial(open_llm, settings),
         extraction_llm=partial(open_extraction_llm, settings),
         extractor=settings.extractor,
+        extraction_answer_tokens=settings.extraction_answer_tokens,
         toolbox=_toolbox,
         turn_limits=TurnLimits(
             at_once=settings.turns_at_once,

@@ -88,6 +88,7 @@ class Options:
     llm: Callable[[], Llm | None] = lambda: None
     extraction_llm: Callable[[], Llm | None] = lambda: None
     extractor: str = "auto"
+    extraction_answer_tokens: int = 4096
     tagger: Callable[[], Tagger | None] = lambda: None
     toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
     turn_limits: TurnLimits = TurnLimits()
@@ -280,30 +281,28 @@ class Core:
 
     @_made_once
     def extraction(self) -> "Extraction":
+        from memorist.learning.finding import Finder
         from memorist.learning.service import Extraction
 
-        return Extraction(
-            self.store,
-            self.clock,
-            self.sources,
+        finder = Finder(
             self.facts,
-            self.jobs,
-            self.redaction,
             lambda: self.companion,
             lambda: self.extraction_llm,
             lambda: self.tagger,
             self.options.extractor,
             lambda: self.extraction_llm if self.extraction_llm is not self.llm else None,
+            self.options.extraction_answer_tokens,
         )
+        return Extraction(self.store, self.clock, self.sources, self.facts, self.jobs, self.redaction, finder)
 
     @_made_once
     def jobs(self) -> "Jobs":
         from memorist.facts.service import JUDGING
-        from memorist.learning.service import EXTRACTING
+        from memorist.learning.outcomes import EXTRACTING
         from memorist.platform.jobs import Jobs
 
         # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
-        work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.work(job)}
+        work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.parts.work(job)}
         return Jobs(self.store, self.clock, work, self.redaction, background=self._background)
 
     @_made_once

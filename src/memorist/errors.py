@@ -44,7 +44,7 @@ MemoristError                     internal
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Self
+from typing import Any, Self
 
 
 class MemoristError(Exception):
@@ -224,6 +224,8 @@ class LlmError(ModelError):
         """`retry_after`: the seconds that the server asked to wait before the next try."""
         super().__init__(message, field=field)
         self.retry_after = retry_after
+        self.so_far: Mapping[str, Any] | None = None
+        """What was done without it meanwhile, for the job to tell."""
 
 
 class LlmUnavailable(LlmError):

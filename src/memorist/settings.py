@@ -177,6 +177,11 @@ class Settings:
     extraction_llm_api_key: str = _setting(
         "", "Its key. Empty: `llm_api_key`, where the provider is the same.", secret=True
     )
+    extraction_answer_tokens: int = _setting(
+        4096,
+        "Tokens that a language model may write about a part of a conversation. One that thinks first needs more.",
+        _between(1, 1_000_000),
+    )
     extraction_llm_prices: str = _setting("", "Its prices, such as 0.8/4. Empty: those of the table.", _prices)
     turn_events_days: int = _setting(
         30,

@@ -231,6 +231,23 @@ def test_what_waits_is_shown(ada: Person) -> None:
     expect(work.get_by_role("button", name="Try now")).to_be_visible()
 
 
+def test_what_was_found_and_dropped_is_shown(ada: Person) -> None:
+    core, principal = ada.core, ada.principal
+    read = {"extractor": "openai:m", "memories": [{"id": "x"}], "replaced": 1, "dropped": {"unknown kind": 2}}
+    stood_in = {"extractor": "local", "instead_of": "openai:m", "found": 3}
+
+    def work(tx: Writer) -> None:
+        for status, result in ((JobStatus.DONE, read), (JobStatus.DEAD, stood_in), (JobStatus.WAITING, stood_in)):
+            job = core.jobs.add(tx, principal, "extract", {}, claimed=True)
+            tx.jobs.finish(replace(job, status=status, result=result, error="It is down."))
+
+    core.store.write(principal.tenant, work)
+    region = ada.goto("/turns").get_by_role("region", name="Work in the background")
+    expect(region).to_contain_text("1 found by openai:m; 1 of the local extractor replaced; 2 dropped (2 unknown kind)")
+    expect(region).to_contain_text("3 found by the local extractor instead, to stay")
+    expect(region).to_contain_text("3 found by the local extractor instead, until openai:m answers")
+
+
 def test_keyboard_alone_asks_and_opens_a_turn(asker: Person) -> None:
     take(asker)
     page = asker.goto("")

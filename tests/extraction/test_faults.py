@@ -1,6 +1,7 @@
 """A real server plays the language model, badly: nothing is lost, everything is visible, nothing is stored twice."""
 
 import json
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from memorist.core import Core
 from memorist.ingestion.service import Message
+from memorist.learning.finding import FoundDrafts
 from memorist.memories.values import Draft, Kind, Trust
 from memorist.models.values import Usage
 from memorist.platform.jobs import ATTEMPTS
@@ -16,8 +18,12 @@ from memorist.testing import StepClock
 from tests.extraction.conftest import OpenCore, finds, memory, says, status
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer
 
-SAID = "User: I'm allergic to peanuts.\nAssistant: Noted."
-GOOD = finds(memory("preference", "User is allergic to peanuts.", "I'm allergic to peanuts"))
+SAID = "User: I'm really allergic to peanuts.\nAssistant: Noted."
+GOOD = finds(memory("preference", "User is allergic to peanuts.", "I'm really allergic to peanuts"))
+
+
+LOCALLY = "User is really allergic to peanuts."
+"""What the local extractor makes of it."""
 
 
 def cut(reply: Reply, _: Body) -> None:
@@ -48,7 +54,7 @@ def test_what_a_model_finds_is_stored_with_what_it_took(asking: Core, ada: Princ
     extracted = asking.extraction.read_transcript(ada, SAID)
     (found,) = extracted.memories
     assert (found.memory.content, found.memory.category) == ("User is allergic to peanuts.", "preference")
-    assert (found.memory.trust, found.memory.excerpt) == (Trust.USER, "I'm allergic to peanuts")
+    assert (found.memory.trust, found.memory.excerpt) == (Trust.USER, "I'm really allergic to peanuts")
     assert (extracted.usage.input_tokens, extracted.usage.output_tokens) == (100, 20)
     assert extracted.usage.cost_usd == 0.0002
     assert extracted.waiting == 0
@@ -86,7 +92,9 @@ def test_a_fault_is_seen_and_tried_again_and_nothing_is_lost_or_doubled(
     llm.scripts = list(scripts)
     llm.always = says(GOOD)
     extracted = asking.extraction.read_transcript(ada, SAID)
-    assert (extracted.memories, extracted.waiting) == ((), 1)
+    # The local extractor stands in at once.
+    assert ([one.memory.content for one in extracted.memories], extracted.waiting) == ([LOCALLY], 1)
+    assert facts(asking, ada) == [LOCALLY]
     assert len(asking.memories.list(ada, kind=Kind.CHAT_MESSAGE).items) == 2
     (job,) = asking.jobs.list(ada).items
     assert job.status is JobStatus.WAITING
@@ -96,6 +104,7 @@ def test_a_fault_is_seen_and_tried_again_and_nothing_is_lost_or_doubled(
     assert failed.payload["code"].startswith("llm_")
     # The transcript is sent again while the job waits: it is not promised twice.
     assert asking.extraction.read_transcript(ada, SAID).messages == 0
+    assert facts(asking, ada) == [LOCALLY]
     assert later(asking, clock, ada) == 1
     assert facts(asking, ada) == ["User is allergic to peanuts."]
     assert asking.extraction.extract_transcript(ada, SAID) == []
@@ -108,6 +117,7 @@ def test_silence_is_a_fault_like_others(asking: Core, ada: Principal, llm: Scrip
     llm.scripts = [lambda *_: llm.released.wait(30) and None]
     llm.always = says(GOOD)
     assert asking.extraction.read_transcript(ada, SAID).waiting == 1
+    assert facts(asking, ada) == [LOCALLY]
     later(asking, clock, ada)
     assert facts(asking, ada) == ["User is allergic to peanuts."]
 
@@ -157,6 +167,7 @@ def test_a_refusal_is_a_dead_letter_at_once(
     llm.scripts = [says("", "refusal")]
     llm.always = says(GOOD)
     assert asking.extraction.read_transcript(ada, SAID).waiting == 1
+    assert facts(asking, ada) == [LOCALLY]
     (job,) = asking.jobs.list(ada).items
     assert job.status is JobStatus.DEAD
     assert "llm_refused" in (job.error or "")
@@ -184,21 +195,21 @@ def test_a_job_that_runs_again_after_it_stored_its_memories_stores_nothing(
     asking: Core, ada: Principal, llm: ScriptedServer
 ) -> None:
     llm.always = says(GOOD)
-    asking.extraction.read_messages(ada, "s", [Message("user", "I'm allergic to peanuts.")], wait=False)
+    asking.extraction.read_messages(ada, "s", [Message("user", "I'm really allergic to peanuts.")], wait=False)
     (job,) = asking.jobs.list(ada).items
-    asking.extraction.work(job)  # As if the process had died before the job was noted as done.
+    asking.extraction.parts.work(job)  # As if the process had died before the job was noted as done.
     llm.always = says(finds(memory("preference", "Peanuts are dangerous for User.", "allergic to peanuts")))
     assert asking.jobs.run_due(ada.tenant) <= 1
     assert facts(asking, ada) == ["User is allergic to peanuts."]
 
 
 def test_two_attempts_at_once_store_what_one_of_them_found(asking: Core, ada: Principal) -> None:
-    asking.extraction.read_messages(ada, "s", [Message("user", "I'm allergic to peanuts.")], wait=False)
+    asking.extraction.read_messages(ada, "s", [Message("user", "I'm really allergic to peanuts.")], wait=False)
     (job,) = asking.jobs.list(ada).items
     (source,) = asking.memories.list(ada, kind=Kind.CHAT_MESSAGE).items
-    extraction: Any = asking.extraction
-    extraction._store_found(job, [source], [Draft("User is allergic to peanuts.")], Usage())
-    second = extraction._store_found(job, [source], [Draft("Peanuts are dangerous.")], Usage())
+    parts: Any = asking.extraction.parts
+    parts._store_found(job, [source], FoundDrafts([Draft("User is allergic to peanuts.")], Counter()), Usage())
+    second = parts._store_found(job, [source], FoundDrafts([Draft("Peanuts are dangerous.")], Counter()), Usage())
     assert second["memories"] == []
     assert facts(asking, ada) == ["User is allergic to peanuts."]
 
@@ -222,6 +233,23 @@ def test_local_asks_no_model_though_there_is_one(open_with: OpenCore, ada: Princ
     core = open_with(llm="anthropic:m", llm_url=llm.url, extractor="local")
     assert len(core.extraction.extract_transcript(ada, SAID)) == 1
     assert llm.requests == []
+
+
+def test_a_server_that_knows_no_schemas_is_asked_all_the_same(
+    open_with: OpenCore, ada: Principal, llm: ScriptedServer
+) -> None:
+    def plain(reply: Reply, body: Body) -> None:
+        if {"response_format", "temperature"} & body.keys():
+            reply.json({"error": "what is that?"}, 400)
+        else:
+            choice = {"message": {"content": GOOD}, "finish_reason": "stop"}
+            reply.json({"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 20}})
+
+    llm.always = plain
+    core = open_with(llm="openai:old", llm_url=llm.url, judge_model="local")
+    extracted = core.extraction.read_transcript(ada, SAID)
+    assert [one.memory.content for one in extracted.memories] == ["User is allergic to peanuts."]
+    assert (extracted.waiting, extracted.usage.input_tokens) == (0, 100)
 
 
 def test_secrets_are_not_sent_to_the_model(asking: Core, ada: Principal, llm: ScriptedServer) -> None:

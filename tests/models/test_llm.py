@@ -328,3 +328,58 @@ def test_the_key_is_the_setting_or_the_usual_variable(
 
 def test_without_the_setting_there_is_no_model() -> None:
     assert open_llm(Settings()) is None
+
+
+SHAPED = LlmRequest((LlmMessage("user", "List."),), schema={"type": "object"}, temperature=0.0)
+
+
+def refuses(names: list[str], says: Script, complaint: str) -> Script:
+    """A server that takes no request with any of these."""
+
+    def answer(reply: Reply, body: Body) -> None:
+        unknown = [name for name in names if name in body]
+        if unknown:
+            reply.json({"error": {"message": complaint.format(unknown[0])}}, 400)
+        else:
+            says(reply, body)
+
+    return answer
+
+
+def test_a_schema_and_a_temperature_go_out_as_each_family_knows_them(server: ScriptedServer) -> None:
+    server.scripts = [anthropic_says("{}"), openai_says("{}"), anthropic_says("{}")]
+    llm_at(server).ask(SHAPED)
+    llm_at(server, "openai").ask(SHAPED)
+    llm_at(server).ask(REQUEST)
+    anthropic, openai, plain = (request.body for request in server.requests)
+    assert anthropic["output_config"] == {"format": {"type": "json_schema", "schema": {"type": "object"}}}
+    assert openai["response_format"]["type"] == "json_schema"
+    assert openai["response_format"]["json_schema"]["schema"] == {"type": "object"}
+    assert (anthropic["temperature"], openai["temperature"]) == (0.0, 0.0)
+    assert {"temperature", "output_config"}.isdisjoint(plain)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize("what", ["schema", "temperature", "both", "either, unnamed"])
+def test_what_a_server_does_not_know_is_left_out_from_then_on(server: ScriptedServer, provider: str, what: str) -> None:
+    form = "output_config" if provider == "anthropic" else "response_format"
+    names = {"schema": [form], "temperature": ["temperature"]}.get(what, [form, "temperature"])
+    says = anthropic_says if provider == "anthropic" else openai_says
+    server.always = refuses(names, says("{}"), "Bad request." if "unnamed" in what else "Unsupported parameter: {}")
+    llm = llm_at(server, provider)
+    assert llm.ask(SHAPED).text == "{}"
+    tried = len(server.requests)
+    assert tried == 1 + len(names)
+    assert llm.ask(SHAPED).text == "{}"
+    assert len(server.requests) == tried + 1
+    left = {form, "temperature"} & server.requests[-1].body.keys()
+    assert left == {form, "temperature"} - set(names)
+
+
+def test_a_request_that_is_refused_for_another_reason_teaches_nothing(server: ScriptedServer) -> None:
+    server.scripts = [lambda reply, _: reply.json({"error": "prompt is too long"}, 400)] * 3
+    llm = llm_at(server)
+    with pytest.raises(LlmError):
+        llm.ask(SHAPED)
+    llm.ask(SHAPED)
+    assert {"output_config", "temperature"} <= server.requests[-1].body.keys()

@@ -180,7 +180,7 @@ def test_extractor_is_shown_what_is_known_and_repeats_none_of_it(
     core.companion.add(ada, "Allergic to peanuts.", Category.PREFERENCE)
     model.scripts[:] = [says("Noted."), found(memory("allergic to PEANUTS."), memory("Peanuts are out."))]
     take(core, ada)
-    assert "Allergic to peanuts." in system_of(model, 1)
+    assert ") Allergic to peanuts." in asked(model)[1]
     assert [one.content for one in core.companion.list(ada).items] == ["Peanuts are out.", "Allergic to peanuts."]
 
 
@@ -200,7 +200,7 @@ def test_failed_extraction_is_no_failure_of_the_turn(open_with: Open, ada: Princ
     model.scripts[:] = [says("Noted."), says("no list"), says("still none")]
     events = take(core, ada)
     learned = [event.data for event in events if event.event == "agent.completed"][-1]
-    assert learned["output_summary"] == "not extracted: llm_malformed"
+    assert learned["output_summary"] == "+1 entry (1 history); found locally: llm_malformed"
     assert learned["cost_usd"] > 0, "what was asked in vain was paid for"
 
 

@@ -152,7 +152,7 @@ def test_calls_of_an_extraction_that_failed_are_counted(
     events = list(paying.turns.follow(ada, turn.id))
     told = [event.data for event in events if event.event == "agent.completed"]
     assert [(one["agent"], one["cost_usd"]) for one in told] == [("assistant", A_CALL), ("memory", 2 * A_CALL)]
-    assert told[1]["output_summary"] == "+0 entries; the rest is tried again"
+    assert told[1]["output_summary"] == "+1 entry (1 preference); found locally, and tried again"
     usage = paying.turns.get(ada, turn.id).usage
     assert usage == Usage(300, 30, pytest.approx(3 * A_CALL))
     assert spent(paying, ada) == pytest.approx(3 * A_CALL)

@@ -13,7 +13,6 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
-from memorist.context.section import format_summary
 from memorist.context.values import MAX_ENTRY
 from memorist.erasure.service import Erasure
 from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
@@ -202,10 +201,6 @@ class Companion:
             tested.content, Kind.FACT, category=Category.INSIGHT, same_as=same_as, governed_by=Governor.COMPANION
         )
         return self._tested(principal, insight) is not None
-
-    def told(self, principal: Principal) -> str:
-        """The newest entries as text, by category. Raises Forbidden."""
-        return format_summary(self.newest(principal))
 
     def newest(self, principal: Principal) -> List[Memory]:
         """As many of the newest entries as a model is told. Raises Forbidden."""

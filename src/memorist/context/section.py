@@ -92,16 +92,6 @@ def fenced_lines(texts: Iterable[str]) -> str:
     return fence("\n".join(f"- {one_line(text)}" for text in texts))
 
 
-def format_summary(memories: list[Memory]) -> str:
-    """A heading for each category of the companion, and a dated line for each memory, in the order given."""
-    parts = []
-    for category, heading in SUMMARY_HEADINGS.items():
-        lines = [f"- ({one.created_at:%Y-%m-%d}) {entry_text(one)}" for one in memories if one.category == category]
-        if lines:
-            parts.append("\n".join([f"## {heading}", *lines]))
-    return "\n".join(parts)
-
-
 def entry_text(memory: Memory) -> str:
     """For a tested hypothesis its verdict, the text, and what the test found."""
     text = shortened(one_line(memory.content))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from itertools import zip_longest
 from typing import Any, Protocol
 
 from memorist.facts.doubts import Doubts
@@ -136,6 +137,15 @@ class Facts(Doubts, FactHistory):
         elif promised:
             self._jobs.wake(principal.tenant)
         return results
+
+    def near(self, principal: Principal, texts: Sequence[str], like: Draft, *, most: int) -> list[Memory]:
+        """Facts that the caller sees and that lie nearest to some texts, those nearest to any of them first; of the
+        owner that such a draft has. Raises InvalidField or Forbidden.
+        """
+        probes = [self._memories.prepare(principal, replace(like, content=text)) for text in texts]
+        ranked = [self._nearest(probe, most=most, distance=self._threshold) for probe in probes]
+        in_turn = [one for rank in zip_longest(*ranked) for one in rank if one is not None]
+        return list({one.id: one for one in in_turn if access.can_see(principal, one.owner)}.values())[:most]
 
     # Judging
 

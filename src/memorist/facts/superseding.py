@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from memorist.errors import Conflict
+from memorist.errors import Conflict, DuplicateContent
 from memorist.facts.values import Doubt, DoubtStatus
 from memorist.ids import new_id, parse_id
 from memorist.memories import lifecycle, writing
@@ -16,14 +16,19 @@ from memorist.platform import access
 from memorist.platform.attempts import until_written
 from memorist.platform.audit import actor_of, event_by
 from memorist.platform.values import Principal
-from memorist.ports import Store, Writer
+from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
 STATED = "stated"
 SOURCES = "sources"
 """In the details of a fact that was merged: how often it was stated, and from what it is known."""
 
+REPLACED = "replaced"
+"""The event of a fact that was learned provisionally, and gave way to what was learned in its place."""
+
 _MOST_SOURCES = 20
+# What happens to a fact by itself.
+_OF_ITSELF = frozenset({"created", "redacted", "judged", "superseded", "supersedes", "read_for_user"})
 
 
 class Superseding:
@@ -101,6 +106,52 @@ class Superseding:
             return True if writing.replace(tx, merged, kept.updated_at) else None
 
         return until_written(attempt, what="fact")
+
+    def take_back(self, tx: Writer, principal: Principal, memory_id: str) -> bool:
+        """Delete a fact that something else was learned in place of, inside a transaction: what it had retired is
+        active again, and may be judged anew. False where it is no longer active, or somebody had a hand in it.
+        """
+
+        def attempt() -> bool | None:
+            now = self._clock.now()
+            before = tx.memories.get(memory_id)
+            if before is None or not before.is_current(now) or self.is_settled(tx, memory_id):
+                return False
+            after = lifecycle.soft_delete(before, self._rows.policy(tx), now)
+            if not writing.replace(tx, after, before.updated_at):
+                return None
+            tx.events.append([event_by(principal, memory_id, REPLACED, now, lifecycle.moved_payload(before, after))])
+            for older in tx.facts.superseded(memory_id):
+                self._revive(tx, principal, older)
+            return True
+
+        return until_written(attempt, what="fact")
+
+    def is_settled(self, tx: Reader, memory_id: str) -> bool:
+        """Whether anybody had a hand in a fact since it was learned: stated, changed, deleted or erased it, brought it
+        back, or decided a doubt for it.
+        """
+        events = tx.events.of([memory_id])
+        # Who decides a doubt stands there in the judge's place.
+        decided = [one for one in events if one.actor is not None and one.payload.get("judge") == one.actor]
+        return (
+            tx.memories.get(memory_id) is None
+            or bool(decided)
+            or any(event.event_type not in _OF_ITSELF for event in events)
+        )
+
+    def _revive(self, tx: Writer, principal: Principal, retired: Memory) -> None:
+        """Make a retired fact active again, unless nothing is left of it or the same text is active."""
+        if retired.status is not Status.ARCHIVED or retired.anonymized_at is not None:
+            return
+        after = lifecycle.restore(retired, self._rows.policy(tx), self._clock.now())
+        try:
+            self._rows.make_room(tx, principal, after)
+        except DuplicateContent:
+            return
+        if write_over(tx, after, retired.updated_at):
+            told = {"superseded_by": retired.superseded_by}
+            tx.events.append([event_by(principal, after.id, "restored", self._clock.now(), told)])
 
     def _keep_both(self, tx: Writer, principal: Principal, one: Memory, other: Memory) -> None:
         who = actor_of(principal)

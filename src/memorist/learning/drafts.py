@@ -47,8 +47,13 @@ def assignment_of(job: Job) -> Assignment:
     )
 
 
-def draft_of(found: Candidate, assignment: Assignment, origin: MessageOrigin, extractor: str) -> Draft:
+def owner_of(assignment: Assignment) -> Owner | None:
+    """What is learned of the user is the user's, whichever agent asks; work belongs to whom it was done with."""
     user = assignment.principal.user
+    return Owner(user=user) if user is not None and assignment.vocabulary is not Vocabulary.CODING else None
+
+
+def draft_of(found: Candidate, assignment: Assignment, origin: MessageOrigin, extractor: str) -> Draft:
     stored = {"message_id": origin.message_id, "session_id": origin.session}
     return Draft(
         content=found.content,
@@ -67,7 +72,6 @@ def draft_of(found: Candidate, assignment: Assignment, origin: MessageOrigin, ex
         trust=found.trust,
         project=assignment.project,
         event_time=origin.event_time,
-        # What is learned of the user is the user's, whichever agent asks; work belongs to whom it was done with.
-        owner=Owner(user=user) if user is not None and assignment.vocabulary is not Vocabulary.CODING else None,
+        owner=owner_of(assignment),
         governed_by=assignment.governed_by,
     )

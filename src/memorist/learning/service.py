@@ -1,62 +1,47 @@
 """From conversations to memories: what was said is stored first, then what is worth remembering is found in it.
 
 Finding it is a job, promised in the transaction that stores the messages: what goes wrong with it is seen in the
-message's history and in `memorist jobs`, is tried again, and is never the caller's error. The memories of a job and the
-note that its messages were read are one transaction, so that nothing is stored twice when a job runs again.
+message's history and in `memorist jobs`, is tried again, and is never the caller's error. How a job is done is told in
+`parts`.
 """
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
-from memorist.context.companion import Companion
-from memorist.context.values import MAX_ENTRY
-from memorist.errors import IdempotencyMismatch, LlmError, NotFound
+from memorist.errors import LlmError
 from memorist.facts.service import Facts
 from memorist.ingestion.service import Message
-from memorist.learning.drafts import Assignment, MessageOrigin, assignment_of, draft_of
+from memorist.learning.drafts import Assignment, MessageOrigin
 from memorist.learning.extractors.kinds import Candidate, Vocabulary
 from memorist.learning.extractors.transcripts import Transcript, Utterance, keyed, parse_transcript, role_of
+from memorist.learning.finding import LOCAL, Finder, LearningMode
+from memorist.learning.outcomes import EXTRACTING
+from memorist.learning.parts import Parts
 from memorist.learning.sources import Sources
-from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Status
-from memorist.models.port import Llm, Tagger
+from memorist.memories.values import Governor, Memory, Remembered
 from memorist.models.values import Usage
 from memorist.platform import validation
-from memorist.platform.audit import event_by
-from memorist.platform.jobs import Jobs, Result
+from memorist.platform.jobs import Jobs
 from memorist.platform.redaction import Redaction
 from memorist.platform.spending import Spending
-from memorist.platform.values import Event, Job, JobStatus, Principal
-from memorist.ports import Reader, Store, Writer
+from memorist.platform.values import Job, JobStatus, Principal
+from memorist.ports import Store, Writer
+from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
 
-EXTRACTING = "extract"
-"""The kind of the jobs that look for memories in messages."""
-
-EXTRACTED = "extracted"
-FAILED = "extraction_failed"
-"""Events of a message: it was read for memories, or that went wrong."""
+_log = redacting_logger(__name__)
 
 _MESSAGES_AT_ONCE = 40
 # About what a small model reads with full attention.
 _CHARACTERS_AT_ONCE = 16_000
-# Between a message and the one that it answers there may be what tools returned.
-_NEAR = 5
 _NO_IDENTIFIER = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 
 Report = Callable[[int, int], None]
 """Told how many parts of a conversation were read, and how many there are."""
-
-
-class LearningMode(StrEnum):
-    """Who looks for memories: the language model where there is one, the local extractor, or nobody."""
-
-    AUTO = "auto"
-    LOCAL = "local"
-    OFF = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +53,27 @@ class Preview:
     skipped: int
     extractor: str
     usage: Usage
+    dropped: Mapping[str, int]
+    """How much was found and dropped, by the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedMemories:
-    """What came of a conversation. `waiting`: parts of it that could not be read now and are tried again later."""
+    """What came of a conversation. `waiting`: parts of it that a language model could not read now. The local extractor
+    read these, and the model is asked again later.
+    """
 
     memories: tuple[Remembered, ...]
-    session: str
     messages: int
-    known: int
-    skipped: int
-    waiting: int
     extractor: str
     usage: Usage
+    dropped: Mapping[str, int]
+    session: str = ""
+    known: int = 0
+    skipped: int = 0
+    waiting: int = 0
+    failure: str | None = None
+    """The code of the error for which the local extractor read what is not tried again."""
 
 
 class Extraction:
@@ -93,27 +85,17 @@ class Extraction:
         facts: Facts,
         jobs: Jobs,
         redaction: Redaction,
-        companion: Callable[[], Companion],
-        llm: Callable[[], Llm | None],
-        tagger: Callable[[], Tagger | None],
-        mode: str = LearningMode.AUTO,
-        sessions_llm: Callable[[], Llm | None] = lambda: None,
+        finder: Finder,
     ) -> None:
-        """`sessions_llm` reads the messages of every session; without one the local extractor does, for nothing."""
         self._store = store
         self._clock = clock
         self._sources = sources
         self._facts = facts
         self._jobs = jobs
         self._redaction = redaction
-        self._companion = companion
-        self._llm = llm
-        self._tagger = tagger
-        self._sessions_llm = sessions_llm
-        self._mode = LearningMode(mode)
+        self._finder = finder
         self._spending = Spending(store, clock)
-        # What jobs have taken that somebody waits for, by their ids.
-        self._awaited: dict[str, Usage] = {}
+        self.parts = Parts(store, clock, sources, facts, jobs, finder, self._spending)
 
     # Doing
 
@@ -213,7 +195,7 @@ class Extraction:
             if kept
             else []
         )
-        return self._done(principal, session, promised, messages=len(kept))
+        return self._done(principal, session, vocabulary, promised, messages=len(kept))
 
     def read_unkept(
         self,
@@ -225,23 +207,39 @@ class Extraction:
         shows_known: bool = True,
     ) -> ExtractedMemories:
         """Find entries of the companion in messages of which nothing is stored, once and now: none of it is kept to be
-        read again. What the calls take is added to `spent`, also where one fails. Raises LlmError.
+        read again, so that what a language model fails to read is read by the local extractor alone. What the calls
+        take is added to `spent`, also where one fails.
         """
         found: list[Remembered] = []
+        dropped: Counter[str] = Counter()
+        failure: str | None = None
         now = self._clock.now()
         said = [
             replace(one, content=self._redaction.text(one.content), time=one.time or now)
             for one in _utterances(messages)
         ]
         assignment = Assignment(principal, Governor.COMPANION, Vocabulary.COMPANION, source_ref)
-        for window in windows(said) if self._mode is not LearningMode.OFF else ():
+        for window in windows(said) if self._finder.mode is not LearningMode.OFF else ():
             before = len(spent)
+            origins = [MessageOrigin()] * len(window)
             try:
-                drafts = self._drafts(assignment, window, [MessageOrigin()] * len(window), spent, shows_known)
+                of_window = self._finder.drafts(assignment, window, origins, spent, shows_known=shows_known)
+            except LlmError as error:
+                failure = error.code
+                _log.warning("a turn is read locally: %s", error.message)
+                of_window = self._finder.drafts(assignment, window, origins, spent, locally=True)
             finally:
                 self._spending.add(principal.tenant, spent[before:])
-            found += self._facts.remember_all(replace(principal, session=None), drafts)
-        return ExtractedMemories(tuple(found), "", len(messages), 0, 0, 0, self._name(), _sum(spent))
+            found += self._facts.remember_all(replace(principal, session=None), of_window.drafts)
+            dropped += of_window.dropped
+        return ExtractedMemories(
+            memories=tuple(found),
+            messages=len(messages),
+            extractor=self._finder.name(Vocabulary.COMPANION),
+            usage=Usage.of_all(spent),
+            dropped=dropped,
+            failure=failure,
+        )
 
     def find(self, text: str, *, vocabulary: Vocabulary = Vocabulary.CODING, report: Report | None = None) -> Preview:
         """What would be found in a transcript; nothing is stored. Raises LlmError."""
@@ -250,17 +248,21 @@ class Extraction:
         tools = [one for one in messages if one.role == "tool"]
         usage = Usage()
         found: list[Candidate] = []
+        dropped: Counter[str] = Counter()
         parts = list(windows([(index, one) for index, one in enumerate(messages) if one.role != "tool"]))
-        for number, window in enumerate(parts if self._mode is not LearningMode.OFF else []):
+        for number, window in enumerate(parts if self._finder.mode is not LearningMode.OFF else []):
             spent: list[Usage] = []
             earlier = [messages[window[0][0] - 1]] if window[0][0] else []
             known = [*tools, *earlier]
-            candidates = self._candidates([*known, *(one for _, one in window)], vocabulary, spent, len(known))
-            found += [replace(one, source=window[one.source - len(known)][0]) for one in candidates]
-            usage = _sum([usage, *spent])
+            said = [*known, *(one for _, one in window)]
+            findings = self._finder.find(said, vocabulary, spent, since=len(known))
+            found += [replace(one, source=window[one.source - len(known)][0]) for one in findings.candidates]
+            dropped += findings.dropped
+            usage = Usage.of_all([usage, *spent])
             if report is not None:
                 report(number + 1, len(parts))
-        return Preview(tuple(found), messages, transcript.skipped, self._name(), usage)
+        name = self._finder.name(vocabulary)
+        return Preview(tuple(found), messages, transcript.skipped, name, usage, dropped)
 
     # Promising
 
@@ -310,6 +312,7 @@ class Extraction:
         return self._done(
             principal,
             session,
+            vocabulary,
             promised,
             messages=len(new),
             known=said - len(new),
@@ -322,7 +325,7 @@ class Extraction:
         self, tx: Writer, principal: Principal, payload: Mapping[str, Any], messages: Sequence[Memory], *, claimed: bool
     ) -> list[Job]:
         """A job for each part of the messages, inside the transaction that stores them."""
-        if self._mode is LearningMode.OFF:
+        if self._finder.mode is LearningMode.OFF:
             return []
         return [
             self._jobs.add(
@@ -339,6 +342,7 @@ class Extraction:
         self,
         principal: Principal,
         session: str,
+        vocabulary: Vocabulary,
         promised: Sequence[Job],
         *,
         messages: int,
@@ -348,24 +352,30 @@ class Extraction:
         wait: bool = True,
     ) -> ExtractedMemories:
         """Do what was promised, unless the background does, and tell what came of it."""
-        done: list[Job] = []
+        results: list[Mapping[str, Any]] = []
         usage = Usage()
-        for job in promised if wait else ():
-            self._awaited[job.id] = Usage()
-            done.append(self._jobs.run(job))
-            usage = usage.plus(self._awaited.pop(job.id))
+        waiting = len(promised)
+        for number, job in enumerate(promised if wait else ()):
+            done, awaited = self.parts.run(job)
+            usage = usage.plus(awaited.usage)
+            is_done = done.status is JobStatus.DONE
+            waiting -= is_done
+            results.append((done.result or {}) if is_done else {"memories": awaited.stand_ins})
             if report is not None:
-                report(len(done), len(promised))
-        results = [job.result or {} for job in done if job.status is JobStatus.DONE]
+                report(number + 1, len(promised))
+        dropped: Counter[str] = Counter()
+        for result in results:
+            dropped.update(result.get("dropped", {}))
         return ExtractedMemories(
             memories=self._remembered(principal, results),
             session=session,
             messages=messages,
             known=known,
             skipped=skipped,
-            waiting=len(promised) - len(results),
-            extractor=self._name(),
+            waiting=waiting,
+            extractor=_readers(self._finder.name(vocabulary), parts=len(promised), waiting=waiting if wait else 0),
             usage=usage,
+            dropped=dropped,
         )
 
     def _remembered(self, principal: Principal, results: Sequence[Mapping[str, Any]]) -> tuple[Remembered, ...]:
@@ -377,139 +387,6 @@ class Extraction:
         by_id = {memory.id: memory for memory in rows}
         return tuple(Remembered(by_id[id_], is_new) for id_, is_new in was_new.items() if id_ in by_id)
 
-    # The job
-
-    def work(self, job: Job) -> Result:
-        """Do a job of the kind EXTRACTING. Raises LlmError, which the messages' history then tells."""
-        ids = [str(id_) for id_ in job.payload["messages"]]
-        session = str(job.payload["session"])
-
-        def load(tx: Reader) -> tuple[list[Memory], list[Event], list[str], list[Memory]]:
-            rows = tx.memories.get_many(ids)
-            return (
-                rows,
-                tx.events.of(ids[:1]),
-                self._sources.tool_texts(tx, job.principal, session),
-                _said_before(tx, [row for row in rows if row.id == ids[0]], session),
-            )
-
-        rows, events, tools, earlier = self._store.read(job.tenant, load)
-        read_before = next((event for event in events if event.event_type == EXTRACTED), None)
-        if read_before is not None:
-            return dict(read_before.payload)
-        by_id = {row.id: row for row in rows if row.status in (Status.ACTIVE, Status.ARCHIVED)}
-        sources = [by_id[id_] for id_ in ids if id_ in by_id]
-        if not sources:
-            return {"extractor": self._name(), "memories": [], "skipped": "The messages are gone."}
-        assignment = assignment_of(job)
-        known = [*(Utterance("tool", text) for text in tools), *(_utterance(row, job) for row in earlier)]
-        said = [*known, *(_utterance(row, job) for row in sources)]
-        origins = [MessageOrigin()] * len(known) + [MessageOrigin(row.id, session, row.event_time) for row in sources]
-        spent: list[Usage] = []
-        try:
-            shows_known = job.payload.get("shows_known", True)
-            drafts = self._drafts(assignment, said, origins, spent, shows_known, since=len(known))
-        except LlmError as error:
-            self._tell_failure(job, sources[0], error, spent)
-            raise
-        finally:
-            self._count(job, spent)
-        return self._store_found(job, sources, drafts, _sum(spent))
-
-    def _drafts(
-        self,
-        assignment: Assignment,
-        said: Sequence[Utterance],
-        origins: Sequence[MessageOrigin],
-        spent: list[Usage],
-        shows_known: bool,
-        since: int = 0,
-    ) -> list[Draft]:
-        """What is found, without what its door would not take: entries of the companion are short, and not repeated."""
-        is_entry = assignment.governed_by is Governor.COMPANION and assignment.principal.user is not None
-        told = self._companion().told(assignment.principal) if is_entry and shows_known else ""
-        known = set(self._companion().texts(assignment.principal)) if is_entry else set()
-        drafts = []
-        for one in self._candidates(said, assignment.vocabulary, spent, since, told):
-            text = one.content.casefold()
-            if not is_entry or (len(one.content) <= MAX_ENTRY and text not in known):
-                drafts.append(draft_of(one, assignment, origins[one.source], self._name(assignment.vocabulary)))
-                known.add(text)
-        return drafts
-
-    def _count(self, job: Job, spent: Sequence[Usage]) -> None:
-        """Whatever comes of them, calls were made."""
-        if job.id in self._awaited:
-            self._awaited[job.id] = _sum([self._awaited[job.id], *spent])
-        if _is_of_a_turn(job):
-            self._spending.add(job.tenant, spent)
-
-    def _store_found(self, job: Job, sources: Sequence[Memory], drafts: Sequence[Draft], usage: Usage) -> Result:
-        result: dict[str, Any] = {"extractor": self._name()}
-
-        def note(tx: Writer, results: Sequence[Remembered]) -> None:
-            ids = {source.id for source in sources}
-            # They stay until this is written, so that an erasure of one of them finds what was learned from it.
-            if tx.memories.hold(sorted(ids)) != ids:
-                raise NotFound("A message was erased while it was read.")
-            result["memories"] = [{"id": one.memory.id, "was_new": one.was_new} for one in results]
-            result.update(_spent(usage))
-            # The first message tells all; the others, that they were read.
-            payloads = [result, *[{"extractor": self._name(), "with": sources[0].id} for _ in sources[1:]]]
-            tx.events.append(
-                event_by(job.principal, source.id, EXTRACTED, self._clock.now(), payload)
-                for source, payload in zip(sources, payloads, strict=True)
-            )
-
-        # A memory outlives its session: the same one, stated in another session, is the same memory.
-        principal = replace(job.principal, session=None)
-        try:
-            self._facts.remember_all(principal, drafts, idempotency_key=f"extract-{job.id}", also=note)
-        except IdempotencyMismatch:
-            # Another attempt, which was given up for lost, has stored what it found.
-            return {"extractor": self._name(), "memories": [], "skipped": "Another attempt stored them."}
-        except NotFound:
-            return {"extractor": self._name(), "memories": [], "skipped": "The messages are gone."}
-        return result
-
-    def _candidates(
-        self,
-        messages: Sequence[Utterance],
-        vocabulary: Vocabulary,
-        spent: list[Usage],
-        since: int = 0,
-        known: str = "",
-    ) -> list[Candidate]:
-        """What is found in the messages from number `since` on."""
-        llm = self._model(vocabulary)
-        if llm is not None:
-            from memorist.learning.asking import ask  # Likewise.
-
-            return [one for one in ask(llm, messages, spent, known) if one.source >= since]
-        from memorist.learning.extractors.local import extract_locally  # Its rules take a moment to load.
-
-        return extract_locally(messages, vocabulary, self._tagger(), since=since)
-
-    def _model(self, vocabulary: Vocabulary | None = None) -> Llm | None:
-        if self._mode is not LearningMode.AUTO:
-            return None
-        return self._sessions_llm() if vocabulary is Vocabulary.FACTS else self._llm()
-
-    def _name(self, vocabulary: Vocabulary | None = None) -> str:
-        llm = self._model(vocabulary)
-        return llm.model_id if llm is not None else "off" if self._mode is LearningMode.OFF else "local"
-
-    def _tell_failure(self, job: Job, source: Memory, error: LlmError, spent: Sequence[Usage]) -> None:
-        payload = {"code": error.code, "attempt": job.attempts, "extractor": self._name(), **_spent(_sum(spent))}
-        event = event_by(job.principal, source.id, FAILED, self._clock.now(), payload)
-        self._store.write(job.tenant, lambda tx: tx.events.append([event]))
-
-
-def _said_before(tx: Reader, rows: Sequence[Memory], session: str) -> list[Memory]:
-    """The last message before one, where it has one near."""
-    earlier = [one for row in rows for one in tx.surroundings.said_around(row, session, _NEAR, 0)[0]]
-    return [one for one in earlier if one.kind is Kind.CHAT_MESSAGE][-1:]
-
 
 def _utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:
     return keyed(
@@ -517,15 +394,10 @@ def _utterances(messages: Sequence[Message]) -> tuple[Utterance, ...]:
     )
 
 
-def _utterance(row: Memory, job: Job) -> Utterance:
-    meta = row.meta or {}
-    # What is said in a turn is said now: "tomorrow" has a date there.
-    said_at = row.event_time or (row.created_at if _is_of_a_turn(job) else None)
-    return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), said_at)
-
-
-def _is_of_a_turn(job: Job) -> bool:
-    return (job.payload["source_ref"] or "").startswith("turn_")
+def _readers(extractor: str, *, parts: int, waiting: int) -> str:
+    """Who read the parts of a conversation: of those that wait for a language model, the local extractor."""
+    named = [extractor] * (waiting < parts or not parts) + [LOCAL] * (waiting > 0)
+    return " and ".join(dict.fromkeys(named))
 
 
 def _session_of(transcript: Transcript) -> str:
@@ -549,18 +421,3 @@ def windows(items: Sequence[Any]) -> Iterator[list[Any]]:
         size += length
     if window:
         yield window
-
-
-def _sum(usages: Sequence[Usage]) -> Usage:
-    total = Usage()
-    for usage in usages:
-        total = total.plus(usage)
-    return total
-
-
-def _spent(usage: Usage) -> dict[str, Any]:
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost_usd": usage.cost_usd,
-    }

@@ -6,8 +6,9 @@ that they name the model; its address, which may be an inner one, stands in the 
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +25,13 @@ from memorist.secrets.logs import redacting_logger
 _log = redacting_logger(__name__)
 
 ADDRESSES = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
+
+# What a server may not know, in the order in which it is done without, and how its complaint calls it.
+_OPTIONAL = {
+    "schema": ("schema", "response_format", "output_config", "output_format", "structured"),
+    "temperature": ("temperature",),
+}
+_NOT_UNDERSTOOD = frozenset({400, 422})
 
 # What passes by itself: the same request may well be answered later.
 _PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
@@ -42,11 +50,12 @@ class HttpLlm:
         self._wire = _wire(provider, address)
         self._url = _full_address(address or ADDRESSES[provider], self._wire.path)
         self._client = httpx2.Client(timeout=timeout_s, headers=self._wire.headers(api_key))
+        self._unknown: frozenset[str] = frozenset()
 
     def ask(self, request: LlmRequest) -> LlmAnswer:
         """The whole answer. Raises LlmUnavailable, LlmMalformed or, where asking again is no use, LlmError."""
         with self._translated():
-            response = self._client.post(self._url, json=self._wire.body(self._model, request, stream=False))
+            response = self._post(request)
             self._refuse_failure(response)
             try:
                 answer = response.json()
@@ -57,7 +66,7 @@ class HttpLlm:
     def stream(self, request: LlmRequest) -> Iterator[str | LlmAnswer]:
         """Pieces of the text as they come, and at last the whole answer. Raises as `ask` does, also half way."""
         reply = Reply()
-        body = self._wire.body(self._model, request, stream=True)
+        body = self._wire.body(self._model, _without(request, self._unknown), stream=True)
         with self._translated(), self._client.stream("POST", self._url, json=body) as response:
             self._refuse_failure(response)
             for line in response.iter_lines():
@@ -68,6 +77,23 @@ class HttpLlm:
         if not reply.is_complete:
             raise LlmUnavailable("The language model's answer ended half way.")
         yield self._answer(reply)
+
+    def _post(self, request: LlmRequest) -> httpx2.Response:
+        """The response. Of a server that refuses what not every one knows it is asked for once more without that; once
+        such a request was taken, it is not sent there again.
+        """
+        unknown = self._unknown
+        while True:
+            body = self._wire.body(self._model, _without(request, unknown), stream=False)
+            response = self._client.post(self._url, json=body)
+            left = [name for name in _OPTIONAL if name not in unknown and getattr(request, name) is not None]
+            if response.status_code not in _NOT_UNDERSTOOD or not left:
+                break
+            unknown |= _blamed(response.text, left)
+        if response.status_code == 200 and unknown != self._unknown:
+            _log.info("%s at %s is asked without %s", self.model_id, self._shown_address(), ", ".join(sorted(unknown)))
+            self._unknown = unknown
+        return response
 
     def _answer(self, reply: Reply) -> LlmAnswer:
         cost = self._price.of(reply.input_tokens, reply.output_tokens) if self._price else None
@@ -115,6 +141,21 @@ def _full_address(address: str, path: str) -> str:
         return address
     first, _, rest = path.removeprefix("/").partition("/")
     return f"{address}/{rest}" if address.endswith(f"/{first}") else address + path
+
+
+def _without(request: LlmRequest, unknown: frozenset[str]) -> LlmRequest:
+    return replace(
+        request,
+        schema=None if "schema" in unknown else request.schema,
+        temperature=None if "temperature" in unknown else request.temperature,
+    )
+
+
+def _blamed(complaint: str, sent: Sequence[str]) -> frozenset[str]:
+    """What a complaint names of what was sent; where it names nothing, the first."""
+    complaint = complaint.lower()
+    named = [name for name in sent if any(word in complaint for word in _OPTIONAL[name])]
+    return frozenset(named or sent[:1])
 
 
 def _event_of(line: str) -> Any | None:

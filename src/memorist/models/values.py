@@ -1,8 +1,9 @@
 """What models are asked and answer, as values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from typing import Any
 
 
@@ -42,6 +43,9 @@ class LlmRequest:
     system: str = ""
     tools: tuple[LlmTool, ...] = ()
     max_tokens: int = 4096
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema that the answer is to have; of no more than every server understands: no lengths or ranges."""
+    temperature: float | None = None
 
 
 class Stop(StrEnum):
@@ -68,6 +72,10 @@ class Usage:
             self.output_tokens + other.output_tokens,
             round((self.cost_usd or 0.0) + (other.cost_usd or 0.0), 9) if known else None,
         )
+
+    @staticmethod
+    def of_all(usages: "Iterable[Usage]") -> "Usage":
+        return reduce(Usage.plus, usages, Usage())
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ class AnthropicWire:
                 {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
                 for tool in request.tools
             ]
-        return body | ({"stream": True} if stream else {})
+        if request.schema is not None:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
+        return body | _sampling(request) | ({"stream": True} if stream else {})
 
     def read(self, answer: Any) -> Reply:
         try:
@@ -152,7 +154,11 @@ class OpenAiWire:
                 }
                 for tool in request.tools
             ]
-        return body | ({"stream": True, "stream_options": {"include_usage": True}} if stream else {})
+        if request.schema is not None:
+            named = {"name": "answer", "strict": True, "schema": dict(request.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        streaming = {"stream": True, "stream_options": {"include_usage": True}} if stream else {}
+        return body | _sampling(request) | streaming
 
     def read(self, answer: Any) -> Reply:
         reply = Reply(is_complete=True)
@@ -207,6 +213,10 @@ class OpenAiWire:
 
 _ANTHROPIC_STOPS = {"tool_use": Stop.TOOLS, "max_tokens": Stop.LENGTH, "refusal": Stop.REFUSED}
 _OPENAI_STOPS = {"tool_calls": Stop.TOOLS, "length": Stop.LENGTH, "content_filter": Stop.REFUSED}
+
+
+def _sampling(request: LlmRequest) -> dict[str, Any]:
+    return {} if request.temperature is None else {"temperature": request.temperature}
 
 
 def _anthropic_blocks(message: LlmMessage) -> tuple[str, list[dict[str, Any]]]:

@@ -32,7 +32,8 @@ Result = Mapping[str, Any] | None
 Handler = Callable[[Job], Result | Callable[[Writer], Result]]
 """Does a job and returns what to note as its result, or a function that does the rest in the noting transaction.
 
-Whatever it raises is a failed attempt; `retry_after` on the error (seconds) puts the next one off at least so long.
+Whatever it raises is a failed attempt; `retry_after` on the error (seconds) puts the next one off at least so long, and
+`so_far` is the result until there is a better one.
 """
 
 ATTEMPTS = 8
@@ -191,6 +192,7 @@ class Jobs:
             status=JobStatus.DEAD if is_dead else JobStatus.WAITING,
             run_at=now if is_dead else now + timedelta(seconds=wait_before(job.attempts + 1, _retry_after(error))),
             error=self._redaction.text(f"{error.message} [{error.code}]")[:_LONGEST_ERROR],
+            result=getattr(error, "so_far", None) or job.result,
             updated_at=now,
         )
         _log.warning("the job %s (%s) %s: %s", job.id, job.kind, "is dead" if is_dead else "waits", failed.error)

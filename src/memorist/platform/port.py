@@ -147,6 +147,10 @@ class JobWrites(JobReads, Protocol):
         """Jobs that are due, as their next attempt has them; nobody else's until then."""
         ...
 
+    def hold(self, job_id: str) -> bool:
+        """Whether the job is there; nobody else holds it, finishes it or drops it before this transaction ends."""
+        ...
+
     def finish(self, job: Job) -> bool:
         """Note how the attempt that `job` was ended. False where the job was given to another one meanwhile."""
         ...

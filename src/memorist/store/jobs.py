@@ -54,6 +54,9 @@ class JobStatements(TenantStatements):
         rows = self._rows("claim_jobs", now=to_micros(now), until=to_micros(until), limit=limit)
         return [self._job(row) for row in rows]
 
+    def hold(self, job_id: str) -> bool:
+        return self._run("hold_job", id=job_id) == 1
+
     def finish(self, job: Job) -> bool:
         noted = self._run(
             "finish_job",

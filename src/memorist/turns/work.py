@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 from memorist.composing.service import Composer
@@ -15,8 +15,9 @@ from memorist.context.companion import Companion
 from memorist.errors import LlmRefused, LlmUnavailable, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
+from memorist.learning.outcomes import told_dropped
 from memorist.learning.service import ExtractedMemories, Extraction
-from memorist.memories.values import Memory, Remembered
+from memorist.memories.values import Memory
 from memorist.models.port import Llm
 from memorist.models.values import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Stop, ToolCall, Usage
 from memorist.platform import validation
@@ -131,11 +132,11 @@ class _Work:
         try:
             found = self._learned(spent)
         except MemoristError as error:
-            usage = reduce(Usage.plus, spent, Usage())
+            usage = Usage.of_all(spent)
             summary = f"not extracted: {error.code}"
         else:
             usage = found.usage
-            summary = _summary([one for one in found.memories if one.was_new], found.waiting)
+            summary = _summary(found)
             self._kept = []
         self.usage = self.usage.plus(usage)
         return _completed("memory", started, usage, summary)
@@ -312,13 +313,16 @@ def _completed(agent: str, started: float, usage: Usage, summary: str) -> dict[s
     return {"agent": agent, "duration_ms": _ms(started), "cost_usd": usage.cost_usd, "output_summary": summary}
 
 
-def _summary(found: Sequence[Remembered], waiting: int) -> str:
+def _summary(found: ExtractedMemories) -> str:
     """Such as "+3 entries (1 insight, 1 goal, 1 history)"."""
-    counts = Counter(one.memory.category or "fact" for one in found)
-    entries = f"+{len(found)} {'entry' if len(found) == 1 else 'entries'}"
-    kinds = ", ".join(f"{count} {category}" for category, count in counts.items())
-    told = f"{entries} ({kinds})" if kinds else entries
-    return f"{told}; the rest is tried again" if waiting else told
+    new = [one.memory.category or "fact" for one in found.memories if one.was_new]
+    kinds = ", ".join(f"{count} {category}" for category, count in Counter(new).items())
+    told = f"+{len(new)} {'entry' if len(new) == 1 else 'entries'}{f' ({kinds})' if kinds else ''}"
+    if found.dropped:
+        told += f"; {told_dropped(found.dropped)}"
+    if found.failure is not None:
+        told += f"; found locally: {found.failure}"
+    return f"{told}; found locally, and tried again" if found.waiting else told
 
 
 def _ms(started: float) -> int:

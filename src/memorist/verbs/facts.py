@@ -29,8 +29,8 @@ def remember_fact(
 def extract(transcript: str, *, session: str | None = None, project: str | None = None) -> Verb[ExtractedMemories]:
     """Store a transcript and what is worth remembering of it; what is stored already is not stored again.
 
-    Where the language model does not answer, what it would have found comes later (`jobs`). Raises as `remember`
-    does.
+    Where the language model does not answer, the local extractor reads it, and what the model finds later takes its
+    place (`jobs`). Raises as `remember` does.
     """
     body = without_none(transcript=transcript, session=session, project=project)
     return Verb(

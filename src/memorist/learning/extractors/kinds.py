@@ -1,9 +1,13 @@
 """What an extracted memory is: one list of kinds, and the words that two published APIs have for them. Pure."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from memorist.memories.values import Trust
+
+LONGEST_CONTENT = 500
+"""Characters of a memory: one of the published APIs takes no more."""
 
 
 class StatementKind(StrEnum):
@@ -74,3 +78,31 @@ class Candidate:
     about: str = ""
     """Of whom it tells: a speaker's name, or `User`."""
     importance: float | None = None
+
+
+class Dropped(StrEnum):
+    """Why something that was found is not remembered."""
+
+    SHAPE = "not an object"
+    KIND = "unknown kind"
+    NO_CONTENT = "no content"
+    LONG = "content too long"
+    CONFIDENCE = "no confidence from 0 to 1"
+    NO_EXCERPT = "no excerpt"
+    SHORT_EXCERPT = "excerpt too short"
+    NOT_SAID = "excerpt not found"
+    OF_OTHERS = "words of a tool or of others"
+    OF_AGENT = "not for an assistant to say"
+    TWICE = "said twice"
+    TOO_MANY = "one of too many"
+    LONG_ENTRY = "too long for an entry"
+    KNOWN = "known already"
+    SETTLED = "decided by somebody meanwhile"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found in a conversation, and how much was dropped for which reason."""
+
+    candidates: list[Candidate]
+    dropped: Counter[str] = field(default_factory=Counter)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memorist.learning.extractors.days import names_a_coming_day
-from memorist.learning.extractors.kinds import Candidate, StatementKind, Vocabulary
+from memorist.learning.extractors.kinds import LONGEST_CONTENT, Candidate, StatementKind, Vocabulary
 from memorist.learning.extractors.rules import rule_for, says_how_it_is, says_nothing
 from memorist.learning.extractors.sentences import sentence_spans
 from memorist.learning.extractors.statements import (
@@ -27,9 +27,6 @@ from memorist.memories.values import Trust
 from memorist.models.passages import count_words, turn
 from memorist.models.port import Tagger
 from memorist.models.values import Passage, Tag
-
-LONGEST_CONTENT = 500
-"""Characters of a memory: one of the published APIs takes no more."""
 
 KEPT = 0.5
 """How likely a sentence must be worth keeping."""
@@ -82,7 +79,7 @@ def extract_locally(
     """
     tools = [_words_of(message.content) for message in messages if message.role == "tool"]
     read = {index: own_words(one.content[:_LONGEST_MESSAGE]) for index, one in _meant(messages) if index >= since}
-    people = {index: text for index, text in read.items() if tagger is not None and _is_person(messages[index])}
+    people = {index: text for index, text in read.items() if tagger is not None and messages[index].is_person}
     tagged = {} if tagger is None else _tagged(messages, people, tagger)
     found: list[Candidate] = []
     for index, own in read.items():
@@ -111,12 +108,8 @@ def _meant(messages: Sequence[Utterance]) -> Iterator[tuple[int, Utterance]]:
             own = own_words(message.content[:_LONGEST_MESSAGE])
             in_fiction = _FICTION_LASTS if sets_a_fiction(own) else max(0, in_fiction - 1)
             in_text = is_about_a_text(own) or (in_text and bool(_AND_THIS.match(own)))
-        if not in_fiction and not in_text and (message.role == "assistant" or _is_person(message)):
+        if not in_fiction and not in_text and (message.role == "assistant" or message.is_person):
             yield index, message
-
-
-def _is_person(message: Utterance) -> bool:
-    return message.role == "user" or (message.role == "other" and bool(message.name))
 
 
 def _is_copied(one: Candidate, tools: Sequence[str]) -> bool:
@@ -251,7 +244,7 @@ def _short(content: str) -> str:
 def _voices(messages: Sequence[Utterance], index: int, vocabulary: Vocabulary) -> Voices:
     """Whom the pronouns of a message mean: in a chat of two, `you` is the other one."""
     message = messages[index]
-    others = {one.name for one in messages if _is_person(one) and one.name and one.name != message.name}
+    others = {one.name for one in messages if one.is_person and one.name and one.name != message.name}
     # A user whose name is given is still the user, unless several people are.
     if not message.name or (message.role == "user" and not others):
         return USER_AT_WORK if vocabulary is Vocabulary.CODING else USER_AT_HOME

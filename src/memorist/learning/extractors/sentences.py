@@ -2,7 +2,8 @@
 
 import re
 
-from memorist.learning.extractors.statements import GAP
+GAP = "\x01"
+"""Painted over what is no statement of the speaker's: it ends a sentence."""
 
 _ABBREVIATION = re.compile(
     r"(?:^|[\W_])(?:e\.g|i\.e|z\.B|etc|vs|approx|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Jr|Sr|a\.m|p\.m|ca|resp|Inc|Ltd|Co|[A-Z])\.$"

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memorist.learning.extractors.patterns import compiled, phrases
+from memorist.learning.extractors.sentences import GAP, sentence_spans
 
-# Painted over what is no statement of the speaker's (it ends a sentence), and over quoted words within one.
-GAP = "\x01"
 QUOTED = "\x02"
+"""Painted over quoted words within a sentence."""
 
 # People state things in sentences; what is longer was made by a program, or is a list of everything.
 _LONGEST_SENTENCE = 500
@@ -29,7 +29,7 @@ class Statement:
 def statements(message: str, own: str) -> Iterator[Statement]:
     """What the speaker states in `own_words`. Questions, jokes, guesses and what is taken back are no statements."""
     painted = _QUOTE.sub(_paint_quote, own)
-    sentences = [(start, end) for start, end in _sentences(painted) if end - start <= _LONGEST_SENTENCE]
+    sentences = [(start, end) for start, end in sentence_spans(painted) if end - start <= _LONGEST_SENTENCE]
     for index, (start, end) in enumerate(sentences):
         sentence = painted[start:end]
         after = painted[slice(*sentences[index + 1])] if index + 1 < len(sentences) else ""
@@ -96,7 +96,7 @@ _FOREIGN = [
     re.compile(r"~~~.*?(?:~~~|\Z)", re.DOTALL),
     # What Memorist or a client adds, where it is not closed.
     re.compile(r"<\s*(?:memor(?:y|ies)|system-reminder|context|documents?|tool[\w-]*|search[\w-]*)\b.*", re.DOTALL),
-    re.compile(r"^\d+ memories loaded:[ ]*\n(?:[ ]*\n|#{2,3} .*\n|- .*(?:\n|\Z))*", re.MULTILINE),
+    re.compile(r"^\d+ memor(?:y|ies) loaded:[ ]*\n(?:[ ]*\n|#{2,3} .*\n|- .*(?:\n|\Z))*", re.MULTILINE),
     re.compile(r"^[ ]*- \(\d{4}-\d\d-\d\d\) .*$", re.MULTILINE),
     re.compile(r"^[ ]*>.*$", re.MULTILINE),
     # A line that announces foreign words, and all that follows it.
@@ -166,30 +166,6 @@ _FICTION = compiled(r"""
 """)
 
 # Sentences
-
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|Dr|Mr|Mrs|Ms|Prof|St|No|Jr|Sr|a\.m|p\.m|ca|resp|[A-Z])\.$")
-_BREAK = re.compile(rf"[.!?…]+[\"')*\]]*(?=\s|\Z)|{GAP}+|\n\s*\n|\n(?=[ ]*(?:[-*•]|\d+[.)])\s)|\n(?=[ ]*[A-Z#*])")
-
-
-def _sentences(painted: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for found in _BREAK.finditer(painted):
-        is_stop = found[0][0] in ".!?…"
-        word_before = painted[max(start, found.start() - 8) : found.start() + 1]
-        if found[0].startswith(".") and _ABBREVIATION.search(word_before):
-            continue
-        yield from _trimmed(painted, start, found.end() if is_stop else found.start())
-        start = found.end()
-    yield from _trimmed(painted, start, len(painted))
-
-
-def _trimmed(painted: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    inner = painted[start:end]
-    start += len(inner) - len(inner.lstrip())
-    end = start + len(inner.strip())
-    if re.search(r"\w", painted[start:end]):
-        yield start, end
-
 
 _QUESTION_AFTER = compiled(r"""
     (?:,|;| -| –| —)\s+(?:so |and |but )?(?:what|which|how|can|could|do|does|did|is|are|should|would|will|where|when|

@@ -49,11 +49,15 @@ class Utterance:
     key: str = ""
 
     @property
+    def is_person(self) -> bool:
+        """Whether it is the user's, or that of somebody who is known by name."""
+        return self.role == "user" or (self.role == "other" and bool(self.name))
+
+    @property
     def trust(self) -> Trust:
-        return _TRUST.get(self.role, Trust.AGENT)
-
-
-_TRUST = {"user": Trust.USER, "tool": Trust.TOOL}
+        if self.is_person:
+            return Trust.USER
+        return Trust.TOOL if self.role == "tool" else Trust.AGENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """`memorist extract`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +9,7 @@ import typer
 
 from memorist.errors import Invalid, PayloadTooLarge
 from memorist.learning.extractors.kinds import Vocabulary, category_of
+from memorist.learning.outcomes import told_dropped
 from memorist.learning.service import ExtractedMemories, Preview
 from memorist.learning.transcript_files import MAX_BYTES
 from memorist.models.values import Usage
@@ -36,8 +37,8 @@ def extract(
     """Find what is worth remembering in a transcript: JSON lines of coding assistants, or plain text with speakers.
 
     The messages are stored first, then what is found in them: by the language model where MEMORIST_LLM names one, else
-    by a local model. A transcript that is given again, and has grown, adds what is new. What could not be read now,
-    since the language model did not answer, waits in `memorist jobs list`.
+    by a local model. A transcript that is given again, and has grown, adds what is new. What the language model did
+    not read is read by the local one, and waits for it in `memorist jobs list`.
     """
     text = _read(file)
     with opened(flags) as door, progress_bar() as report:
@@ -90,12 +91,12 @@ def _show_found(flags: Flags, found: Preview, vocabulary: Vocabulary) -> None:
         for one in found.candidates
     ]
     if flags.as_json:
-        counts = {"messages": len(found.messages), "skipped": found.skipped}
+        counts = {"messages": len(found.messages), "skipped": found.skipped, "dropped": dict(found.dropped)}
         print_json({"memories": items, **counts, "extractor": found.extractor, **_usage(found.usage)})
         return
     _table(items)
     note(f"{len(items)} found in {counted(len(found.messages), 'message')} by {found.extractor}; nothing was stored.")
-    _note_skipped(found.skipped)
+    _note_left_out(found.skipped, found.dropped)
 
 
 def _show_extracted(flags: Flags, extracted: ExtractedMemories) -> None:
@@ -112,7 +113,8 @@ def _show_extracted(flags: Flags, extracted: ExtractedMemories) -> None:
         for one in extracted.memories
     ]
     if flags.as_json:
-        counts = {name: getattr(extracted, name) for name in ("session", "messages", "known", "skipped", "waiting")}
+        names = ("session", "messages", "known", "skipped", "waiting", "dropped")
+        counts = {name: getattr(extracted, name) for name in names}
         print_json({"memories": items, **counts, "extractor": extracted.extractor, **_usage(extracted.usage)})
         return
     _table(items)
@@ -124,8 +126,11 @@ def _show_extracted(flags: Flags, extracted: ExtractedMemories) -> None:
     if extracted.waiting:
         parts = counted(extracted.waiting, "part")
         them = "it" if extracted.waiting == 1 else "them"
-        note(f"warning: {parts} could not be read now; `memorist jobs list` shows {them}.")
-    _note_skipped(extracted.skipped)
+        note(
+            f"warning: the language model did not read {parts}, and the local extractor did. It is asked again; "
+            f"`memorist jobs list` shows {them}."
+        )
+    _note_left_out(extracted.skipped, extracted.dropped)
 
 
 def _table(items: Sequence[dict[str, Any]]) -> None:
@@ -134,7 +139,9 @@ def _table(items: Sequence[dict[str, Any]]) -> None:
         print_table(["category", "memory", "confidence"], rows, whole=["category", "confidence"])
 
 
-def _note_skipped(skipped: int) -> None:
+def _note_left_out(skipped: int, dropped: Mapping[str, int]) -> None:
+    if dropped:
+        note(f"{told_dropped(dropped)}.")
     if skipped:
         note(f"{skipped} lines could not be understood, and were skipped.")
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from memorist.facts.records import job_record
+from memorist.learning.outcomes import outcome_of
 from memorist.platform.values import Job, JobStatus
 from memorist.surfaces.cli.answers import answer, answer_page
 from memorist.surfaces.cli.door import opened, reading
@@ -24,14 +25,15 @@ def list_(
     cursor: Cursor = None,
     all_users: AllUsers = False,
 ) -> None:
-    """List jobs, newest first. Those that were done in the background are kept for a week."""
+    """List jobs, newest first, with what went wrong, was found and was dropped. Done ones are kept for a week."""
     with reading(flags) as door:
         principal = door.everybody() if all_users else door.caller()
         page = door.core.jobs.list(principal, status=status, kind=kind, limit=limit, cursor=cursor)
-    columns = ["id", "kind", *(["user"] if all_users else []), "status", "attempts", "run_at", "error"]
+    columns = ["id", "kind", *(["user"] if all_users else []), "status", "attempts", "run_at", "outcome"]
 
     def row(job: Job) -> list[str]:
-        shown = {**job_record(job), "run_at": minute(job.run_at)}
+        outcome = "; ".join(filter(None, (job.error, outcome_of(job))))
+        shown = {**job_record(job), "run_at": minute(job.run_at), "outcome": outcome}
         return ["" if shown[column] is None else str(shown[column]) for column in columns]
 
     whole = ["id", "kind", "status", "attempts", "run_at"]
@@ -48,6 +50,7 @@ def show(flags: Flags, job_id: JobId, all_users: AllUsers = False) -> None:
         print_json(record)
         return
     body = json.dumps({"payload": record.pop("payload"), "result": record.pop("result")}, indent=2, ensure_ascii=False)
+    record["outcome"] = outcome_of(job) or None
     print_card({name: str(value) for name, value in record.items() if value is not None}, body)
 
 

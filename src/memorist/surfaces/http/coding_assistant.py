@@ -165,7 +165,8 @@ def store(request: Request, new: NewChunk, idempotency_key: IdempotencyKey = Non
 def extract(request: Request, new: TranscriptBody) -> Response:
     """The conversation is stored first, then what is worth remembering of it: `data` is what is new.
 
-    `waiting` counts parts that could not be read now: they are tried again later, and nothing is lost.
+    `waiting` counts parts that the language model could not read now: the local extractor read them, the model is
+    asked again later, and nothing is lost.
     """
     core, principal = core_of(request), _caller(request)
     found = core.extraction.read_transcript(

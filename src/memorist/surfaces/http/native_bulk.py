@@ -67,7 +67,8 @@ def read_principal(request: Request) -> Response:
 )
 def extract_records(request: Request, new: NewTranscript) -> Response:
     """It is stored first, then what is found in it; what is stored already is not stored again. `waiting` counts parts
-    that could not be read now and are tried again later.
+    that the language model could not read now: the local extractor read them, and the model is asked again. `dropped`
+    says how much was found and not stored, by the reason.
     """
     found = core_of(request).extraction.read_transcript(
         source(request), short_enough("transcript", new.transcript), session=new.session, project=new.project

@@ -1,5 +1,6 @@
 """What every store must do with `tx.jobs`: work that was promised."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -78,6 +79,28 @@ class JobConformance(StoreFixtures):
         assert store.write(tenant, lambda tx: tx.jobs.finish(done))
         assert not store.write(tenant, lambda tx: tx.jobs.finish(done))
         assert store.read(tenant, lambda tx: tx.jobs.get(second.id)) == done
+
+    def test_a_job_that_is_held_is_nobody_else_s_until_then(self, store: Store, tenant: str) -> None:
+        job = make_job(tenant, attempts=2)
+        _insert(store, job)
+        held, going_on = threading.Event(), threading.Event()
+
+        def hold(tx: Writer) -> bool:
+            is_there = tx.jobs.hold(job.id)
+            held.set()
+            assert going_on.wait(10)
+            return is_there
+
+        with ThreadPoolExecutor(2) as threads:
+            holding = threads.submit(store.write, tenant, hold)
+            assert held.wait(10)
+            dropping = threads.submit(store.write, tenant, lambda tx: tx.jobs.drop(job.id))
+            assert not dropping.done()
+            assert store.read(tenant, lambda tx: tx.jobs.get(job.id)) == job
+            going_on.set()
+            assert holding.result(10)
+            assert dropping.result(10)
+        assert not store.write(tenant, lambda tx: tx.jobs.hold(job.id))
 
     def test_jobs_are_retried_dropped_and_tidied(self, store: Store, tenant: str) -> None:
         dead, done = make_job(tenant, status=JobStatus.DEAD, attempts=8), make_job(tenant, status=JobStatus.DONE)

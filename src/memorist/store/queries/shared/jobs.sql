@@ -24,6 +24,10 @@ SELECT {job_columns} FROM jobs WHERE tenant_id = :tenant AND kind = :kind AND ke
 -- Whether a tenant has a job that is due.
 SELECT 1 FROM jobs WHERE tenant_id = :tenant AND status = 'waiting' AND run_at <= :now LIMIT 1
 
+-- name: hold_job
+-- Let nobody else change a job before this transaction ends: a write locks it, on every database.
+UPDATE jobs SET attempts = attempts WHERE tenant_id = :tenant AND id = :id
+
 -- name: finish_job
 -- Note how an attempt ended, unless the job was given to another one meanwhile.
 UPDATE jobs SET status = :status, run_at = :run_at, error = :error, result = :result, updated_at = :updated_at

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from memorist.errors import LlmNotConfigured
 from memorist.ingestion.service import Message
+from memorist.learning.outcomes import EXTRACTING, outcome_of
 from memorist.platform.paging import Page
 from memorist.platform.values import Job, JobStatus
 from memorist.surfaces.dashboard.pages.turn_steps import answer_of, model_of, steps_of
@@ -18,6 +19,7 @@ from memorist.views.turn_stories import TurnStory
 
 _TURNS = 20
 _JOBS = 10
+_READ = 5
 _ALL_JOBS = 100
 
 pages = Pages()
@@ -117,12 +119,13 @@ def _listed(visit: Visit) -> dict[str, Any]:
 
 def _work(visit: Visit) -> dict[str, Any]:
     nothing: Page[Job] = Page((), None)
-    dead, waiting = nothing, nothing
+    dead, waiting, read = nothing, nothing, nothing
     if _is_somebody(visit):
         cursor = visit.query.get("jobs") or None
         dead = visit.core.jobs.list(visit.principal, status=JobStatus.DEAD, limit=_JOBS, cursor=cursor)
         waiting = visit.core.jobs.list(visit.principal, status=JobStatus.WAITING, limit=_JOBS)
-    return {"dead": dead, "waiting": waiting, "what": _what}
+        read = visit.core.jobs.list(visit.principal, status=JobStatus.DONE, kind=EXTRACTING, limit=_READ)
+    return {"dead": dead, "waiting": waiting, "read": read, "what": _what, "outcome": outcome_of}
 
 
 def _asking(visit: Visit) -> dict[str, Any]:

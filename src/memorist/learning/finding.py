@@ -1,0 +1,131 @@
+"""Who looks for memories in messages, and what is made of what is found: a language model, or the local extractor."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from memorist.context.companion import TESTED, Companion
+from memorist.context.values import MAX_ENTRY
+from memorist.facts.service import Facts
+from memorist.learning.drafts import Assignment, MessageOrigin, draft_of, owner_of
+from memorist.learning.extractors.kinds import Dropped, Findings, Vocabulary
+from memorist.learning.extractors.transcripts import Utterance
+from memorist.memories.values import Draft, Governor, Memory
+from memorist.models.port import Llm, Tagger
+from memorist.models.values import Usage
+
+LOCAL = "local"
+"""The name of the local extractor."""
+
+_MOST_KNOWN = 30
+
+
+class LearningMode(StrEnum):
+    """Who looks for memories: the language model where there is one, the local extractor, or nobody."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    OFF = "off"
+
+
+class FoundDrafts(NamedTuple):
+    """What is to be remembered, and how much was dropped for which reason."""
+
+    drafts: list[Draft]
+    dropped: Counter[str]
+
+
+class Finder:
+    def __init__(
+        self,
+        facts: Facts,
+        companion: Callable[[], Companion],
+        llm: Callable[[], Llm | None],
+        tagger: Callable[[], Tagger | None],
+        mode: str,
+        sessions_llm: Callable[[], Llm | None],
+        answer_tokens: int,
+    ) -> None:
+        """`sessions_llm` reads the messages of every session; without one the local extractor does, for nothing."""
+        self._facts = facts
+        self._companion = companion
+        self._llm = llm
+        self._tagger = tagger
+        self.mode = LearningMode(mode)
+        self._sessions_llm = sessions_llm
+        self._answer_tokens = answer_tokens
+
+    def name(self, vocabulary: Vocabulary) -> str:
+        """Who looks for memories of a vocabulary."""
+        llm = self._model(vocabulary)
+        return llm.model_id if llm is not None else "off" if self.mode is LearningMode.OFF else LOCAL
+
+    def find(
+        self,
+        messages: Sequence[Utterance],
+        vocabulary: Vocabulary,
+        spent: list[Usage],
+        *,
+        since: int = 0,
+        known: Sequence[str] = (),
+        locally: bool = False,
+    ) -> Findings:
+        """What is found in the messages from number `since` on. Raises LlmError, unless it is done `locally`."""
+        llm = None if locally else self._model(vocabulary)
+        if llm is not None:
+            from memorist.learning.asking import ask  # Its patterns take a moment to load.
+
+            return ask(llm, messages, spent, since=since, known=known, answer_tokens=self._answer_tokens)
+        from memorist.learning.extractors.local import extract_locally  # Likewise.
+
+        return Findings(extract_locally(messages, vocabulary, self._tagger(), since=since))
+
+    def drafts(
+        self,
+        assignment: Assignment,
+        said: Sequence[Utterance],
+        origins: Sequence[MessageOrigin],
+        spent: list[Usage],
+        *,
+        since: int = 0,
+        shows_known: bool = True,
+        giving_way: Sequence[Memory] = (),
+        locally: bool = False,
+    ) -> FoundDrafts:
+        """What is found, without what its door would not take: entries of the companion are short, and not repeated.
+
+        What is `giving_way` to it does not count as known. Raises LlmError, unless it is done `locally`.
+        """
+        asks = not locally and self._model(assignment.vocabulary) is not None
+        known = self._known(assignment, said[since:], giving_way) if asks and shows_known else []
+        found = self.find(said, assignment.vocabulary, spent, since=since, known=known, locally=locally)
+        extractor = LOCAL if locally else self.name(assignment.vocabulary)
+        is_entry = assignment.governed_by is Governor.COMPANION and assignment.principal.user is not None
+        entries = set(self._companion().texts(assignment.principal)) if is_entry else set()
+        entries -= {one.content.casefold() for one in giving_way}
+        drafts = []
+        dropped = Counter(found.dropped)
+        for one in found.candidates:
+            text = one.content.casefold()
+            if is_entry and (len(one.content) > MAX_ENTRY or text in entries):
+                dropped[Dropped.KNOWN if text in entries else Dropped.LONG_ENTRY] += 1
+                continue
+            drafts.append(draft_of(one, assignment, origins[one.source], extractor))
+            entries.add(text)
+        return FoundDrafts(drafts, dropped)
+
+    def _known(self, assignment: Assignment, said: Sequence[Utterance], besides: Sequence[Memory]) -> list[str]:
+        """What is known already and lies nearest to what is said, each with the day since which it holds."""
+        from memorist.learning.extractors.prompt import probes  # Likewise.
+
+        like = Draft("", owner=owner_of(assignment), governed_by=assignment.governed_by)
+        near = self._facts.near(assignment.principal, probes(said), like, most=_MOST_KNOWN)
+        left_out = {one.id for one in besides}
+        told = [one for one in near if one.category != TESTED and one.id not in left_out]
+        return [f"({one.valid_from or one.created_at:%Y-%m-%d}) {one.content}" for one in told]
+
+    def _model(self, vocabulary: Vocabulary) -> Llm | None:
+        if self.mode is not LearningMode.AUTO:
+            return None
+        return self._sessions_llm() if vocabulary is Vocabulary.FACTS else self._llm()
