@@ -55,6 +55,7 @@ PUBLIC = {
     },
     "memories": {
         "accesses",
+        "entries",
         "fields",
         "governance",
         "hashes",

@@ -23,8 +23,9 @@ from memorist.context.companion import Companion, own_slices
 from memorist.errors import NotFound
 from memorist.facts.service import Facts
 from memorist.facts.values import InDoubt, Supersession
+from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_of
-from memorist.memories.values import Governor, Kind, Memory, Query
+from memorist.memories.values import Kind, Memory, Query
 from memorist.models.port import Tagger
 from memorist.platform import access, validation
 from memorist.platform.values import OwnerFilter, Principal
@@ -76,11 +77,11 @@ class Profiles:
         if asked.name is not None:
             named = [one for one in occurrences_in(chosen) if one.name.casefold() != asked.name.casefold()]
         since = self._clock.now() - LATELY
-        of_entry = {one.id for one in found if one.governed_by is Governor.COMPANION}
         of_late = {one.id for one in found if one.created_at >= since}
         new, more_new = first(newest_first(line for line in chosen if line.memory_id in of_late), limit)
         mentioned, more_mentioned = mentions_of(named, limit)
-        self._companion.note_reading(principal, [one.memory_id for one in chosen if one.memory_id in of_entry])
+        shown = {line.memory_id for line in chosen}
+        note_reading(self._store, principal, [one for one in found if one.id in shown], self._clock.now())
         return About(
             person=asked.name,
             people=tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(chosen, asked.name)),

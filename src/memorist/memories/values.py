@@ -157,6 +157,11 @@ class Memory:
         return self.owner.agent
 
     @property
+    def is_entry(self) -> bool:
+        """Whether it is an entry of the companion, which only its user reads."""
+        return self.governed_by is Governor.COMPANION
+
+    @property
     def version(self) -> str:
         """Changes with every edit, and with nothing else; the doors show it as the ETag."""
         return f"{to_micros(self.updated_at):x}"

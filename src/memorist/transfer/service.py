@@ -12,6 +12,7 @@ from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
 from memorist.ingestion.records import document_from_record, document_to_record
 from memorist.ingestion.values import Document
 from memorist.memories import policies, writing
+from memorist.memories.entries import note_reading
 from memorist.memories.fields import SECRETS
 from memorist.memories.hashes import with_hashes
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
@@ -58,9 +59,10 @@ class Transfer:
         Importing them into an empty tenant and exporting again gives the same lines.
         """
         yield json.dumps({"format": FORMAT, "version": VERSION})
-        slices = access.visible_slices(principal)
+        slices = access.exported_slices(principal)
         after = ""
         while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
+            note_reading(self._store, principal, [memory for memory, _, _ in batch], self._clock.now())
             for memory, events, payload in batch:
                 line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
                 yield json.dumps(line if payload is None else line | {"tool_output": payload}, ensure_ascii=False)

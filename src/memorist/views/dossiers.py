@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from memorist.context.companion import TESTED
 from memorist.errors import Conflict, Forbidden, IllegalTransition, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.memories import lifecycle
 from memorist.memories.accesses import AccessLog
-from memorist.memories.governance import RULES, require_editable
+from memorist.memories.entries import note_reading
+from memorist.memories.governance import RULES, TESTED, require_editable
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Move, Policy, Reach
 from memorist.memories.values import Governor, Kind, Memory, Status
@@ -111,7 +111,9 @@ class Dossiers:
                 anonymized_from=_anonymized_from(memory, policy) if is_retired else None,
             )
 
-        return self._store.read(principal.tenant, work)
+        found = self._store.read(principal.tenant, work)
+        note_reading(self._store, principal, [found.memory], now)
+        return found
 
     def require_editable(self, principal: Principal, memory_id: str) -> Memory:
         """A memory that the caller may change now. Raises NotFound, InvalidId, Forbidden or Conflict."""
@@ -189,7 +191,7 @@ def _source(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
     for named in (_text(memory.meta or {}, "message_id"), memory.source_ref):
         if named and named.startswith("mem_"):
             found = tx.memories.get(named)
-            if found is not None and access.can_see(principal, found.owner) and _is_shown(found, now):
+            if found is not None and access.sees(principal, found) and _is_shown(found, now):
                 return found
     return None
 

@@ -4,7 +4,9 @@ A row waits in the database itself (`model = ''`), written with the memory in on
 found again by the next process, and several processes share the work.
 """
 
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -68,6 +70,9 @@ class Indexer:
         self._prepared: set[str] = set()
         self._loop = TenantLoop("indexer", store, self._catch_up, _POLL_SECONDS, _MOST_DOUBLINGS, background=background)
         self._failed: str | None = None
+        self._background = background
+        self._told: Counter[str] = Counter()
+        self._caught_up = threading.Condition()
 
     @property
     def model(self) -> str:
@@ -94,7 +99,14 @@ class Indexer:
                 return
         except MemoristError as error:
             self._note(error)
+        with self._caught_up:
+            self._told[tenant] += self._background
         self._loop.tell(tenant)
+
+    def wait_for(self, tenant: str, seconds: float) -> bool:
+        """Wait until what was written here has its vectors, and at most so long: for work that would take its time."""
+        with self._caught_up:
+            return self._caught_up.wait_for(lambda: not self._told[tenant] or self._loop.stopping, seconds)
 
     def _few_words(self, tenant: str, memories: Sequence[Memory]) -> list[list[str]] | None:
         """The texts to embed for what was written; None where that would take too long to wait for."""
@@ -138,6 +150,8 @@ class Indexer:
 
     def close(self) -> None:
         self._loop.close()
+        with self._caught_up:
+            self._caught_up.notify_all()
 
     def _catch_up(self, tenant: str) -> None:
         """Embed all that waits. Raises what keeps it from that."""
@@ -147,7 +161,14 @@ class Indexer:
             while not self._loop.stopping and self._work_once(tenant):
                 pass
 
-        self._noting(work)
+        told = self._told[tenant]
+        try:
+            self._noting(work)
+        finally:
+            with self._caught_up:
+                if self._told[tenant] == told:  # Otherwise more was written meanwhile.
+                    del self._told[tenant]
+                self._caught_up.notify_all()
 
     def _noting(self, work: Callable[[], object]) -> None:
         try:
