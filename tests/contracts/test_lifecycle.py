@@ -77,3 +77,10 @@ def test_every_transition_is_one_row_of_the_event_log(ada: httpx2.Client) -> Non
     ]
     assert all(event["source"] and event["created_at"] for event in events)
     assert "events" not in ada.get(f"/memory/{row['id']}").json()
+
+
+def test_deadline_weighs_nothing_in_search(ada: httpx2.Client) -> None:
+    lasting, passing = add(ada), add(ada, ttl_minutes=1)
+    items = ada.post("/memory/query", json={"query": "kiln"}).json()["items"]
+    assert {item["id"] for item in items} == {lasting["id"], passing["id"]}
+    assert len({item["score"] for item in items}) == 1

@@ -1,11 +1,13 @@
 """What the profile document says and no other test pins."""
 
+import json
 from typing import Any
 
 import httpx2
 import pytest
 
 from tests.http.conftest import Served, new_memory
+from tests.support.scripted_http import ScriptedServer
 
 NOTE = {
     "name": "feedback_sdk_bumps",
@@ -79,3 +81,17 @@ def test_times_of_a_row_are_set_by_writing_changing_and_reading(ada: httpx2.Clie
     changed = ada.patch(f"/v1/memories/{row['id']}", json={"importance": 3}).json()
     assert changed["created_at"] == row["created_at"] < changed["updated_at"]
     assert ada.get(f"/v1/memories/{row['id']}").json()["last_accessed_at"] is not None
+
+
+def test_section_stands_before_what_the_system_says_on_every_turn(
+    conversing: Served, tenant: str, model: ScriptedServer
+) -> None:
+    said = [{"role": "system", "content": "You are terse."}, {"role": "user", "content": "May I merge?"}]
+    with conversing.client(tenant, agent="coder") as coder:
+        coder.post("/v1/tools/memory_write", json=NOTE)
+        for _ in range(2):
+            assert coder.post("/v1/turns", json={"messages": said}).status_code == 201
+            asked = model.requests[-1].body
+            told = asked.get("system") or next(one["content"] for one in asked["messages"] if one["role"] == "system")
+            told = told if isinstance(told, str) else json.dumps(told)
+            assert 0 <= told.index(NOTE["description"]) < told.index("You are terse.")
