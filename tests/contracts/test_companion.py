@@ -119,6 +119,10 @@ def reads(client: httpx2.Client, headers: dict[str, str]) -> Iterator[str]:
     yield client.post("/v1/tools/recall", json={"query": "zebra"}, headers=headers).text
     yield client.post("/memory/query", json={"query": "zebra"}, headers=headers).text
     yield client.get("/memory", headers=headers).text
+    call = {"name": "recall", "arguments": {"query": "zebra"}}
+    question = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    as_mcp = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+    yield client.post("/mcp", json=question, headers=headers | as_mcp).text
     yield client.get("/v1/records/export", headers=headers).text
 
 
