@@ -9,7 +9,7 @@ from memorist.context.companion import Category
 from memorist.core import Core
 from memorist.errors import Forbidden, NotFound
 from memorist.memories.entries import READ_FOR_USER
-from memorist.memories.values import Draft, Memory
+from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform import access
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
@@ -156,3 +156,20 @@ def test_admin_who_acts_for_the_user_restores_an_entry(core: Core, ada: Principa
     with pytest.raises(NotFound):
         core.retention.restore(Principal(ada.tenant, Role.ADMIN), entry.id)
     assert core.retention.restore(admin, entry.id).content == TEXT
+
+
+def test_what_a_tool_repeated_of_an_entry_is_shown_as_the_entry_is(core: Core, ada: Principal, entry: Memory) -> None:
+    said = core.ingestion.add_tool_output(
+        ada, "s1", tool_call_id="c", tool_name="recall", content=f"found: {TEXT}", quotes=[entry.id]
+    )
+    plain = core.ingestion.add_tool_output(ada, "s1", tool_call_id="d", tool_name="sql", content="42 rows")
+    for who in barred(ada.tenant):
+        kinds = core.memories.list(who, every_agent=True, kind=Kind.TOOL_OUTPUT).items
+        assert [one.id for one in kinds] == [plain.memory.id]
+        assert [one.id for one in core.browsing.page(who).items] == [plain.memory.id]
+        with pytest.raises(NotFound):
+            core.ingestion.read_tool_output(who, said.key)
+        assert core.dossiers.get(who, plain.memory.id).origin.before == ()
+        assert core.ingestion.read_tool_output(who, plain.key)[1] == "42 rows"
+    assert core.ingestion.read_tool_output(acting(ada.tenant, Role.SERVICE), said.key)[1] == f"found: {TEXT}"
+    assert [one.id for one in core.dossiers.get(ada, plain.memory.id).origin.before] == [said.memory.id]

@@ -4,6 +4,7 @@ and with all of them to be read for facts in the background.
 
 import tempfile
 import time
+from dataclasses import dataclass
 
 from memorist.bootstrap import open_core
 from memorist.ingestion.service import Message
@@ -24,13 +25,22 @@ def run() -> Results:
     beside = [_until_found(extract=True) for _ in range(_ROUNDS)]
     alone = [_until_found(extract=False) for _ in range(_ROUNDS)]
     return {
-        f"{_MESSAGES:,} messages, found by meaning after": at_most(_TARGET_S, beside, "s"),
-        "the same where they are not read for facts": fact(min(alone), "s"),
+        f"{_MESSAGES:,} messages, found by meaning after": at_most(_TARGET_S, [taken.wall_s for taken in beside], "s"),
+        "the same where they are not read for facts": fact(min(taken.wall_s for taken in alone), "s"),
+        "processor time of it, on all cores": fact(min(taken.processor_s for taken in beside), "s"),
     }
 
 
-def _until_found(*, extract: bool) -> float:
-    """Seconds from the request until all of the messages have their vectors, in a database of their own."""
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """Seconds, by the clock and of all cores together: a machine that is not idle shows in the first alone."""
+
+    wall_s: float
+    processor_s: float
+
+
+def _until_found(*, extract: bool) -> _Taken:
+    """From the request until all of the messages have their vectors, in a database of their own."""
     said = [Message("user", " ".join(sentence(number).split()[:_WORDS])) for number in range(_MESSAGES)]
     ada = Principal("bench", Role.USER, "ada")
     with tempfile.TemporaryDirectory(prefix="memorist-bench-", ignore_cleanup_errors=True) as folder:
@@ -40,11 +50,11 @@ def _until_found(*, extract: bool) -> float:
             core.start()
             core.recall.load()
             core.ingestion.add_messages(ada, "before", said[:1], extract=False)
-            began = time.perf_counter()
+            began, began_working = time.perf_counter(), time.process_time()
             core.ingestion.add_messages(ada, "session", said, extract=extract)
             core.indexer.wait_for(ada.tenant, _GIVE_UP_S)
-            seconds = time.perf_counter() - began
+            taken = _Taken(time.perf_counter() - began, time.process_time() - began_working)
             assert not core.recall.recall(ada, Question("friday releases")).degraded
-            return seconds
+            return taken
         finally:
             core.close()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from memorist.memories.values import Memory
+from memorist.memories.values import Governor, Memory
 from memorist.platform.audit import event_by
 from memorist.platform.values import Principal
 from memorist.ports import Store, Writer
@@ -16,7 +16,7 @@ _NOTED_FOR = timedelta(days=1)
 
 def note_reading(store: Store, principal: Principal, memories: Sequence[Memory], now: datetime) -> None:
     """Say in the history of those that are entries who read them for the user, once a day. Raises StoreError."""
-    ids = [memory.id for memory in memories if memory.is_entry]
+    ids = [memory.id for memory in memories if memory.governed_by is Governor.COMPANION]
     is_user = principal.user is not None and not principal.on_behalf
     if not ids or is_user or (principal.user is None and principal.key_id is None):
         return  # Nobody else reads them, or the operator, who has the database itself.

@@ -16,8 +16,7 @@ from memorist.memories.entries import note_reading
 from memorist.memories.fields import SECRETS
 from memorist.memories.hashes import with_hashes
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
-from memorist.memories.searchable import QUOTES, repeats
-from memorist.memories.values import Kind, Memory, Retention
+from memorist.memories.values import QUOTES, Kind, Memory, Retention
 from memorist.platform import access, validation
 from memorist.platform.erased_names import DOCUMENT, MEMORY, hexadecimal, ids_named_in
 from memorist.platform.redaction import Redaction, counted
@@ -215,7 +214,7 @@ class _Line(NamedTuple):
 
 def _quoted(memory: Memory) -> set[str]:
     """The memories that it only repeats."""
-    return ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if repeats(memory) else set()
+    return ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if memory.repeats else set()
 
 
 def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:

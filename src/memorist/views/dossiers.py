@@ -177,11 +177,13 @@ def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
         return Origin(memory, tuple(before), tuple(after))
     if memory.kind is not Kind.FACT:
         is_longer = memory.kind is Kind.TOOL_OUTPUT and _number(meta, "size") > len(memory.content)
-        return replace(_conversation(tx, memory, memory.session, now), source=memory, is_payload_longer=is_longer)
+        return replace(
+            _conversation(tx, principal, memory, memory.session, now), source=memory, is_payload_longer=is_longer
+        )
     turn_id = memory.source_ref if memory.source_ref and memory.source_ref.startswith("turn_") else None
     source = _source(tx, principal, memory, now)
     session = source.session if source is not None else memory.session or _text(meta, "session_id")
-    found = _conversation(tx, source or memory, session, now)
+    found = _conversation(tx, principal, source or memory, session, now)
     has_turn = turn_id is not None and tx.turns.get(turn_id) is not None
     return replace(found, source=source, turn_id=turn_id, has_turn=has_turn)
 
@@ -196,14 +198,14 @@ def _source(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
     return None
 
 
-def _conversation(tx: Reader, memory: Memory, session: str | None, now: datetime) -> Origin:
+def _conversation(tx: Reader, principal: Principal, memory: Memory, session: str | None, now: datetime) -> Origin:
     """What stands around a memory in a session of its owner, who is seen by whoever sees the memory."""
     if session is None:
         return Origin()
     before, after = tx.surroundings.said_around(memory, session, _LINES_BEFORE, _LINES_AFTER)
     return Origin(
-        before=tuple(one for one in before if _is_shown(one, now)),
-        after=tuple(one for one in after if _is_shown(one, now)),
+        before=tuple(one for one in before if _is_shown(one, now) and access.sees(principal, one)),
+        after=tuple(one for one in after if _is_shown(one, now) and access.sees(principal, one)),
         session=session,
     )
 

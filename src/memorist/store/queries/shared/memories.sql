@@ -14,7 +14,8 @@
     AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
 
 -- fragment: readable
-    AND (:entries = 1 OR governed_by <> 'companion')
+    AND (:entries = 1 OR (governed_by <> 'companion'
+        AND (kind <> 'tool_output' OR meta IS NULL OR CAST(meta AS text) NOT LIKE '%"quotes"%')))
 
 -- fragment: any_agent
     AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
