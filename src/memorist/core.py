@@ -423,6 +423,8 @@ class Core:
             self.indexer.follow(tenant, memories)
 
     def close(self) -> None:
+        if "indexer" in self.__dict__:
+            self.indexer.let_go()
         for name in ("turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
             # What was never made has nothing to finish.
             if name in self.__dict__:

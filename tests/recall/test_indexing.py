@@ -554,6 +554,19 @@ def test_index_goes_before_the_reading_for_facts(open_with: OpenCore) -> None:
     assert waiting_when_read[0] == 0
 
 
+def test_closing_waits_for_no_job_that_waits_for_the_index(open_with: OpenCore) -> None:
+    go = threading.Event()
+    core = open_with(WordEmbedder(before=lambda texts: len(texts) > 1 and go.wait(SOON)))
+    ada = user_of(core)
+    core.ingestion.add_messages(ada, "s1", [Message("user", f"I like tea number {number}.") for number in range(40)])
+    eventually(lambda: bool(core.jobs._running))
+    before = time.monotonic()
+    core.indexer.let_go()
+    core.jobs.close()
+    assert time.monotonic() - before < SOON / 4
+    go.set()
+
+
 def test_index_that_fails_keeps_nobody_waiting(open_with: OpenCore) -> None:
     core = open_with(BrokenEmbedder())
     ada = user_of(core)

@@ -235,7 +235,8 @@ class Jobs:
     def _work(self, job: Job) -> None:
         try:
             self._before(job)
-            self._attempt(job)
+            if not self._loop.stopping:
+                self._attempt(job)
         finally:
             self._running.discard(threading.current_thread())
             # More may be due than there was room for.

@@ -73,6 +73,7 @@ class Indexer:
         self._background = background
         self._told: Counter[str] = Counter()
         self._caught_up = threading.Condition()
+        self._is_closing = False
 
     @property
     def model(self) -> str:
@@ -106,7 +107,13 @@ class Indexer:
     def wait_for(self, tenant: str, seconds: float) -> bool:
         """Wait until what was written here has its vectors, and at most so long: for work that would take its time."""
         with self._caught_up:
-            return self._caught_up.wait_for(lambda: not self._told[tenant] or self._loop.stopping, seconds)
+            return self._caught_up.wait_for(lambda: not self._told[tenant] or self._is_closing, seconds)
+
+    def let_go(self) -> None:
+        """Keep nobody waiting any more: everything ends."""
+        with self._caught_up:
+            self._is_closing = True
+            self._caught_up.notify_all()
 
     def _few_words(self, tenant: str, memories: Sequence[Memory]) -> list[list[str]] | None:
         """The texts to embed for what was written; None where that would take too long to wait for."""
@@ -149,9 +156,8 @@ class Indexer:
             self._loop.tell_of_everybody(first=lambda: self._noting(warm))
 
     def close(self) -> None:
+        self.let_go()
         self._loop.close()
-        with self._caught_up:
-            self._caught_up.notify_all()
 
     def _catch_up(self, tenant: str) -> None:
         """Embed all that waits. Raises what keeps it from that."""
