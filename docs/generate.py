@@ -7,6 +7,7 @@ Everything else on a page is written by hand. A test fails where a page is not w
 import dataclasses
 import inspect
 import re
+import tomllib
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -52,6 +53,7 @@ from memorist.verbs import AsyncVerbs, Verbs
 from memorist.verbs.listed import VerbList
 
 DOCS = Path(__file__).parent
+_MANIFESTS = DOCS.parent / "tests" / "contracts"
 
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -527,7 +529,38 @@ def protocol() -> str:
     return f"```text\n{PROTOCOL}\n```"
 
 
+# The published documents
+
+
+def contracts() -> str:
+    manifests = [tomllib.loads(path.read_text("utf-8")) for path in sorted(_MANIFESTS.glob("*.toml"))]
+    rows = [
+        [one["title"], *(str(len(one.get(kind, []))) for kind in ("statement", "deviation", "extension", "outside"))]
+        for one in manifests
+    ]
+    total = ["all", *(str(sum(int(row[column]) for row in rows)) for column in range(1, 5))]
+    parts = [
+        _table(
+            ["document", "statements, all pinned", "done otherwise", "extensions", "not a memory server's"],
+            [*rows, total],
+        )
+    ]
+    for kind, heading in (
+        ("deviation", "Done otherwise"),
+        ("extension", "Where they are silent"),
+        ("outside", "Left out"),
+    ):
+        found = [[one["title"], _sentence(item)] for one in manifests for item in one.get(kind, [])]
+        parts += [f"## {heading}", _table(["document", ""], found)]
+    return "\n\n".join(parts)
+
+
+def _sentence(item: Mapping[str, Any]) -> str:
+    return f"{item['says']} {item['why']}" if "why" in item else str(item["says"])
+
+
 PARTS: dict[str, Callable[[], str]] = {
+    "contracts": contracts,
     "settings": settings,
     "commands": commands,
     "exit_codes": exit_codes,

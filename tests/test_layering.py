@@ -68,6 +68,7 @@ PUBLIC = {
     },
     "memories": {
         "accesses",
+        "entries",
         "fields",
         "governance",
         "hashes",

@@ -1,7 +1,7 @@
 """The core as one object: what every surface is given."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -17,11 +17,12 @@ from memorist.memories.policies import Policies
 from memorist.memories.policy import Policy
 from memorist.memories.retention import RetentionService
 from memorist.memories.service import Memories
-from memorist.memories.values import Memory
+from memorist.memories.values import Draft, Memory, Remembered
 from memorist.models.port import Embedder, Llm, Reranker, Tagger
 from memorist.platform.idempotency import Idempotency
 from memorist.platform.identity import Identity
 from memorist.platform.redaction import Redaction
+from memorist.platform.values import Job, Principal
 from memorist.ports import Store
 from memorist.recall.values import Weights
 from memorist.times import Clock
@@ -60,6 +61,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
 T = TypeVar("T")
 
 _FINISH_ERASURES_EVERY_S = 3600.0
+_INDEX_FIRST_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Core:
             store, clock, self.memories, self.policies, lambda principal, id: self.facts.restore(principal, id)
         )
         self.context = Context(self.memories)
-        self.chunks = Chunks(store, clock, self.accesses, self.memories)
+        self.chunks = Chunks(store, clock, self.accesses, self._remember_stated)
 
     # Models
 
@@ -209,7 +211,7 @@ class Core:
     def companion(self) -> "Companion":
         from memorist.context.companion import Companion
 
-        return Companion(self.store, self.clock, self.memories, self.erasure, self.redaction)
+        return Companion(self.store, self.clock, self.memories, self.erasure, self.redaction, self._remember_stated)
 
     @_made_once
     def profiles(self) -> "Profiles":
@@ -218,7 +220,7 @@ class Core:
         from memorist.platform.spending import Spending
 
         writing = Writing(lambda: self.llm, self.redaction, Spending(self.store, self.clock), self.clock)
-        return Profiles(self.store, self.clock, self.facts, self.companion, lambda: self.tagger, writing)
+        return Profiles(self.store, self.clock, self.facts, lambda: self.tagger, writing)
 
     @_made_once
     def composer(self) -> "Composer":
@@ -303,7 +305,7 @@ class Core:
 
         # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
         work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.parts.work(job)}
-        return Jobs(self.store, self.clock, work, self.redaction, background=self._background)
+        return Jobs(self.store, self.clock, work, self.redaction, before=self._index_first, background=self._background)
 
     @_made_once
     def turns(self) -> "Turns":
@@ -416,6 +418,17 @@ class Core:
         if self.options.sweep_interval_s > 0:
             self.sweeper.start(self.options.sweep_interval_s)
 
+    def _remember_stated(
+        self, principal: Principal, drafts: Sequence[Draft], *, idempotency_key: str | None = None
+    ) -> list[Remembered]:
+        """What another door than the agent tools' is told: where it contradicts a fact, somebody is asked, later."""
+        return self.facts.remember_all(principal, drafts, idempotency_key=idempotency_key, later=True)
+
+    def _index_first(self, job: Job) -> None:
+        """What was just said is found by its meaning before it is read for facts: both want the same cores."""
+        if "indexer" in self.__dict__:
+            self.indexer.wait_for(job.tenant, _INDEX_FIRST_S)
+
     def _forget(self, tenant: str, users: Iterable[str | None]) -> None:
         """Drop what is kept in memory of users whose rows were erased."""
         if "recall" in self.__dict__:
@@ -428,6 +441,8 @@ class Core:
             self.indexer.follow(tenant, memories)
 
     def close(self) -> None:
+        if "indexer" in self.__dict__:
+            self.indexer.let_go()
         for name in ("turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
             # What was never made has nothing to finish.
             if name in self.__dict__:

@@ -6,11 +6,12 @@ import pytest
 
 from memorist.about.topics import Topics
 from memorist.about.values import SLOTS, About, ProfileLine
-from memorist.context.companion import READ_FOR_USER, Category, Finding, FindingVerdict
+from memorist.context.companion import Category, Finding, FindingVerdict
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidField, NotFound
 from memorist.facts.values import Ruling
 from memorist.ingestion.service import Message
+from memorist.memories.entries import READ_FOR_USER
 from memorist.memories.values import Draft, Governor, Kind, Memory, Trust
 from memorist.models.tagger import LocalTagger
 from memorist.platform.values import Owner, Principal, Role

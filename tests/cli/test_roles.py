@@ -1,8 +1,15 @@
 """What an API key may do at the command line, and what only the operator of the database may."""
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
+from memorist.bootstrap import open_core
+from memorist.context.companion import Category
+from memorist.platform.values import Principal, Role
 from tests.cli.conftest import Cli
+from tests.support.stores import bare
 
 
 @pytest.fixture
@@ -108,3 +115,19 @@ def test_the_database_itself_is_the_operators(cli: Cli, command: list[str], monk
 def test_a_revoked_or_mistyped_key_is_nobody(cli: Cli, ada: str) -> None:
     assert cli("list", "--key", ada[:-1] + ("0" if ada[-1] != "0" else "1")).code == 4
     assert cli("list", "--key", "").code == 0
+
+
+def test_operator_who_names_a_user_is_noted_and_sees_no_entry_among_everybodys(cli: Cli, data: Path) -> None:
+    cli.ok("remember", "Tea at five.")
+    with closing(open_core(bare(str(data / "memorist.db")))) as core:
+        for user in ("local", "bob"):
+            core.companion.add(Principal("local", Role.USER, user), f"A goal of {user}.", Category.GOAL)
+    assert cli.texts("--all-users") == {"Tea at five."}
+    (own,) = cli.json("memory")["items"]
+    (other,) = cli.json("memory", "--user", "bob")["items"]
+    assert "read_for_user" not in cli.ok("show", own["id"], "--json").out
+    with closing(open_core(bare(str(data / "memorist.db")))) as core:
+        trail = [core.memories.events(Principal("local", Role.USER, one), id_) for one, id_ in (
+            ("local", own["id"]), ("bob", other["id"]),
+        )]  # fmt: skip
+    assert ["read_for_user" in [event.event_type for event in events] for events in trail] == [False, True]

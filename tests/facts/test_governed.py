@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memorist.context.companion import Category
+from memorist.context.companion import Category, Finding, FindingVerdict
 from memorist.core import Core
 from memorist.memories.values import Draft, Governor, Memory, Retention, Status
 from memorist.platform.values import Owner, Principal
@@ -37,7 +37,7 @@ def keep(core: Core, who: Principal, door: Governor) -> Memory:
     if door is Governor.PROFILE:
         return core.memories.put(who, Owner(who.user, "default"), "home", {"content": BERLIN}).memory
     draft = Draft(BERLIN, retention=Retention.POLICY, governed_by=Governor.LIFECYCLE)
-    return core.memories.remember(who, [draft])[0].memory
+    return core.facts.remember_all(who, [draft], later=True)[0].memory
 
 
 @pytest.mark.parametrize("door", [Governor.COMPANION, Governor.CODING_ASSISTANT, Governor.PROFILE, Governor.LIFECYCLE])
@@ -91,3 +91,37 @@ def test_person_may_decide_against_what_another_door_keeps(core: Core, ada: Prin
     (pair,) = core.facts.in_doubt(ada).items
     core.facts.confirm(ada, pair.doubt.id)
     assert status(core, kept) is Status.ARCHIVED
+
+
+@pytest.mark.parametrize("door", [Governor.COMPANION, Governor.CODING_ASSISTANT, Governor.LIFECYCLE])
+def test_direct_write_that_contradicts_a_fact_is_put_in_doubt_later(
+    open_with: OpenCore, ada: Principal, door: Governor
+) -> None:
+    judge = contradicting()
+    core = open_with(judge=lambda: judge, background=False)
+    fact = core.facts.remember(ada, LISBON).memory
+    kept = keep(core, ada, door)
+    assert (judge.asked, doubts(core, ada)) == ([], []), "the write waits for no judge"
+    core.jobs.run_due(ada.tenant)
+    assert judge.asked == [(BERLIN, LISBON)]
+    assert (status(core, kept), status(core, fact)) == (Status.ACTIVE, Status.ACTIVE)
+    assert doubts(core, ada) == [{kept.id, fact.id}]
+
+
+def test_what_two_doors_keep_is_put_in_doubt_and_what_one_keeps_is_not(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=contradicting, background=False)
+    chunk = keep(core, ada, Governor.CODING_ASSISTANT)
+    first = core.companion.add(ada, LISBON, Category.HISTORY).memory
+    core.companion.add(ada, LISBON, Category.HISTORY)
+    core.jobs.run_due(ada.tenant)
+    assert {chunk.id, first.id} in doubts(core, ada)
+    assert all(chunk.id in pair for pair in doubts(core, ada))
+
+
+def test_finding_is_no_statement_to_be_doubted(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=contradicting, background=False)
+    core.facts.remember(ada, LISBON)
+    core.companion.record(ada, Finding("f1", "home", "city", FindingVerdict.REJECTED, 0.1, BERLIN))
+    core.facts.remember(ada, "The user lives in Oslo.")
+    core.jobs.run_due(ada.tenant)
+    assert doubts(core, ada) == []

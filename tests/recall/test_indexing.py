@@ -13,10 +13,11 @@ import pytest
 from memorist.bootstrap import open_store
 from memorist.core import Core, Options
 from memorist.errors import ModelError, StoreReadOnly
+from memorist.ingestion.service import Message
 from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.models import passages
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Job, Principal, Role
 from memorist.recall.index import indexer
 from memorist.recall.index.indexer import Progress
 from memorist.store.migrations import Migrator, load_migrations
@@ -530,3 +531,44 @@ def test_database_that_cannot_be_written_is_searched(sqlite_url: str, monkeypatc
         monkeypatch.setattr(store, "write", refuse)
         assert found(core, ada, "teapot") == [memory.id]
         core.close()
+
+
+def test_index_goes_before_the_reading_for_facts(open_with: OpenCore) -> None:
+    go, done = threading.Event(), threading.Event()
+    core = open_with(WordEmbedder(before=lambda texts: len(texts) > 1 and go.wait(SOON)))
+    ada = user_of(core)
+    waiting_when_read: list[int] = []
+    read = core.extraction.work
+
+    def noting(job: Job) -> object:
+        waiting_when_read.append(core.indexer.progress(ada.tenant).waiting)
+        done.set()
+        return read(job)
+
+    core.extraction.work = noting  # type: ignore[method-assign, assignment]
+    core.ingestion.add_messages(ada, "s1", [Message("user", f"I like tea number {number}.") for number in range(40)])
+    assert ask(core, ada, "number 17").degraded
+    assert not core.indexer.wait_for(ada.tenant, 0)
+    go.set()
+    assert done.wait(SOON)
+    assert waiting_when_read[0] == 0
+
+
+def test_closing_waits_for_no_job_that_waits_for_the_index(open_with: OpenCore) -> None:
+    go = threading.Event()
+    core = open_with(WordEmbedder(before=lambda texts: len(texts) > 1 and go.wait(SOON)))
+    ada = user_of(core)
+    core.ingestion.add_messages(ada, "s1", [Message("user", f"I like tea number {number}.") for number in range(40)])
+    eventually(lambda: bool(core.jobs._running))
+    before = time.monotonic()
+    core.indexer.let_go()
+    core.jobs.close()
+    assert time.monotonic() - before < SOON / 4
+    go.set()
+
+
+def test_index_that_fails_keeps_nobody_waiting(open_with: OpenCore) -> None:
+    core = open_with(BrokenEmbedder())
+    ada = user_of(core)
+    core.memories.remember(ada, [Draft(f"fact {number}") for number in range(40)])
+    assert core.indexer.wait_for(ada.tenant, SOON)

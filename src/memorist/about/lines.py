@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memorist.about.days import day_in
 from memorist.about.names import names, names_in
 from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
-from memorist.context.companion import TESTED
+from memorist.memories.governance import TESTED
 from memorist.memories.values import Governor, Kind, Memory
 
 _TOLD_BY = (Governor.COMPANION, Governor.AGENT_TOOLS, Governor.NATIVE)

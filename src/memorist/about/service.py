@@ -20,10 +20,11 @@ from memorist.about.names import names
 from memorist.about.topics import Topics
 from memorist.about.values import USER, About, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact
 from memorist.about.written import Writing
-from memorist.context.companion import Companion, own_slices
+from memorist.context.companion import own_slices
 from memorist.errors import NotFound
 from memorist.facts.service import Facts
 from memorist.facts.values import InDoubt, Supersession
+from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_of
 from memorist.memories.values import Kind, Memory, Query
 from memorist.models.port import Tagger
@@ -55,14 +56,12 @@ class Profiles:
         store: Store,
         clock: Clock,
         facts: Facts,
-        companion: Companion,
         tagger: Callable[[], Tagger | None],
         writing: Writing,
     ) -> None:
         self._store = store
         self._clock = clock
         self._facts = facts
-        self._companion = companion
         self._topics = Topics(tagger)
         self._writing = writing
 
@@ -92,7 +91,8 @@ class Profiles:
         of_late = {one.id for one in found if one.created_at >= since}
         new, more_new = first(newest_first(line for line in chosen if line.memory_id in of_late), limit)
         mentioned, more_mentioned = mentions_of(named, limit)
-        self._companion.note_reading(principal, [one.memory_id for one in chosen])
+        shown = {line.memory_id for line in chosen}
+        note_reading(self._store, principal, [one for one in found if one.id in shown], self._clock.now())
         about = About(
             person=asked.name,
             people=tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(chosen, asked.name)),

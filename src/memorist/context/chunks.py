@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
+from memorist.context.port import Remember
 from memorist.context.section import CHUNK_HEADINGS
 from memorist.context.values import ChunkCandidate, ChunkQuery
 from memorist.errors import InvalidField
 from memorist.memories.accesses import AccessLog
-from memorist.memories.service import Memories
+from memorist.memories.entries import note_reading
 from memorist.memories.values import Draft, Governor, Memory, Remembered, Trust
 from memorist.platform import access, folding, validation
 from memorist.platform.values import OwnerFilter, Principal
@@ -29,11 +30,12 @@ _PAGE = 200
 
 
 class Chunks:
-    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, memories: Memories) -> None:
+    def __init__(self, store: Store, clock: Clock, accesses: AccessLog, remember: Remember) -> None:
+        """`remember` stores what is stated, and has it compared with what is known."""
         self._store = store
         self._clock = clock
         self._accesses = accesses
-        self._memories = memories
+        self._remember = remember
 
     def remember(
         self,
@@ -64,7 +66,7 @@ class Chunks:
             meta=None if session is None else {"session_id": validation.identifier("session", session)},
         )
         principal = replace(principal, session=None)
-        return self._memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
+        return self._remember(principal, [draft], idempotency_key=idempotency_key)[0]
 
     def search(
         self,
@@ -93,7 +95,9 @@ class Chunks:
             found = (one for one in _newest(tx, filters, slices, now) if _matches(one, folded))
             return _in_order(tx.memories.get_many([one.memory_id for one in islice(found, limit)]))
 
-        return [self._accesses.record_read(memory, now) for memory in self._store.read(principal.tenant, work)]
+        found = self._store.read(principal.tenant, work)
+        note_reading(self._store, principal, found, now)
+        return [self._accesses.record_read(memory, now) for memory in found]
 
     def recent(self, principal: Principal, *, project: str | None = None, limit: int = 5) -> list[Memory]:
         """What a session should begin with: of the newest memories the most relevant. Raises InvalidField.
@@ -112,6 +116,7 @@ class Chunks:
 
         found = self._store.read(principal.tenant, work)
         best = sorted(found, key=relevance_of, reverse=True)[:limit]
+        note_reading(self._store, principal, best, now)
         return [self._accesses.overlay(memory) for memory in best]
 
     def _filters(self, category: str | None, projects: tuple[str, ...] | None, min_relevance: float) -> ChunkQuery:

@@ -8,34 +8,32 @@ import math
 from builtins import list as List
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 from typing import Any
 
+from memorist.context.port import Remember
 from memorist.context.values import MAX_ENTRY
 from memorist.erasure.service import Erasure
 from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
 from memorist.ids import parse_id
+from memorist.memories.entries import note_reading
 from memorist.memories.fields import check_draft
+from memorist.memories.governance import TESTED
 from memorist.memories.hashes import dedup_key
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Governor, Kind, Memory, Position, Remembered, Trust
 from memorist.platform import access, validation
-from memorist.platform.audit import event_by
 from memorist.platform.paging import Page, page_of
 from memorist.platform.redaction import Redaction
-from memorist.platform.values import OwnerFilter, Principal, Role
+from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
 MAX_INJECTED = 80
 _MOST_KNOWN = 1000
-_NOTED_FOR = timedelta(days=1)
-
-READ_FOR_USER = "read_for_user"
-"""The event of an entry that a service or an admin read on behalf of its user."""
 
 _CURSORS = position_cursors("companion")
 
@@ -47,10 +45,6 @@ class Category(StrEnum):
     INSIGHT = "insight"
     PREFERENCE = "preference"
     HISTORY = "history"
-
-
-TESTED = "tested_hypothesis"
-"""The category of bookkeeping: one entry for every finding, so that it is not proposed again."""
 
 
 class FindingVerdict(StrEnum):
@@ -83,7 +77,17 @@ class Recorded:
 
 
 class Companion:
-    def __init__(self, store: Store, clock: Clock, memories: Memories, erasure: Erasure, redaction: Redaction) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        memories: Memories,
+        erasure: Erasure,
+        redaction: Redaction,
+        remember: Remember,
+    ) -> None:
+        """`remember` stores what is stated, and has it compared with what is known."""
+        self._remember = remember
         self._store = store
         self._clock = clock
         self._memories = memories
@@ -117,7 +121,7 @@ class Companion:
         found = _newest(
             self._store, principal.tenant, slices, categories, self._clock.now(), limit + 1, after=position, since=since
         )
-        self.note_reading(principal, [memory.id for memory in found[:limit]])
+        note_reading(self._store, principal, found[:limit], self._clock.now())
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
     def add(
@@ -141,7 +145,7 @@ class Companion:
             same_as="",
             governed_by=Governor.COMPANION,
         )
-        return self._memories.remember(principal, [draft], idempotency_key=idempotency_key)[0]
+        return self._remember(principal, [draft], idempotency_key=idempotency_key)[0]
 
     def erase(self, principal: Principal, memory_id: str) -> None:
         """Remove an entry for good, from the file too. Raises NotFound, InvalidId or Forbidden."""
@@ -217,21 +221,9 @@ class Companion:
 
     def note_reading(self, principal: Principal, ids: Sequence[str]) -> None:
         """Say in the history of those that are entries who read them for the user, once a day."""
-        if not principal.on_behalf or not ids:
-            return
-        now = self._clock.now()
-        by = {"role": principal.role, "key": principal.key_id}
-
-        def work(tx: Writer) -> None:
-            entries = [one.id for one in tx.memories.get_many(ids) if one.governed_by is Governor.COMPANION]
-            noted = {
-                event.memory_id
-                for event in tx.events.of(entries)
-                if event.event_type == READ_FOR_USER and event.payload == by and now - event.created_at < _NOTED_FOR
-            }
-            tx.events.append(event_by(principal, id_, READ_FOR_USER, now, by) for id_ in entries if id_ not in noted)
-
-        self._store.write(principal.tenant, work)
+        if principal.on_behalf and ids:
+            found = self._store.read(principal.tenant, lambda tx: tx.memories.get_many(ids))
+            note_reading(self._store, principal, found, self._clock.now())
 
 
 def _newest(
@@ -316,7 +308,7 @@ def _categories(category: Category | str | None, *, include_tested: bool) -> tup
 def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The user's own memories: nobody else's, and nothing that is shared."""
     _require_user(principal)
-    if principal.role is Role.READER and principal.on_behalf:
+    if not access.reads_entries(principal):
         raise Forbidden("Only the user reads these memories. A service or admin key may act for them.")
     return access.user_slices(principal)
 

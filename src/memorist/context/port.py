@@ -1,12 +1,20 @@
-"""What a store finds for agents."""
+"""What a store finds for agents, and who writes down what they state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from memorist.context.values import ChunkCandidate, ChunkQuery
-from memorist.memories.values import Memory, Position
-from memorist.platform.values import OwnerFilter
+from memorist.memories.values import Draft, Memory, Position, Remembered
+from memorist.platform.values import OwnerFilter, Principal
+
+
+class Remember(Protocol):
+    """Stores what somebody stated (`Memories.remember`)."""
+
+    def __call__(
+        self, principal: Principal, drafts: Sequence[Draft], *, idempotency_key: str | None = None
+    ) -> list[Remembered]: ...
 
 
 class ContextReads(Protocol):

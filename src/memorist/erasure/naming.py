@@ -7,8 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from memorist.erasure.values import Naming
-from memorist.memories.searchable import QUOTES
-from memorist.memories.values import Kind, Memory
+from memorist.memories.values import QUOTES, Kind, Memory
 from memorist.platform.erased_names import ids_named_in
 from memorist.ports import Reader
 

@@ -8,6 +8,7 @@ from memorist.facts.superseding import Superseding
 from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Ruling, Verdict
 from memorist.ids import parse_id
 from memorist.memories import writing
+from memorist.memories.entries import note_reading
 from memorist.platform import access, validation
 from memorist.platform.audit import actor_of, event_by
 from memorist.platform.paging import Page, id_cursors, page_of
@@ -39,6 +40,8 @@ class Doubts(Superseding):
             return _with_verdicts(tx, [pair for pair in pairs if pair is not None])
 
         found = self._store.read(principal.tenant, work)
+        shown = [memory for pair in found[:limit] for memory in (pair.fact, pair.other)]
+        note_reading(self._store, principal, shown, self._clock.now())
         return page_of(found, limit, lambda last: _DOUBTS.encode(last.doubt.id))
 
     def confirm(self, principal: Principal, doubt_id: str) -> InDoubt:
@@ -115,7 +118,7 @@ class Doubts(Superseding):
 def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str) -> InDoubt:
     doubt = tx.facts.get_doubt(doubt_id)
     pair = None if doubt is None or not access.can_see(principal, doubt.owner) else _with_facts(tx, doubt)
-    if pair is None:
+    if pair is None or not (access.sees(principal, pair.fact) and access.sees(principal, pair.other)):
         raise NotFound(f"There is no doubt {doubt_id} that you may see.")
     return pair
 

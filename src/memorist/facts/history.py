@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from memorist.facts.superseding import Superseding, age_of
 from memorist.facts.values import FactVersion, Supersession
 from memorist.ids import parse_id
+from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_cursors
 from memorist.memories.values import Memory, Position
 from memorist.platform import access, validation
@@ -31,14 +32,16 @@ class FactHistory(Superseding):
         def work(tx: Reader) -> tuple[FactVersion, ...]:
             memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
             # What was anonymized is nobody's, and so seen by all; what replaced it is still somebody's.
-            chain = [one for one in _chain(tx, memory) if access.can_see(principal, one.owner)]
+            chain = [one for one in _chain(tx, memory) if access.sees(principal, one)]
             trail: dict[str, list[Event]] = {one.id: [] for one in chain}
             for event in tx.events.of(list(trail)):
                 if event.event_type in _STEPS:
                     trail[event.memory_id].append(event)
             return tuple(FactVersion(one, tuple(trail[one.id])) for one in chain)
 
-        return self._store.read(principal.tenant, work)
+        found = self._store.read(principal.tenant, work)
+        note_reading(self._store, principal, [version.memory for version in found], self._clock.now())
+        return found
 
     def retired(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[Supersession]:
         """A page of the facts that others replaced, the last retired first, as far as they can be restored.
@@ -60,7 +63,9 @@ class FactHistory(Superseding):
             # The list is in the order of the last change, and so is its cursor.
             return _RETIRED.encode(Position(last.retired.updated_at, last.retired.id), filters)
 
-        return page_of(self._store.read(principal.tenant, work), limit, cursor_of)
+        found = self._store.read(principal.tenant, work)
+        note_reading(self._store, principal, [one.retired for one in found[:limit]], now)
+        return page_of(found, limit, cursor_of)
 
 
 def _chain(tx: Reader, memory: Memory) -> list[Memory]:
@@ -97,7 +102,7 @@ def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory]) 
         found.append(
             Supersession(
                 one,
-                by if by is not None and access.can_see(principal, by.owner) else None,
+                by if by is not None and access.sees(principal, by) else None,
                 event.created_at,
                 event.payload.get("reason", ""),
                 event.payload.get("judge", ""),

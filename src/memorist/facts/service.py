@@ -113,12 +113,15 @@ class Facts(Doubts, FactHistory):
         *,
         idempotency_key: str | None = None,
         also: Callable[[Writer, Sequence[Remembered]], None] | None = None,
+        later: bool = False,
     ) -> list[Remembered]:
-        """Store drafts as `Memories.remember` does, and have those that are new facts without a name judged."""
+        """Store drafts as `Memories.remember` does, and have those that are new facts without a name judged; `later`:
+        in the background, for doors whose writes wait for no judge.
+        """
         judge = self._judge()
         if judge is None:
             return self._memories.remember(principal, drafts, idempotency_key=idempotency_key, also=also)
-        at_once = judge.is_local and len(drafts) <= _INLINE
+        at_once = judge.is_local and len(drafts) <= _INLINE and not later
         promised: list[Job] = []
 
         def promise(tx: Writer, results: Sequence[Remembered]) -> None:
@@ -163,8 +166,7 @@ class Facts(Doubts, FactHistory):
         return partial(self._settle, job.principal, judge.name, fact, findings) if findings else {"judged": []}
 
     def _findings(self, judge: Judge, fact: Memory) -> list[_Finding]:
-        near = self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold)
-        others = _likely_first(fact, [one for one in near if is_judged(fact) or is_judged(one)])
+        others = _likely_first(fact, self._nearest(fact, most=_MOST_JUDGED, distance=self._threshold))
         findings: list[_Finding] = []
         for start in range(0, len(others), self._top_k):
             page = others[start : start + self._top_k]

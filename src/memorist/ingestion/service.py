@@ -15,9 +15,8 @@ from memorist.ingestion.values import Document, DocumentPosition, output_key
 from memorist.memories.fields import check_draft
 from memorist.memories.hashes import content_hash, with_hashes
 from memorist.memories.policy import Policy
-from memorist.memories.searchable import QUOTES
 from memorist.memories.service import Memories
-from memorist.memories.values import Draft, Kind, Memory, Remembered, Retention, Trust
+from memorist.memories.values import QUOTES, Draft, Kind, Memory, Remembered, Retention, Trust
 from memorist.platform import access, validation
 from memorist.platform.paging import Cursors, Page, page_of
 from memorist.platform.redaction import Redaction, counted

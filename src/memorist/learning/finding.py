@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from memorist.context.companion import TESTED, Companion
+from memorist.context.companion import Companion
 from memorist.context.values import MAX_ENTRY
 from memorist.facts.service import Facts
 from memorist.learning.drafts import Assignment, MessageOrigin, draft_of, owner_of
 from memorist.learning.extractors.kinds import Dropped, Findings, Vocabulary
 from memorist.learning.extractors.transcripts import Utterance
+from memorist.memories.governance import TESTED
 from memorist.memories.values import Draft, Governor, Memory
 from memorist.models.port import Llm, Tagger
 from memorist.models.values import Usage

@@ -10,7 +10,6 @@ from dataclasses import replace
 from memorist.ingestion.service import Ingestion, Message, message_draft, preview_of
 from memorist.learning.extractors.transcripts import Utterance
 from memorist.memories.hashes import content_hash
-from memorist.memories.searchable import repeats
 from memorist.memories.service import Memories
 from memorist.memories.values import Kind, Memory, Position, Query, Status
 from memorist.platform import access, validation
@@ -106,7 +105,7 @@ class Sources:
         return [
             (tx.tool_outputs.get(memory.id) if _is_short(memory) else None) or memory.content
             for memory in self._rows(tx, principal, session, Kind.TOOL_OUTPUT)
-            if not repeats(memory) or (memory.meta or {}).get("tool_name") == _READS_OUTPUTS
+            if not memory.repeats or (memory.meta or {}).get("tool_name") == _READS_OUTPUTS
         ]
 
     def _rows(self, tx: Reader, principal: Principal, session: str, kind: Kind) -> Iterator[Memory]:

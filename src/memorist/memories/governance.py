@@ -47,7 +47,10 @@ RULES = {
     ),
 }
 
-_COMPANION_CATEGORIES = frozenset({"goal", "insight", "preference", "history", "tested_hypothesis"})
+TESTED = "tested_hypothesis"
+"""The category of the companion's bookkeeping: one entry for every finding, so that it is not proposed again."""
+
+_COMPANION_CATEGORIES = frozenset({"goal", "insight", "preference", "history", TESTED})
 _CHUNK_CATEGORIES = frozenset({"decision", "fact", "solution", "pattern", "summary"})
 
 
@@ -95,9 +98,12 @@ def is_judged(memory: Memory) -> bool:
     return RULES[memory.governed_by].is_one_set
 
 
-def is_of_same_scope(one: Memory, other: Memory) -> bool:
-    """Whether two facts are of one owner; what another door keeps of the same user counts too."""
-    return one.owner == other.owner or (one.owner.user == other.owner.user and is_judged(one) != is_judged(other))
+def are_compared(one: Memory, other: Memory) -> bool:
+    """Whether a judge is asked about two facts: of one set and owner, or of one user and kept by different doors."""
+    if is_judged(one) and is_judged(other):
+        return one.owner == other.owner
+    is_bookkeeping = TESTED in (one.category, other.category)
+    return one.owner.user == other.owner.user and one.governed_by is not other.governed_by and not is_bookkeeping
 
 
 def _is_certain(memory: Memory) -> bool:

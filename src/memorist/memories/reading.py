@@ -6,6 +6,7 @@ from dataclasses import replace
 from memorist.errors import Conflict, InvalidField, NotFound
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
+from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_cursors, position_of
 from memorist.memories.values import Kind, Memory, Order, Query, Status
 from memorist.platform import access, validation
@@ -32,6 +33,7 @@ class Reading:
         now = self._clock.now()
         if memory.is_expired(now) or not memory.status.in_use:
             access.require_visible(principal, None, memory_id)
+        note_reading(self._store, principal, [memory], now)
         return self._accesses.record_read(memory, now)
 
     def get_named(self, principal: Principal, name: str) -> Memory:
@@ -100,6 +102,7 @@ class Reading:
         now = self._clock.now()
         found = self._store.read(principal.tenant, lambda tx: tx.memories.page(query, now))
         found = [self._accesses.overlay(memory) for memory in found]
+        note_reading(self._store, principal, found[:limit], now)
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
 
     def count_named(self, principal: Principal, *, category: str | None = None) -> int:
@@ -128,7 +131,7 @@ class Reading:
         """Raises Conflict where a memory is no fact but something that was seen, whose words are kept as they were."""
         memory_id = parse_id("mem", memory_id)
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
-        if found is not None and access.can_see(principal, found.owner) and found.kind is not Kind.FACT:
+        if found is not None and access.sees(principal, found) and found.kind is not Kind.FACT:
             raise Conflict(
                 "What was said, returned or uploaded is kept verbatim. Forget it, or store a fact beside it."
             )

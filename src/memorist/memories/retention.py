@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from memorist.ids import parse_id
 from memorist.memories import lifecycle, writing
+from memorist.memories.entries import note_reading
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Policy
 from memorist.memories.rows import write_over
@@ -51,8 +52,10 @@ class RetentionService:
         if found is None or (found.status.in_use and not found.is_expired(now)):
             return self._memories.get(principal, memory_id)
         memory = lifecycle.as_swept(found, policy, now)
-        viewer = principal if memory.status.in_use else access.over_tenant(principal)
-        return access.require_recoverable(viewer, memory, memory_id)
+        viewer = principal if memory.status.in_use else access.looking_after(principal, memory)
+        memory = access.require_recoverable(viewer, memory, memory_id)
+        note_reading(self._store, principal, [memory], now)
+        return memory
 
     def archive(self, principal: Principal, memory_id: str) -> Memory:
         """Take a memory out of recall and of lists; it stays readable by its id.
@@ -87,8 +90,7 @@ class RetentionService:
         memory_id = parse_id("mem", memory_id)
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
         if found is not None and found.status is Status.ARCHIVED and found.superseded_by is not None:
-            sees = access.can_see(principal, found.owner)
-            memory = self._restore_fact(principal if sees else access.over_tenant(principal), memory_id)
+            memory = self._restore_fact(access.looking_after(principal, found), memory_id)
         else:
             memory = self._store.write(principal.tenant, lambda tx: self._restore(tx, principal, memory_id))
         self._memories.index(principal.tenant, [memory])
@@ -96,11 +98,11 @@ class RetentionService:
 
     def _restore(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
         def attempt() -> Memory | None:
-            before = self._changeable(tx, access.over_tenant(principal), memory_id)
+            before = self._recoverable(tx, principal, memory_id)
             if before.status is Status.ACTIVE and before.is_expired(self._clock.now()):
                 # Its time is over, swept or not: it is restored as if it had been.
                 self._memories.rows.expire(tx, principal, before)
-                before = self._changeable(tx, access.over_tenant(principal), memory_id)
+                before = self._recoverable(tx, principal, memory_id)
             after = lifecycle.restore(before, self._policies.of(tx), self._clock.now())
             self._memories.rows.make_room(tx, principal, after)
             if not write_over(tx, after, before.updated_at):
@@ -119,6 +121,10 @@ class RetentionService:
         memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
         access.require_changeable(principal, memory)
         return memory
+
+    def _recoverable(self, tx: Writer, principal: Principal, memory_id: str) -> Memory:
+        """The same for what an admin of the tenant may restore, whomever it acts for."""
+        return self._changeable(tx, access.looking_after(principal, tx.memories.get(memory_id)), memory_id)
 
     def _event(self, principal: Principal, before: Memory, after: Memory, event_type: str) -> Event:
         payload = lifecycle.moved_payload(before, after)

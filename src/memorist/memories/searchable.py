@@ -12,9 +12,6 @@ from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status
 from memorist.models import passages
 
-QUOTES = "quotes"
-"""In the meta of a tool output: the memories that it repeats."""
-
 
 class Standing(IntEnum):
     """Whether recall may show a memory: by default, only when asked for the past, or never."""
@@ -46,14 +43,9 @@ class Searchable:
         return passages.windows(self.text)
 
 
-def repeats(memory: Memory) -> bool:
-    """Whether it only says again what other memories say: a memory tool's output is kept, and is not found itself."""
-    return memory.kind is Kind.TOOL_OUTPUT and QUOTES in (memory.meta or {})
-
-
 def searchable(memory: Memory) -> Searchable:
     meta = memory.meta or {}
-    if repeats(memory):
+    if memory.repeats:
         return Searchable(text=_text(meta.get("tool_name")), speaker="", date="", context="")
     moment = memory.event_time or memory.created_at
     named = [memory.name.replace("_", " ").replace("-", " ") if memory.name else "", memory.description or ""]
@@ -74,7 +66,7 @@ def as_turn(memory: Memory) -> str:
 
 def is_turn(memory: Memory) -> bool:
     """Whether it was said in a session, so that turns stand before and after it."""
-    return memory.session is not None and KINDS[memory.kind].is_said and not repeats(memory)
+    return memory.session is not None and KINDS[memory.kind].is_said and not memory.repeats
 
 
 def thread_of(memory: Memory) -> str:
@@ -87,7 +79,7 @@ def thread_of(memory: Memory) -> str:
 
 def standing(memory: Memory) -> Standing:
     is_kept = memory.anonymized_at is None and memory.status in (Status.ACTIVE, Status.ARCHIVED)
-    if not is_kept or repeats(memory):
+    if not is_kept or memory.repeats:
         return Standing.GONE
     retired = memory.status is Status.ARCHIVED or memory.superseded_by is not None
     return Standing.RETIRED if retired else Standing.LIVE

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.times import to_micros
 
+QUOTES = "quotes"
+"""In the meta of a tool output: the memories that it repeats."""
+
 
 class Kind(StrEnum):
     """Where a memory came from."""
@@ -155,6 +158,16 @@ class Memory:
     @property
     def agent(self) -> str | None:
         return self.owner.agent
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it only says again what other memories say: such an output is kept, and not found itself."""
+        return self.kind is Kind.TOOL_OUTPUT and QUOTES in (self.meta or {})
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether only its user reads it: an entry of the companion, or what may repeat one."""
+        return self.governed_by is Governor.COMPANION or self.repeats
 
     @property
     def version(self) -> str:

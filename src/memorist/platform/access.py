@@ -1,5 +1,6 @@
 """The one policy layer: who may see and change what. Every door goes through it; what is not allowed here is denied."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
@@ -15,6 +16,11 @@ class Owned(Protocol):
 
     @property
     def owner(self) -> Owner: ...
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether only its user reads it."""
+        ...
 
 
 class OwnedByName(Owned, Protocol):
@@ -69,21 +75,35 @@ def visible_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     A user sees its own (with an agent named: that profile's and those of no profile), the tenant's and, where the
     credential vouches for the agent, what that agent shares among its users.
     An admin that acts for nobody sees the whole tenant; anybody else that acts for nobody sees what the tenant shares.
+    The entries of the companion are among them only for those who read them.
     """
     require(principal, Action.READ)
+    entries = reads_entries(principal)
     if principal.user is None and principal.role is Role.ADMIN:
         if principal.agent is None:
-            return (OwnerFilter(any_user=True, any_agent=True),)
-        return (OwnerFilter(any_user=True, agent=principal.agent), OwnerFilter(any_user=True, agent=None))
+            return (OwnerFilter(any_user=True, any_agent=True, entries=entries),)
+        of_agent = OwnerFilter(any_user=True, agent=principal.agent, entries=entries)
+        return (of_agent, replace(of_agent, agent=None))
     shared = [OwnerFilter()]
     if principal.agent is not None and principal.agent_vouched:
         shared.append(OwnerFilter(agent=principal.agent))
     if principal.user is None:
         return tuple(shared)
     if principal.agent is None:
-        return (OwnerFilter(user=principal.user, any_agent=True), *shared)
-    own = OwnerFilter(user=principal.user, agent=principal.agent)
-    return (own, OwnerFilter(user=principal.user), *shared)
+        return (OwnerFilter(user=principal.user, any_agent=True, entries=entries), *shared)
+    own = OwnerFilter(user=principal.user, agent=principal.agent, entries=entries)
+    return (own, replace(own, agent=None), *shared)
+
+
+def reads_entries(principal: Principal) -> bool:
+    """Whether the caller reads what only its user reads: the user, and a service or an admin that acts for one."""
+    return principal.user is not None and not (principal.role is Role.READER and principal.on_behalf)
+
+
+def exported_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """Whose memories an export holds: what the caller sees, and an admin's all entries too, or it would be no copy."""
+    slices = visible_slices(principal)
+    return tuple(replace(part, entries=True) for part in slices) if allows(principal, Action.ADMINISTER) else slices
 
 
 def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
@@ -116,6 +136,11 @@ def over_tenant(principal: Principal) -> Principal:
     return replace(principal, user=None, agent=None) if allows(principal, Action.ADMINISTER) else principal
 
 
+def looking_after(principal: Principal, memory: Owned | None) -> Principal:
+    """The caller itself where it sees a memory, and otherwise as the one who looks after all of its tenant's."""
+    return principal if memory is not None and sees(principal, memory) else over_tenant(principal)
+
+
 def shown_slices(principal: Principal, *, in_use: bool = True) -> tuple[OwnerFilter, ...]:
     """Whose memories come without being named, in recall, sections and lists: for a user that names no agent no
     profile's, but what is of none and what is of the profile of those who name none.
@@ -123,8 +148,12 @@ def shown_slices(principal: Principal, *, in_use: bool = True) -> tuple[OwnerFil
     whose = slices_of(principal, in_use=in_use)
     if principal.user is None or principal.agent is not None:
         return whose
-    own = (OwnerFilter(principal.user), OwnerFilter(principal.user, DEFAULT_PROFILE))
-    return tuple(part for one in whose for part in (own if one.user is not None else (one,)))
+    profiles = (None, DEFAULT_PROFILE)
+    return tuple(
+        part
+        for one in whose
+        for part in ([replace(one, agent=agent, any_agent=False) for agent in profiles] if one.user else (one,))
+    )
 
 
 def user_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
@@ -138,19 +167,28 @@ def slices_of(principal: Principal, *, in_use: bool) -> tuple[OwnerFilter, ...]:
 
 
 def can_see(principal: Principal, owner: Owner) -> bool:
+    """Whether the caller sees memories of that owner, as far as they are not what only the owner reads."""
     return any(part.matches(owner) for part in visible_slices(principal))
+
+
+def sees(principal: Principal, memory: Owned) -> bool:
+    return is_among(visible_slices(principal), memory)
+
+
+def is_among(slices: Iterable[OwnerFilter], memory: Owned) -> bool:
+    return any(part.matches(memory.owner) and (part.entries or not memory.is_entry) for part in slices)
 
 
 def require_visible(principal: Principal, memory: T | None, memory_id: str) -> T:
     """The memory, or NotFound: whether it exists is not told to those who may not see it."""
-    if memory is None or not can_see(principal, memory.owner):
+    if memory is None or not sees(principal, memory):
         raise NotFound(f"There is no memory {memory_id} that you may see.")
     return memory
 
 
 def require_recoverable(principal: Principal, memory: T, memory_id: str) -> T:
     """The memory, or NotFound: one that is deleted is shown to those who may restore it."""
-    is_shown = any(part.matches(memory.owner) for part in recoverable_slices(principal))
+    is_shown = is_among(recoverable_slices(principal), memory)
     return require_visible(principal, memory if is_shown else None, memory_id)
 
 

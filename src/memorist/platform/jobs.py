@@ -62,9 +62,13 @@ class Jobs:
         handlers: Mapping[str, Handler],
         redaction: Redaction | None = None,
         *,
+        before: Callable[[Job], object] = lambda _: None,
         background: bool = True,
     ) -> None:
-        """Without `background` nothing is done before it is asked for: by `run` or `run_due`."""
+        """Without `background` nothing is done before it is asked for: by `run` or `run_due`. `before` may wait a while
+        for what goes first, where a job is done in the background.
+        """
+        self._before = before
         self._redaction = redaction or Redaction()
         self._store = store
         self._clock = clock
@@ -232,7 +236,9 @@ class Jobs:
 
     def _work(self, job: Job) -> None:
         try:
-            self._attempt(job)
+            self._before(job)
+            if not self._loop.stopping:
+                self._attempt(job)
         finally:
             self._running.discard(threading.current_thread())
             # More may be due than there was room for.

@@ -56,6 +56,8 @@ class OwnerFilter:
     agent: str | None = None
     any_user: bool = False
     any_agent: bool = False
+    entries: bool = True
+    """False leaves out what only its user reads: the entries of the companion."""
 
     def matches(self, owner: Owner) -> bool:
         return (self.any_user or owner.user == self.user) and (self.any_agent or owner.agent == self.agent)

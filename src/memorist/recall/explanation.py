@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from memorist.memories.searchable import repeats
 from memorist.memories.values import Memory
 from memorist.recall.candidates import Candidates
 from memorist.recall.ranked import Ranked
@@ -60,7 +59,7 @@ def why_not(ranked: Ranked, shown: Sequence[float], hits: Sequence[Hit], memory:
     if place is None:
         reason: str | None = "It is not in the index. Run `memorist index rebuild`."
     else:
-        reason = _REPEATS if repeats(memory) else candidates.refusal(place)
+        reason = _REPEATS if memory.repeats else candidates.refusal(place)
     if place is None or reason is not None:
         return {"id": memory.id, "recalled": False, "reason": reason}
     explanation = explain(ranked, place)

@@ -94,8 +94,11 @@ def class_weights(view: View, asked: Asked) -> Scores:
 def _visible(view: View, asked: Asked) -> Mask:
     mine = [part for part in asked.slices if part.any_user or part.user == view.user]
     if any(part.any_agent for part in mine):
-        return np.ones(view.size, dtype=bool)
-    return is_any(view.columns["agent"], [view.code("agent", part.agent) for part in mine])
+        visible: Mask = np.ones(view.size, dtype=bool)
+    else:
+        visible = is_any(view.columns["agent"], [view.code("agent", part.agent) for part in mine])
+    visible[[place for one in asked.hidden if (place := view.place_of(one)) is not None]] = False
+    return visible
 
 
 def _at(moment: int, since: Array, until: Array) -> Mask:

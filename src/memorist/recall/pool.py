@@ -24,7 +24,7 @@ class Pool:
         """Whether a shelf has a row that it will not hear of again: erased or given away, here or elsewhere."""
         asked = self.scored.candidates.asked
         found = [self._find(place) for place in self.places.tolist()]
-        return any(memory is None or not asked.shows(memory.owner) for memory in found)
+        return any(memory is None or not asked.shows(memory) for memory in found)
 
     def still_wanted(self) -> list[int]:
         """The places whose memories are still what the index said they were: they may have changed since."""
@@ -71,7 +71,7 @@ def ids_to_read(scored: Scored, places: Places, *, reranked: int) -> list[str]:
 
 
 def _is_wanted(memory: Memory, asked: Asked) -> bool:
-    if not asked.shows(memory.owner) or memory.is_expired(asked.now):
+    if not asked.shows(memory) or memory.is_expired(asked.now):
         return False
     asks_for_past = asked.question.as_of is not None or asked.question.known_at is not None
     now = standing(memory)

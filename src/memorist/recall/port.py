@@ -31,6 +31,10 @@ class IndexReads(Protocol):
         """The users that have memories, None standing for those of no user."""
         ...
 
+    def entries(self, user: str | None) -> list[str]:
+        """The ids of a user's memories that only the user reads."""
+        ...
+
     def count(self, model: str) -> IndexCounts: ...
 
     def has_waiting(self) -> bool:

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from memorist import words
 from memorist.errors import InvalidField
-from memorist.memories.values import Kind
+from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
-from memorist.platform.values import Owner, OwnerFilter, Principal
+from memorist.platform.values import OwnerFilter, Principal
 from memorist.recall.values import Question, Scope, Weights
 
 _MOST_TERMS = 512
@@ -29,6 +29,8 @@ class Asked:
     """The least score that counts."""
 
     now: datetime
+    hidden: frozenset[str] = frozenset()
+    """What only somebody else reads."""
 
     @classmethod
     def of(cls, principal: Principal, question: Question, weights: Weights, least: float, now: datetime) -> "Asked":
@@ -42,8 +44,8 @@ class Asked:
             now,
         )
 
-    def shows(self, owner: Owner) -> bool:
-        return any(part.matches(owner) for part in self.slices)
+    def shows(self, memory: Memory) -> bool:
+        return access.is_among(self.slices, memory)
 
     def terms(self) -> list[str]:
         return terms_of(self.question.query)

@@ -14,7 +14,8 @@ from typing import Any
 
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
-from memorist.memories.governance import is_of_same_scope
+from memorist.memories.entries import note_reading
+from memorist.memories.governance import are_compared
 from memorist.memories.values import Memory
 from memorist.models.port import Embedder, Reranker
 from memorist.platform import access
@@ -98,12 +99,14 @@ class Recall:
         question = replace(question, query=self._redaction.text(question.query))
         self._indexer.prepare(principal.tenant)
         asked = Asked.of(principal, question, self._weights, self._min_score, self._clock.now())
+        asked = replace(asked, hidden=self._hidden(asked))
         self._models.warm_up(question)
         pool = self._pool(asked)
         found = answer(self._ranked(pool), self._accesses.overlay)
         self._accesses.record_recall(
             principal, question.query, [(hit.memory, hit.score) for hit in found.hits], asked.now
         )
+        note_reading(self._store, principal, [hit.memory for hit in found.hits], asked.now)
         scores = pool.scored
         return Recalled(
             hits=found.hits,
@@ -126,7 +129,7 @@ class Recall:
             return []
         rows = {row.id: row for row in self._store.read(memory.tenant, lambda tx: tx.memories.get_many(ids))}
         found = [rows[memory_id] for memory_id in ids if memory_id in rows]
-        return [row for row in found if row.is_current(now) and is_of_same_scope(row, memory)]
+        return [row for row in found if row.is_current(now) and are_compared(row, memory)]
 
     # The stages
 
@@ -153,6 +156,15 @@ class Recall:
         if any(part.any_user for part in asked.slices):
             return self._store.read(asked.principal.tenant, lambda tx: tx.index.users())
         return list(dict.fromkeys(part.user for part in asked.slices))
+
+    def _hidden(self, asked: Asked) -> frozenset[str]:
+        if all(part.entries for part in asked.slices):
+            return frozenset()
+        users = self._users(asked)
+        found = self._store.read(
+            asked.principal.tenant, lambda tx: [one for user in users for one in tx.index.entries(user)]
+        )
+        return frozenset(found)
 
     def _worded(self, asked: Asked, users: Sequence[str | None]) -> Worded:
         """Everything that needs no vector: what changed is read, and the words are looked up."""

@@ -62,7 +62,14 @@ class BrowsingStatements(TenantStatements):
         return Stretch(found, found[-1].position if len(found) == limit else edge)
 
     def count_facets(
-        self, user: str | None, after: FacetRow | None, now: datetime, limit: int, *, any_user: bool
+        self,
+        user: str | None,
+        after: FacetRow | None,
+        now: datetime,
+        limit: int,
+        *,
+        any_user: bool,
+        entries: bool = True,
     ) -> list[FacetRow]:
         position = after or _FIRST
         rows = self._rows(
@@ -76,6 +83,7 @@ class BrowsingStatements(TenantStatements):
             after_trust=position.trust,
             after_agent=position.agent,
             limit=limit,
+            entries=int(entries),
         )
         return [FacetRow(*row) for row in rows]
 

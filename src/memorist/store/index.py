@@ -46,6 +46,9 @@ class IndexStatements(TenantStatements):
     def users(self) -> list[str | None]:
         return [row[0] or None for row in self._rows("index_users")]
 
+    def entries(self, user: str | None) -> list[str]:
+        return [row[0] for row in self._rows("list_entries", user_id=user or "")]
+
     def count(self, model: str) -> IndexCounts:
         return IndexCounts(*map(int, self._rows("count_index", model=model)[0]))
 

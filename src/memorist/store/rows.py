@@ -162,9 +162,10 @@ def breadth_of(owner: OwnerFilter) -> str:
     return "tenant" if owner.any_user else "user" if owner.any_agent else "owner"
 
 
-def slice_parameters(owner: OwnerFilter) -> dict[str, str | None]:
-    """Whose rows a statement takes: None where anybody's."""
+def slice_parameters(owner: OwnerFilter) -> dict[str, str | int | None]:
+    """Whose rows a statement takes: None where anybody's; and whether entries of the companion are among them."""
     return {
         "user_id": None if owner.any_user else owner.user or "",
         "agent_id": None if owner.any_agent else owner.agent or "",
+        "entries": int(owner.entries),
     }

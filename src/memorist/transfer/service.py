@@ -12,11 +12,11 @@ from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
 from memorist.ingestion.records import document_from_record, document_to_record
 from memorist.ingestion.values import Document
 from memorist.memories import policies, writing
+from memorist.memories.entries import note_reading
 from memorist.memories.fields import SECRETS
 from memorist.memories.hashes import with_hashes
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
-from memorist.memories.searchable import QUOTES, repeats
-from memorist.memories.values import Kind, Memory, Retention
+from memorist.memories.values import QUOTES, Kind, Memory, Retention
 from memorist.platform import access, validation
 from memorist.platform.erased_names import DOCUMENT, MEMORY, hexadecimal, ids_named_in
 from memorist.platform.redaction import Redaction, counted
@@ -58,9 +58,10 @@ class Transfer:
         Importing them into an empty tenant and exporting again gives the same lines.
         """
         yield json.dumps({"format": FORMAT, "version": VERSION})
-        slices = access.visible_slices(principal)
+        slices = access.exported_slices(principal)
         after = ""
         while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
+            note_reading(self._store, principal, [memory for memory, _, _ in batch], self._clock.now())
             for memory, events, payload in batch:
                 line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
                 yield json.dumps(line if payload is None else line | {"tool_output": payload}, ensure_ascii=False)
@@ -213,7 +214,7 @@ class _Line(NamedTuple):
 
 def _quoted(memory: Memory) -> set[str]:
     """The memories that it only repeats."""
-    return ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if repeats(memory) else set()
+    return ids_named_in(json.dumps((memory.meta or {})[QUOTES])) if memory.repeats else set()
 
 
 def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> list[Document]:

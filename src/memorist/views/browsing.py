@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from memorist.memories.accesses import AccessLog
+from memorist.memories.entries import note_reading
 from memorist.memories.values import Kind, Memory, Status, Trust
 from memorist.platform import access, folding, validation
 from memorist.platform.paging import Cursors, id_part, number_part
@@ -76,6 +77,7 @@ class Browsing:
 
         memories, end = self._store.read(principal.tenant, work)
         items = tuple(self._accesses.overlay(memory) for memory in memories)
+        note_reading(self._store, principal, items, now)
         if end is None:
             return BrowsedPage(items, None)
         return BrowsedPage(items, _CURSORS.encode(end, filters), from_micros(end.created_at))

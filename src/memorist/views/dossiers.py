@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from memorist.context.companion import TESTED
 from memorist.errors import Conflict, Forbidden, IllegalTransition, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.memories import lifecycle
 from memorist.memories.accesses import AccessLog
-from memorist.memories.governance import RULES, require_editable
+from memorist.memories.entries import note_reading
+from memorist.memories.governance import RULES, TESTED, require_editable
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Move, Policy, Reach
 from memorist.memories.values import Governor, Kind, Memory, Status
@@ -111,7 +111,9 @@ class Dossiers:
                 anonymized_from=_anonymized_from(memory, policy) if is_retired else None,
             )
 
-        return self._store.read(principal.tenant, work)
+        found = self._store.read(principal.tenant, work)
+        note_reading(self._store, principal, [found.memory], now)
+        return found
 
     def require_editable(self, principal: Principal, memory_id: str) -> Memory:
         """A memory that the caller may change now. Raises NotFound, InvalidId, Forbidden or Conflict."""
@@ -175,11 +177,13 @@ def _origin(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
         return Origin(memory, tuple(before), tuple(after))
     if memory.kind is not Kind.FACT:
         is_longer = memory.kind is Kind.TOOL_OUTPUT and _number(meta, "size") > len(memory.content)
-        return replace(_conversation(tx, memory, memory.session, now), source=memory, is_payload_longer=is_longer)
+        return replace(
+            _conversation(tx, principal, memory, memory.session, now), source=memory, is_payload_longer=is_longer
+        )
     turn_id = memory.source_ref if memory.source_ref and memory.source_ref.startswith("turn_") else None
     source = _source(tx, principal, memory, now)
     session = source.session if source is not None else memory.session or _text(meta, "session_id")
-    found = _conversation(tx, source or memory, session, now)
+    found = _conversation(tx, principal, source or memory, session, now)
     has_turn = turn_id is not None and tx.turns.get(turn_id) is not None
     return replace(found, source=source, turn_id=turn_id, has_turn=has_turn)
 
@@ -189,19 +193,19 @@ def _source(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
     for named in (_text(memory.meta or {}, "message_id"), memory.source_ref):
         if named and named.startswith("mem_"):
             found = tx.memories.get(named)
-            if found is not None and access.can_see(principal, found.owner) and _is_shown(found, now):
+            if found is not None and access.sees(principal, found) and _is_shown(found, now):
                 return found
     return None
 
 
-def _conversation(tx: Reader, memory: Memory, session: str | None, now: datetime) -> Origin:
+def _conversation(tx: Reader, principal: Principal, memory: Memory, session: str | None, now: datetime) -> Origin:
     """What stands around a memory in a session of its owner, who is seen by whoever sees the memory."""
     if session is None:
         return Origin()
     before, after = tx.surroundings.said_around(memory, session, _LINES_BEFORE, _LINES_AFTER)
     return Origin(
-        before=tuple(one for one in before if _is_shown(one, now)),
-        after=tuple(one for one in after if _is_shown(one, now)),
+        before=tuple(one for one in before if _is_shown(one, now) and access.sees(principal, one)),
+        after=tuple(one for one in after if _is_shown(one, now) and access.sees(principal, one)),
         session=session,
     )
 

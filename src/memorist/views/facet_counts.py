@@ -28,7 +28,8 @@ _MOST_KEPT = 64
 
 _FACETS = ("state", "profile", "category", "kind", "trust")
 
-_Users = tuple[tuple[str | None, bool], ...]
+_Users = tuple[tuple[str | None, bool, bool], ...]
+"""Each user, whether it is all of them, and whether their entries count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class FacetCounts:
 
     def of(self, principal: Principal, browse: Browse) -> Facets:
         """What a caller's memories can be narrowed down to."""
-        users = tuple(dict.fromkeys((part.user, part.any_user) for part in access.visible_slices(principal)))
+        visible = access.visible_slices(principal)
+        users = tuple(dict.fromkeys((part.user, part.any_user, part.entries) for part in visible))
         counted = self._counted(principal.tenant, users)
         slices = {status.value: access.slices_of(principal, in_use=status.in_use) for status in Status}
 
@@ -105,8 +107,8 @@ def _count(tx: Reader, users: _Users, before: _CountedFacets | None, now: dateti
     left = before.left
     after = rows[-1] if rows and _is_of(rows[-1], left[0]) else None
     while left:
-        user, any_user = left[0]
-        some = tx.browsing.count_facets(user, after, now, _GROUPS, any_user=any_user)
+        user, any_user, entries = left[0]
+        some = tx.browsing.count_facets(user, after, now, _GROUPS, any_user=any_user, entries=entries)
         rows += some
         left, after = (left, some[-1]) if len(some) == _GROUPS else (left[1:], None)
         if time.perf_counter() > until:
@@ -114,14 +116,14 @@ def _count(tx: Reader, users: _Users, before: _CountedFacets | None, now: dateti
     return replace(before, rows=tuple(rows), left=left)
 
 
-def _is_of(row: FacetRow, whose: tuple[str | None, bool]) -> bool:
-    user, any_user = whose
+def _is_of(row: FacetRow, whose: tuple[str | None, bool, bool]) -> bool:
+    user, any_user, _ = whose
     return any_user or row.user == (user or "")
 
 
 def _projects(tx: Reader, users: _Users, until: float) -> list[str]:
     found: set[str] = set()
-    for user, any_user in users:
+    for user, any_user, _ in users:
         position: tuple[str, str] | None = ("", "")
         while position is not None and len(found) < _MOST_PROJECTS and time.perf_counter() < until:
             position = tx.browsing.next_project(user, position, any_user=any_user)

@@ -21,7 +21,14 @@ class BrowsingReads(Protocol):
         ...
 
     def count_facets(
-        self, user: str | None, after: FacetRow | None, now: datetime, limit: int, *, any_user: bool
+        self,
+        user: str | None,
+        after: FacetRow | None,
+        now: datetime,
+        limit: int,
+        *,
+        any_user: bool,
+        entries: bool = True,
     ) -> list[FacetRow]:
         """How many memories a user has, or everybody, of each combination: the next ones in a fixed order."""
         ...

@@ -80,4 +80,4 @@ def _events(tx: Reader, turn: Turn) -> list[TurnEvent]:
 
 
 def _seen(principal: Principal, memories: Sequence[Memory]) -> tuple[Memory, ...]:
-    return tuple(memory for memory in memories if access.can_see(principal, memory.owner))
+    return tuple(memory for memory in memories if access.sees(principal, memory))

@@ -4,7 +4,9 @@ A row waits in the database itself (`model = ''`), written with the memory in on
 found again by the next process, and several processes share the work.
 """
 
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -68,6 +70,10 @@ class Indexer:
         self._prepared: set[str] = set()
         self._loop = TenantLoop("indexer", store, self._catch_up, _POLL_SECONDS, _MOST_DOUBLINGS, background=background)
         self._failed: str | None = None
+        self._background = background
+        self._told: Counter[str] = Counter()
+        self._caught_up = threading.Condition()
+        self._is_closing = False
 
     @property
     def model(self) -> str:
@@ -94,7 +100,20 @@ class Indexer:
                 return
         except MemoristError as error:
             self._note(error)
+        with self._caught_up:
+            self._told[tenant] += self._background
         self._loop.tell(tenant)
+
+    def wait_for(self, tenant: str, seconds: float) -> bool:
+        """Wait until what was written here has its vectors, and at most so long: for work that would take its time."""
+        with self._caught_up:
+            return self._caught_up.wait_for(lambda: not self._told[tenant] or self._is_closing, seconds)
+
+    def let_go(self) -> None:
+        """Keep nobody waiting any more: everything ends."""
+        with self._caught_up:
+            self._is_closing = True
+            self._caught_up.notify_all()
 
     def _few_words(self, tenant: str, memories: Sequence[Memory]) -> list[list[str]] | None:
         """The texts to embed for what was written; None where that would take too long to wait for."""
@@ -137,6 +156,7 @@ class Indexer:
             self._loop.tell_of_everybody(first=lambda: self._noting(warm))
 
     def close(self) -> None:
+        self.let_go()
         self._loop.close()
 
     def _catch_up(self, tenant: str) -> None:
@@ -147,7 +167,14 @@ class Indexer:
             while not self._loop.stopping and self._work_once(tenant):
                 pass
 
-        self._noting(work)
+        told = self._told[tenant]
+        try:
+            self._noting(work)
+        finally:
+            with self._caught_up:
+                if self._told[tenant] == told:  # Otherwise more was written meanwhile.
+                    del self._told[tenant]
+                self._caught_up.notify_all()
 
     def _noting(self, work: Callable[[], object]) -> None:
         try:

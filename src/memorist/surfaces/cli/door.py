@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memorist.addresses import without_password
 from memorist.bootstrap import open_core
@@ -100,7 +100,9 @@ class Door:
             return access.acting(self.holder(), user=self._named_user(), agent=self._named_agent())
         user = validation.identifier("user", self.settings.user)
         agent = validation.identifier("agent", self.settings.agent) if self.settings.agent else None
-        return access.acting(self.holder(), user=user, agent=agent)
+        acting = access.acting(self.holder(), user=user, agent=agent)
+        # Whoever names nobody is the user of this machine.
+        return replace(acting, on_behalf=self.flags.user is not None)
 
     def everybody(self) -> Principal:
         """The whole tenant, which takes an admin. Raises Unauthenticated, Forbidden or Invalid."""

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import PlainTextResponse, Response
 
-from memorist.context.companion import TESTED, Category, Finding, FindingVerdict
+from memorist.context.companion import Category, Finding, FindingVerdict
+from memorist.memories.governance import TESTED
 from memorist.memories.values import Memory
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody

@@ -104,7 +104,9 @@ def add_memory(request: Request, new: NewLifecycleMemory, idempotency_key: Idemp
     """
     ttl = None if new.ttl_minutes is None else timedelta(minutes=new.ttl_minutes)
     draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl, governed_by=Governor.LIFECYCLE)
-    [result] = core_of(request).memories.remember(_caller(request), [draft], idempotency_key=idempotency_key)
+    [result] = core_of(request).facts.remember_all(
+        _caller(request), [draft], idempotency_key=idempotency_key, later=True
+    )
     headers = {"Location": f"{router.prefix}/{result.memory.id}", **replay_headers(result.replayed)}
     return Json({**encode(result.memory), "was_new": result.was_new}, 201, headers)
 

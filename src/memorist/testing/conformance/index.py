@@ -8,9 +8,9 @@ import pytest
 
 from memorist.memories import writing
 from memorist.memories.searchable import Standing
-from memorist.memories.values import Kind, Memory, Status
-from memorist.platform.values import Owner
-from memorist.ports import Store, Writer
+from memorist.memories.values import Governor, Kind, Memory, Query, Status
+from memorist.platform.values import Owner, OwnerFilter
+from memorist.ports import Reader, Store, Writer
 from memorist.recall.values import IndexCounts, IndexPage, IndexPosition, IndexRow
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
@@ -97,6 +97,18 @@ class IndexConformance(StoreFixtures):
     def test_tenant_without_memories_has_no_users_in_the_index(self, store: Store, tenant: str) -> None:
         assert store.read(tenant, lambda tx: tx.index.users()) == []
         assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
+
+    def test_entries_of_a_user_are_named_and_left_out_of_slices_without_them(self, store: Store, tenant: str) -> None:
+        entry = insert(store, make_memory(tenant, owner=Owner("ada"), governed_by=Governor.COMPANION))
+        fact = insert(store, make_memory(tenant, owner=Owner("ada")))
+        insert(store, make_memory(tenant, owner=Owner("bob"), governed_by=Governor.COMPANION))
+        assert store.read(tenant, lambda tx: tx.index.entries("ada")) == [entry.id]
+        part = OwnerFilter("ada", entries=False)
+
+        def work(tx: Reader) -> list[list[Memory]]:
+            return [tx.memories.page(Query(owners=(part,)), START), tx.memories.scan(part, "", 10)]
+
+        assert store.read(tenant, work) == [[fact], [fact]]
 
     def test_changes_since_a_watermark_are_found(self, store: Store, tenant: str) -> None:
         memories = [insert(store, make_memory(tenant)) for _ in range(5)]

@@ -18,7 +18,7 @@ SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint),
     AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
     AND (CAST(:category AS text) IS NULL OR category = :category)
     AND (CAST(:projects AS text) IS NULL OR strpos(:projects, chr(10) || project || chr(10)) > 0)
-    AND coalesce(relevance, 1.0) >= :min_relevance
+    AND coalesce(relevance, 1.0) >= :min_relevance {readable}
     -- A text with more bytes than letters is not of ASCII alone, and compared by us. Of the others the collation C
     -- lowers all letters, whatever the language of the database.
     AND (

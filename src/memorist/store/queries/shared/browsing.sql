@@ -68,6 +68,7 @@ ORDER BY importance DESC, created_at DESC, id DESC LIMIT 1 OFFSET :span
 -- fragment: countable
     AND anonymized_at IS NULL
     AND (expires_at IS NULL OR expires_at > :now OR status <> 'active')
+    AND (:entries = 1 OR governed_by <> 'companion')
 
 -- name: count_facets_of_user
 -- plan: anew

@@ -12,11 +12,19 @@ WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL 
     AND (updated_at, id) < (:before_time, :before_id)
     AND (expires_at IS NULL OR expires_at > :now)
     AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
-    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+    AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id) {readable}
 ORDER BY updated_at DESC, id DESC LIMIT :limit
 
 -- fragment: doubt_columns
 id, user_id, agent_id, fact_id, other_id, reason, judge, status, created_at, updated_at
+
+-- fragment: both_readable
+    AND (:entries = 1 OR (
+        NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id
+            AND m.governed_by = 'companion')
+        AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.other_id
+            AND m.governed_by = 'companion')
+    ))
 
 -- name: insert_doubt
 -- Link two facts, unless they are linked already.
@@ -40,6 +48,7 @@ SELECT {doubt_columns} FROM doubts AS d
 WHERE tenant_id = :tenant AND status = :status AND id < :before_id
     AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
     AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+    {both_readable}
     -- One by one: for a list of ids, SQLite would rather read all active memories.
     AND (:status <> 'open' OR (
         EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id AND m.status = 'active')

@@ -6,12 +6,16 @@
         OR (status = 'archived' AND retention = 'policy'))
 
 -- fragment: list_filters
-    AND {unexpired} AND anonymized_at IS NULL
+    AND {unexpired} AND anonymized_at IS NULL {readable}
     AND (CAST(:name AS text) IS NULL OR name = :name)
     AND (CAST(:kind AS text) IS NULL OR kind = :kind)
     AND (CAST(:category AS text) IS NULL OR category = :category)
     AND (CAST(:project AS text) IS NULL OR project = :project)
     AND (CAST(:session_id AS text) IS NULL OR session_id = :session_id)
+
+-- fragment: readable
+    AND (:entries = 1 OR (governed_by <> 'companion'
+        AND (kind <> 'tool_output' OR meta IS NULL OR CAST(meta AS text) NOT LIKE '%"quotes"%')))
 
 -- fragment: any_agent
     AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
@@ -136,7 +140,7 @@ ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
 -- name: scan_memories
 -- All memories of a slice in id order, whatever their status.
 SELECT {memory_columns} FROM memories
-WHERE tenant_id = :tenant AND id > :after_id AND {of_slice}
+WHERE tenant_id = :tenant AND id > :after_id AND {of_slice} {readable}
 ORDER BY id LIMIT :limit
 
 -- name: add_access
@@ -266,6 +270,10 @@ WITH RECURSIVE found (user_id) AS (
     FROM found WHERE found.user_id IS NOT NULL
 )
 SELECT user_id FROM found WHERE user_id IS NOT NULL
+
+-- name: list_entries
+-- The entries of a user's companion, in whatever state.
+SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND governed_by = 'companion'
 
 -- name: count_index
 -- How many rows the index has for a tenant, how many wait for vectors, and how many have those of another model.

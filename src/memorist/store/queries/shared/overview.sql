@@ -106,6 +106,7 @@ SELECT count(*) FROM (
     SELECT 1 FROM doubts AS d
     WHERE tenant_id = :tenant AND status = 'open'
         {of_counted_slice}
+        {both_readable}
         -- One by one: for a list of ids, SQLite would rather read all active memories.
         AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id AND m.status = 'active')
         AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.other_id AND m.status = 'active')

@@ -17,7 +17,7 @@ SELECT 1, 1
     AND (:agent_id IS NULL OR agent_id = :agent_id)
     AND (:category IS NULL OR category = :category)
     AND (:projects IS NULL OR instr(:projects, char(10) || project || char(10)) > 0)
-    AND coalesce(relevance, 1.0) >= :min_relevance
+    AND coalesce(relevance, 1.0) >= :min_relevance {readable}
     -- A text with more bytes than letters is not of ASCII alone, and compared by us.
     AND (
         :pattern = '%'

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from memorist.context.companion import TESTED, Category
+from memorist.context.companion import Category
 from memorist.errors import InvalidField, NotFound
+from memorist.memories.governance import TESTED
 from memorist.memories.values import Memory
 from memorist.platform import access, validation
 from memorist.surfaces.dashboard.routing import Pages

@@ -1,0 +1,229 @@
+"""What the companion API's document says and no other test pins."""
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from memorist.memories.values import Draft, Governor
+from memorist.platform.values import Principal, Role
+from tests.http.conftest import Served
+from tests.http.test_companion import FINDING, add, texts
+from tests.support.scripted_http import ScriptedServer
+
+
+def many(served: Served, tenant: str, count: int) -> None:
+    """So many entries of ada's, in one write."""
+    drafts = [
+        Draft(f"entry {number}", category=("goal", "history")[number % 2], governed_by=Governor.COMPANION)
+        for number in range(count)
+    ]
+    served.core.memories.remember(Principal(tenant, Role.USER, "ada"), drafts)
+
+
+def test_list_has_twenty_unless_told_otherwise_and_no_tested_hypothesis(
+    by_keyword: Served, tenant: str, ada: httpx2.Client
+) -> None:
+    assert ada.get("/v1/memory").json() == {"data": [], "next_cursor": None, "has_more": False}
+    ada.post("/v1/findings", json=FINDING | {"verdict": "rejected"})
+    many(by_keyword, tenant, 25)
+    page = ada.get("/v1/memory").json()
+    assert (len(page["data"]), page["has_more"]) == (20, True)
+    assert {row["category"] for row in page["data"]} == {"goal", "history"}
+    assert len(ada.get("/v1/memory", params={"limit": 1}).json()["data"]) == 1
+
+
+def test_everything_is_read_by_pages_of_a_hundred_however_much_it_is(
+    by_keyword: Served, tenant: str, ada: httpx2.Client
+) -> None:
+    many(by_keyword, tenant, 230)
+    found: list[str] = []
+    query: dict[str, Any] = {"limit": 100}
+    while True:
+        page = ada.get("/v1/memory", params=query).json()
+        found += [row["text"] for row in page["data"]]
+        if not page["has_more"]:
+            break
+        query["cursor"] = page["next_cursor"]
+    assert sorted(found) == sorted(f"entry {number}" for number in range(230))
+    assert ada.get("/v1/memory/summary").json()["entries"] == 80
+
+
+@pytest.mark.parametrize("verdict", ["conditional", "rejected"])
+def test_only_a_validated_finding_becomes_an_insight(ada: httpx2.Client, verdict: str) -> None:
+    answer = ada.post("/v1/findings", json=FINDING | {"verdict": verdict}).json()
+    assert (answer["insight"], answer["tested_hypothesis"]["meta"]["verdict"]) == (None, verdict)
+    assert texts(ada) == []
+    assert f"[{verdict}] {FINDING['text'].rstrip('.')}" in ada.get("/v1/memory/summary").json()["summary"]
+
+
+def test_tested_hypotheses_stay_until_they_are_deleted_themselves(ada: httpx2.Client) -> None:
+    made = ada.post("/v1/findings", json=FINDING).json()
+    assert ada.delete(f"/v1/memory/{made['insight']['id']}").status_code == 204
+    assert texts(ada, include="tested_hypothesis") == [FINDING["text"]]
+    assert ada.delete(f"/v1/memory/{made['tested_hypothesis']['id']}").status_code == 204
+    assert texts(ada, include="tested_hypothesis") == []
+
+
+def test_there_is_no_deleting_of_all_at_once(ada: httpx2.Client) -> None:
+    made = add(ada, "A goal.")
+    assert ada.delete("/v1/memory").status_code == 405
+    assert [row["id"] for row in ada.get("/v1/memory").json()["data"]] == [made["id"]]
+
+
+def test_ids_are_ulids_that_sort_by_their_creation(ada: httpx2.Client) -> None:
+    made = [add(ada, f"entry {number}") for number in range(5)]
+    assert all(re.fullmatch(r"mem_[0-9A-HJKMNP-TV-Z]{26}", row["id"]) for row in made)
+    assert [row["id"] for row in made] == sorted(row["id"] for row in made)
+    assert [row["created_at"] for row in made] == sorted(row["created_at"] for row in made)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", row["created_at"]) for row in made)
+
+
+def test_correction_and_old_entry_both_stay_and_the_newer_stands_first(ada: httpx2.Client) -> None:
+    add(ada, "Vegetarian.", "preference")
+    add(ada, "Switched to pescatarian 2026-05.", "preference")
+    lines = ada.get("/v1/memory/summary").json()["summary"].splitlines()
+    assert [line.partition(") ")[2] for line in lines[1:]] == ["Switched to pescatarian 2026-05.", "Vegetarian."]
+
+
+def test_text_is_kept_as_it_is_given_and_in_the_open(by_keyword: Served, ada: httpx2.Client) -> None:
+    text = "Naïve ★ text, with *stars* & <tags>."
+    assert add(ada, text, "history")["text"] == text
+    found = by_keyword.core.store.search_files([text.encode()])
+    assert found is None or found, "in a file it can be read by whoever has the file"
+
+
+@pytest.mark.parametrize("body", [{"text": "x", "category": None}, {"text": "x"}])
+def test_entry_without_a_category_is_told_so(ada: httpx2.Client, body: dict[str, Any]) -> None:
+    answer = ada.post("/v1/memory", json=body)
+    assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (400, "invalid_field", "category")
+
+
+# Who reads
+
+
+@pytest.fixture
+def entry(ada: httpx2.Client) -> dict[str, Any]:
+    ada.post("/v1/records", json={"content": "The zebra is in the garden."})
+    return add(ada, "Zebra goal.")
+
+
+def reads(client: httpx2.Client, headers: dict[str, str]) -> Iterator[str]:
+    """What each door that shows texts answers about zebras."""
+    yield client.get("/v1/records", params={"every_agent": True}, headers=headers).text
+    yield client.post("/v1/records/recall", json={"query": "zebra"}, headers=headers).text
+    yield client.post("/v1/tools/recall", json={"query": "zebra"}, headers=headers).text
+    yield client.post("/memory/query", json={"query": "zebra"}, headers=headers).text
+    yield client.get("/memory", headers=headers).text
+    call = {"name": "recall", "arguments": {"query": "zebra"}}
+    question = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    as_mcp = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+    yield client.post("/mcp", json=question, headers=headers | as_mcp).text
+    yield client.get("/v1/records/export", headers=headers).text
+
+
+@pytest.mark.parametrize("role", [Role.READER, Role.ADMIN])
+def test_no_door_shows_an_entry_to_a_reader_or_to_an_admin_who_acts_for_nobody(
+    by_keyword: Served, tenant: str, entry: dict[str, Any], role: Role
+) -> None:
+    headers = {"X-Memorist-User": "ada"} if role is Role.READER else {}
+    with by_keyword.client(tenant, role, None) as other:
+        answers = list(reads(other, headers))
+        if role is Role.ADMIN:
+            assert "Zebra goal." in answers.pop(), "an export of the tenant is a copy, and noted"
+        assert all("garden" in answer and "Zebra goal." not in answer for answer in answers), answers
+        for path in (f"/v1/records/{entry['id']}", f"/memory/{entry['id']}", f"/v1/memories/{entry['id']}"):
+            assert other.get(path, headers=headers).status_code == 404
+        for path in ("/v1/memory", "/v1/memory/summary"):
+            assert other.get(path, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("role", [Role.SERVICE, Role.ADMIN])
+def test_whoever_acts_for_the_user_reads_them_at_every_door_and_is_noted(
+    by_keyword: Served, tenant: str, ada: httpx2.Client, entry: dict[str, Any], role: Role
+) -> None:
+    with by_keyword.client(tenant, role, None) as other:
+        answers = list(reads(other, {"X-Memorist-User": "ada"}))
+        assert all("Zebra goal." in answer for answer in answers), answers
+    events = ada.get(f"/v1/records/{entry['id']}/events").json()["data"]
+    assert [event["payload"]["role"] for event in events if event["event_type"] == "read_for_user"] == [role]
+
+
+def test_dashboard_shows_no_entry_to_an_admin_who_looks_at_everybody(
+    by_keyword: Served, tenant: str, ada: httpx2.Client, entry: dict[str, Any]
+) -> None:
+    key = by_keyword.key(tenant, Role.ADMIN, None)
+    port = by_keyword.url.rpartition(":")[2]
+    session = f"memorist_session_{port}={by_keyword.core.sign_ins.sign_in(key)}"
+
+    def shown(path: str, whose: str) -> httpx2.Response:
+        cookies = {"Cookie": f"{session}; memorist_whose_{port}={whose}"}
+        return httpx2.get(f"{by_keyword.url}/dashboard{path}", headers=cookies)
+
+    everybody = shown("/memories", "*")
+    assert "garden" in everybody.text
+    assert "Zebra goal." not in everybody.text
+    assert shown(f"/memories/{entry['id']}", "*").status_code == 404
+    assert "Zebra goal." in shown("/memories", "ada").text
+    assert "Zebra goal." in shown(f"/memories/{entry['id']}", "ada").text
+    events = ada.get(f"/v1/records/{entry['id']}/events").json()["data"]
+    assert [event["payload"]["role"] for event in events if event["event_type"] == "read_for_user"] == ["admin"]
+
+
+# Turns
+
+
+def turn(client: httpx2.Client, text: str, **more: Any) -> dict[str, Any]:
+    answer = client.post("/v1/turns", json={"messages": [{"role": "user", "content": text}], **more})
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+def test_what_a_turn_learned_is_an_entry_of_the_four_categories_and_not_in_its_result(
+    conversing: Served, tenant: str, model: ScriptedServer
+) -> None:
+    with conversing.client(tenant) as ada:
+        made = turn(ada, "I prefer tea over coffee. My goal is to run a marathon in May.")
+        assert set(made["result"]) == {"answer"}
+        rows = ada.get("/v1/memory", params={"after": made["completed_at"]}).json()["data"]
+        assert {row["category"] for row in rows} == {"preference", "goal"}
+        assert all(0 < row["confidence"] <= 1 and row["meta"] is None for row in rows)
+        assert {row["source_turn_id"] for row in rows} == {made["id"]}
+    assert len(model.requests) == 1
+
+
+def test_memory_is_told_by_default_and_left_out_where_that_is_asked(
+    conversing: Served, tenant: str, model: ScriptedServer
+) -> None:
+    with conversing.client(tenant) as ada:
+        add(ada, "No fish.", "preference")
+        for context in ({}, {"include_memory": True}, {"include_memory": None}):
+            turn(ada, "What shall I eat?", context=context)
+            assert "No fish." in json.dumps(model.requests[-1].body)
+        turn(ada, "What shall I eat?", context={"include_memory": False})
+        assert "No fish." not in json.dumps(model.requests[-1].body)
+        assert texts(ada) == ["No fish."], "a turn deletes nothing"
+
+
+def test_turn_reaches_nobody_but_the_language_model(
+    conversing: Served, tenant: str, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: set[tuple[str, int]] = set()
+    connect = socket.socket.connect
+
+    def noting(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            reached.add((address[0], address[1]))
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", noting)
+    with conversing.client(tenant) as ada:
+        add(ada, "No fish.", "preference")
+        turn(ada, "What shall I eat?")
+    ports = {int(re.findall(r":(\d+)", url)[0]) for url in (model.url, conversing.url)}
+    assert reached == {("127.0.0.1", port) for port in ports}
