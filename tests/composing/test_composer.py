@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memorist.context.companion import READ_FOR_USER, Category, Finding, FindingVerdict
+from memorist.context.companion import Category, Finding, FindingVerdict
 from memorist.core import Core
 from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
+from memorist.memories.entries import READ_FOR_USER
 from memorist.memories.values import Draft, Governor, Kind, Memory
 from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal, Role
