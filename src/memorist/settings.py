@@ -123,6 +123,29 @@ class Settings:
         "Largest request body of a tool's output or a transcript, in bytes. Where body_limit is larger, that counts.",
         _between(1024, 1_073_741_824),
     )
+    header_limit: int = _setting(
+        32_768, "Most bytes of the request line and the headers; there may be 100 headers.", _between(1024, 1_048_576)
+    )
+    header_timeout_s: float = _setting(
+        10.0, "How long a connection may take until the headers of its request are there.", _between(0.05, 3600)
+    )
+    body_timeout_s: float = _setting(
+        30.0, "How long a body may stand still while it is sent, or an answer while it is read.", _between(0.05, 3600)
+    )
+    idle_timeout_s: float = _setting(
+        15.0, "How long a connection is kept open for the next request.", _between(0.05, 3600)
+    )
+    connections: int = _setting(
+        0,
+        "Most connections at a time; one that waits is closed for a new one. 0: half of the descriptors that are "
+        "left, and no more than 4096.",
+        _between(0, 1_000_000),
+    )
+    connections_per_peer: int = _setting(
+        0,
+        "The same for one address; behind a reverse proxy all connections are the proxy's. 0: three quarters of all.",
+        _between(0, 1_000_000),
+    )
     busy_timeout_ms: int = _setting(10_000, "How long a write waits for another process's lock.", _between(0, 600_000))
     pool_size: int = _setting(10, "Most PostgreSQL connections at a time.", _between(1, 1000))
     pool_timeout_s: int = _setting(10, "How long a request waits for a PostgreSQL connection.", _between(1, 600))

@@ -31,6 +31,10 @@ STATUS: dict[type[errors.MemoristError], int] = {
     errors.Conflict: 409,
     errors.StaleVersion: 412,
     errors.PayloadTooLarge: 413,
+    errors.HeadersTooLarge: 431,
+    errors.RequestTimeout: 408,
+    errors.TooManyRequests: 429,
+    errors.ServerBusy: 503,
     errors.LlmNotConfigured: 503,
     errors.BudgetSpent: 402,
     errors.StoreError: 503,
@@ -42,6 +46,7 @@ _HEADERS: dict[type[errors.MemoristError], dict[str, str]] = {
     errors.IdempotencyInFlight: {"Retry-After": "1"},
     errors.StoreBusy: {"Retry-After": "1"},
     errors.StoreUnavailable: {"Retry-After": "5"},
+    errors.ServerBusy: {"Retry-After": "1"},
 }
 
 # Two phrases that differ between versions of Python.
