@@ -146,6 +146,28 @@ class Settings:
         "The same for one address; behind a reverse proxy all connections are the proxy's. 0: three quarters of all.",
         _between(0, 1_000_000),
     )
+    key_rate: float = _setting(
+        5000.0, "Requests a second that one key may make, twice as many at first; 0: any.", _between(0, 1_000_000)
+    )
+    key_at_once: int = _setting(
+        128,
+        "Requests of one key that are worked on at once; others wait, eight times as many; 0: any.",
+        _between(0, 10_000),
+    )
+    user_rate: float = _setting(
+        2000.0, "Requests a second that may be made for one user, likewise; 0: any.", _between(0, 1_000_000)
+    )
+    user_at_once: int = _setting(
+        32, "Requests for one user that are worked on at once, likewise; 0: any.", _between(0, 10_000)
+    )
+    requests_at_once: int = _setting(
+        1024, "Requests that are worked on or wait, of all together; more are answered 503.", _between(1, 100_000)
+    )
+    failed_key_delay_s: float = _setting(
+        5.0,
+        "Longest time that the answer to a wrong key waits; it grows with each from the same address; 0: none.",
+        _between(0, 60),
+    )
     busy_timeout_ms: int = _setting(10_000, "How long a write waits for another process's lock.", _between(0, 600_000))
     pool_size: int = _setting(10, "Most PostgreSQL connections at a time.", _between(1, 1000))
     pool_timeout_s: int = _setting(10, "How long a request waits for a PostgreSQL connection.", _between(1, 600))

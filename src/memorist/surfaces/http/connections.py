@@ -134,6 +134,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        # Its lines would quote addresses, which may name people; the boundary logs every request.
+        self.access_log = False
         self._limits = self.shared.limits
         self._stage = _Stage.HEAD
         self._head = 0  # Bytes of the request line and the headers that were read.
