@@ -27,7 +27,8 @@ from memorist.surfaces.dashboard.visits import (
 
 _MOST_BYTES = 4096
 _WRONG_KEY = (
-    "This API key is not known here, or was revoked. Check that you copied all of it: a key begins with mst_live_."
+    "This API key is not known here, was revoked, or has expired. Check that you copied all of it: a key begins with "
+    "mst_live_."
 )
 
 pages = Pages()
