@@ -290,6 +290,12 @@ class Settings:
     redact: str = _setting(
         "on", "Secrets in what is written are replaced before it is stored: on or off.", _one_of("on", "off")
     )
+    purge_at_once: int = _setting(
+        5000,
+        "Rows that are erased while the request for it waits; of more, the server answers 202 and finishes in the "
+        "background.",
+        _between(0, 100_000_000),
+    )
     sweep_interval_s: int = _setting(
         60, "How often the server looks for memories whose time has come; 0: never.", _between(0, 86_400)
     )
