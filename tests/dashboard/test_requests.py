@@ -12,7 +12,7 @@ import pytest
 import memorist.surfaces.dashboard
 from memorist.platform.sign_ins import csrf_token
 from memorist.platform.values import Principal, Role
-from memorist.surfaces.dashboard.rendering import SECURITY_POLICY, STATIC, static
+from memorist.surfaces.dashboard.rendering import SECURITY_POLICY, STATIC, _with_marks, static
 from memorist.testing import new_tenant
 from tests.http.conftest import Served
 
@@ -361,3 +361,12 @@ def _cookies(answer: httpx2.Response) -> SimpleCookie:
     for line in answer.headers.get_list("set-cookie"):
         cookies.load(line)
     return cookies
+
+
+def test_override_of_the_direction_is_shown_as_a_mark_and_edited_as_it_is() -> None:
+    html = '<p title="a\u202eb">invoice \u202egnp.exe</p><textarea>x\u202ey</textarea>'
+    marked = _with_marks(html)
+    assert '<p title="a\u202eb">invoice <span class="override" data-mark="RLO"' in marked
+    assert "</span>gnp.exe</p><textarea>x\u202ey</textarea>" in marked
+    assert re.sub("<.*?>", "", marked) == re.sub("<.*?>", "", html)
+    assert _with_marks("<p>\u05d0\u05d1 \u2067plain\u2069</p>") == "<p>\u05d0\u05d1 \u2067plain\u2069</p>"
