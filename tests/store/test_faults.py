@@ -5,7 +5,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -221,22 +221,21 @@ def test_file_at_its_largest_loses_nothing_and_goes_on_when_it_may_grow(sqlite_u
 
 
 def test_first_recall_on_a_full_disk_answers(small_disk: Path) -> None:
-    core = open_core(bare(str(small_disk / "memorist.db")))
-    core.identity.create_tenant("t")
-    remember(core, "the harbour is closed on Sundays")
-    core.store.set_index_model("t", "")
-    core.close()
-    again = open_core(bare(str(small_disk / "memorist.db")))
-    with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
-        while True:
-            ballast.write(bytes(4096))
-    with pytest.raises(StoreFull):
-        remember(again, "there is no space for this")
-    found = again.recall.recall(ADA, Question("harbour"))
-    assert [hit.memory.content for hit in found.hits] == ["the harbour is closed on Sundays"]
-    (small_disk / "ballast").unlink()
-    remember(again, "there is space again")
-    again.close()
+    settings = bare(str(small_disk / "memorist.db"))
+    with closing(open_core(settings)) as core:
+        core.identity.create_tenant("t")
+        remember(core, "the harbour is closed on Sundays")
+        core.store.set_index_model("t", "")
+    with closing(open_core(settings)) as core:
+        with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+            while True:
+                ballast.write(bytes(4096))
+        with pytest.raises(StoreFull):
+            remember(core, "there is no space for this")
+        found = core.recall.recall(ADA, Question("harbour"))
+        assert [hit.memory.content for hit in found.hits] == ["the harbour is closed on Sundays"]
+        (small_disk / "ballast").unlink()
+        remember(core, "there is space again")
 
 
 def test_too_full_to_begin_is_said_at_once(small_disk: Path) -> None:

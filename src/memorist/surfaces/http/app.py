@@ -14,7 +14,8 @@ from memorist.core import Core
 from memorist.errors import MemoristError
 from memorist.settings import Settings
 from memorist.surfaces.dashboard import app as dashboard
-from memorist.surfaces.dashboard.visits import Site
+from memorist.surfaces.dashboard.routing import SIGN_IN
+from memorist.surfaces.dashboard.visits import HOME, Site
 from memorist.surfaces.http import (
     about,
     agent_tools,
@@ -55,7 +56,8 @@ def create_app(core: Core, settings: Settings, origins: Mapping[str, str] | None
     """The application over a core, which it closes when the server stops."""
     api = create_api(core, host_names(settings.allowed_hosts))
     api.router.routes.extend(dashboard.routes(Site(core, settings, problems.status_of, origins or {})))
-    return _for_browsers(Boundary(api, core, settings), settings.allowed_origins)
+    boundary = Boundary(api, core, settings, dashboard=HOME, sign_in=SIGN_IN)
+    return _for_browsers(boundary, settings.allowed_origins)
 
 
 def _for_browsers(app: ASGIApp, origins: str) -> ASGIApp:

@@ -12,8 +12,6 @@ from memorist.models.fair_share import WHOSE
 from memorist.platform.values import Principal
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
-from memorist.surfaces.dashboard.routing import SIGN_IN
-from memorist.surfaces.dashboard.visits import HOME
 from memorist.surfaces.http.callers import KNOWN, identify, named_user
 from memorist.surfaces.http.fairness import Failures, Fairness
 from memorist.surfaces.http.problems import meant_by, problem
@@ -31,7 +29,10 @@ _SECURITY_HEADERS = [
 
 
 class Boundary:
-    def __init__(self, app: ASGIApp, core: Core, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, core: Core, settings: Settings, *, dashboard: str, sign_in: str) -> None:
+        """`dashboard` and `sign_in`: where the pages with sessions of their own are, and the form that takes a key."""
+        self._dashboard = dashboard
+        self._sign_in = sign_in
         self._app = app
         self._core = core
         self._body_limit = settings.body_limit
@@ -43,7 +44,7 @@ class Boundary:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self._body_limit, self._failures)
+        exchange = _Exchange(scope, receive, send, self._body_limit, self._failures, self._sign_in)
         try:
             await self._handle(exchange, scope, receive)
         except MemoristError as error:
@@ -57,7 +58,7 @@ class Boundary:
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         path: str = scope["path"]
-        if path in OPEN or path == HOME or path.startswith(f"{HOME}/"):
+        if path in OPEN or f"{path}/".startswith(f"{self._dashboard}/"):
             await self._app(scope, exchange.receive, exchange.send)
             return
         principal = await self._identified(scope)
@@ -87,7 +88,9 @@ class Boundary:
 class _Exchange:
     """One request and its response, as they pass."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, body_limit: int, failures: Failures) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, body_limit: int, failures: Failures, sign_in: str
+    ) -> None:
         self._receive = receive
         self._send = send
         self._body_limit = body_limit
@@ -97,7 +100,7 @@ class _Exchange:
         self.request_id = self.log.request_id
         self.address: str = scope["client"][0] if scope["client"] else ""
         self.announced_length: int | None = None
-        self._shows_key = scope["path"] == SIGN_IN
+        self._shows_key = scope["path"] == sign_in
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit():
                 self.announced_length = int(value[:20])
