@@ -20,6 +20,7 @@ UNUSUAL = {
     "context_tokens": "500",
     "extraction_llm_url": "http://127.0.0.1:11434/v1",
     "extractor": "local",
+    "header_limit": "4096",
     "hook_budget_tokens": "500",
     "index_memory_mb": "64",
     "judge_model": "openai:gpt-5-mini",

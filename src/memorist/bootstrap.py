@@ -54,6 +54,7 @@ def _options(settings: Settings) -> Options:
         policy=Policy(anonymize_after_days=settings.anonymize_after_days),
         observation_days=settings.observation_days,
         turn_events_days=settings.turn_events_days,
+        purge_at_once=settings.purge_at_once,
         sweep_interval_s=settings.sweep_interval_s,
         redact=settings.redact == "on",
         session_hours=settings.session_hours,

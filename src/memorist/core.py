@@ -82,6 +82,7 @@ class Options:
     policy: Policy = Policy()
     observation_days: float = 14
     turn_events_days: float = 30
+    purge_at_once: int = 5000
     sweep_interval_s: float = 0
     redact: bool = True
     session_hours: float = 168
@@ -346,7 +347,7 @@ class Core:
         from memorist.erasure.service import Erasure
 
         runs = Runs(self.store, self.clock, self.accesses, self.policies.of, self._forget)
-        return Erasure(self.store, self.clock, runs)
+        return Erasure(self.store, self.clock, runs, at_once=self.options.purge_at_once)
 
     @_made_once
     def sweeper(self) -> "Sweeper":

@@ -20,6 +20,10 @@ MemoristError                     internal
 │   └── IdempotencyInFlight       idempotency_in_flight
 ├── StaleVersion                  stale_version
 ├── PayloadTooLarge               payload_too_large
+├── HeadersTooLarge               headers_too_large
+├── RequestTimeout                request_timeout
+├── TooManyRequests               too_many_requests
+├── ServerBusy                    server_busy
 ├── ServerUnavailable             server_unavailable
 ├── ModelError                    model_failed
 │   ├── ModelUnavailable          model_unavailable
@@ -187,6 +191,38 @@ class PayloadTooLarge(MemoristError):
     """The body is larger than the server takes. Split it, or raise MEMORIST_BODY_LIMIT."""
 
     code = "payload_too_large"
+
+
+class HeadersTooLarge(MemoristError):
+    """The request line and the headers are more than the server takes: 32 KB, or MEMORIST_HEADER_LIMIT, and 100
+    headers. Send long texts in the body."""
+
+    code = "headers_too_large"
+
+
+class RequestTimeout(MemoristError):
+    """The rest of the request did not come in time. Send it again, in one go."""
+
+    code = "request_timeout"
+
+
+class TooManyRequests(MemoristError):
+    """More requests came for this key or user than the server takes at a time. Wait as Retry-After says, then go on."""
+
+    code = "too_many_requests"
+
+    def __init__(
+        self, message: str | None = None, *, field: str | None = None, retry_after: float | None = None
+    ) -> None:
+        """`retry_after`: the seconds after which there is room again."""
+        super().__init__(message, field=field)
+        self.retry_after = retry_after
+
+
+class ServerBusy(MemoristError):
+    """The server has no room for more at the moment. Nothing was written; try again."""
+
+    code = "server_busy"
 
 
 class ServerUnavailable(MemoristError):

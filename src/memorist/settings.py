@@ -131,6 +131,51 @@ class Settings:
         "Largest request body of a tool's output or a transcript, in bytes. Where body_limit is larger, that counts.",
         _between(1024, 1_073_741_824),
     )
+    header_limit: int = _setting(
+        32_768, "Most bytes of the request line and the headers; there may be 100 headers.", _between(1024, 1_048_576)
+    )
+    header_timeout_s: float = _setting(
+        10.0, "How long a connection may take until the headers of its request are there.", _between(0.05, 3600)
+    )
+    body_timeout_s: float = _setting(
+        30.0, "How long a body may stand still while it is sent, or an answer while it is read.", _between(0.05, 3600)
+    )
+    idle_timeout_s: float = _setting(
+        15.0, "How long a connection is kept open for the next request.", _between(0.05, 3600)
+    )
+    connections: int = _setting(
+        0,
+        "Most connections at a time; one that waits is closed for a new one. 0: half of the descriptors that are "
+        "left, and no more than 4096.",
+        _between(0, 1_000_000),
+    )
+    connections_per_peer: int = _setting(
+        0,
+        "The same for one address; behind a reverse proxy all connections are the proxy's. 0: three quarters of all.",
+        _between(0, 1_000_000),
+    )
+    key_rate: float = _setting(
+        5000.0, "Requests a second that one key may make, twice as many at first; 0: any.", _between(0, 1_000_000)
+    )
+    key_at_once: int = _setting(
+        128,
+        "Requests of one key that are worked on at once; others wait, eight times as many; 0: any.",
+        _between(0, 10_000),
+    )
+    user_rate: float = _setting(
+        2000.0, "Requests a second that may be made for one user, likewise; 0: any.", _between(0, 1_000_000)
+    )
+    user_at_once: int = _setting(
+        32, "Requests for one user that are worked on at once, likewise; 0: any.", _between(0, 10_000)
+    )
+    requests_at_once: int = _setting(
+        1024, "Requests that are worked on or wait, of all together; more are answered 503.", _between(1, 100_000)
+    )
+    failed_key_delay_s: float = _setting(
+        5.0,
+        "Longest time that the answer to a wrong key waits; it grows with each from the same address; 0: none.",
+        _between(0, 60),
+    )
     busy_timeout_ms: int = _setting(10_000, "How long a write waits for another process's lock.", _between(0, 600_000))
     pool_size: int = _setting(10, "Most PostgreSQL connections at a time.", _between(1, 1000))
     pool_timeout_s: int = _setting(10, "How long a request waits for a PostgreSQL connection.", _between(1, 600))
@@ -260,6 +305,12 @@ class Settings:
     )
     redact: str = _setting(
         "on", "Secrets in what is written are replaced before it is stored: on or off.", _one_of("on", "off")
+    )
+    purge_at_once: int = _setting(
+        5000,
+        "Rows that are erased while the request for it waits; of more, the server answers 202 and finishes in the "
+        "background.",
+        _between(0, 100_000_000),
     )
     sweep_interval_s: int = _setting(
         60, "How often the server looks for memories whose time has come; 0: never.", _between(0, 86_400)

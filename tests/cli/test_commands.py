@@ -201,10 +201,22 @@ def test_section_lists_the_named_memories_of_a_profile(cli: Cli) -> None:
     assert cli.json("section", "--agent", "a")["count"] == 1
 
 
+def test_key_is_made_with_an_end(cli: Cli) -> None:
+    for when in ("90d", "12h", "2999-01-31", "2999-01-31T12:00:00+02:00"):
+        made = cli.ok("keys", "create", "--role", "admin", "--expires", when, "--json").json
+        assert made["expires_at"] is not None
+    listed = cli.json("keys", "list")["items"]
+    assert {key["expires_at"] for key in listed} >= {"2999-01-31T00:00:00.000000Z", "2999-01-31T10:00:00.000000Z"}
+    for when in ("soon", "2001-01-01", "-1d"):
+        refused = cli("keys", "create", "--role", "admin", f"--expires={when}")
+        assert refused.code == 2
+        assert "expires must" in refused.err
+
+
 def test_keys_are_created_listed_and_revoked(cli: Cli) -> None:
     made = cli.ok("keys", "create", "--role", "user", "--user", "ada", "--tenant", "acme", "--label", "l", "--json")
     key = made.json
-    assert set(key) == {"id", "key", "tenant", "role", "user", "agent", "label", "created_at"}
+    assert set(key) == {"id", "key", "tenant", "role", "user", "agent", "label", "created_at", "expires_at"}
     assert (key["tenant"], key["role"], key["user"], key["agent"], key["label"]) == ("acme", "user", "ada", None, "l")
     assert "acme is new" in made.err
     [listed] = cli.json("keys", "list", "--tenant", "acme")["items"]

@@ -300,6 +300,18 @@ def test_each_facet_is_counted_while_the_others_stay(core: Core, ada: Principal,
     assert facets.projects == ("/home", "/work")
 
 
+def test_projects_are_shown_by_the_same_policy_as_the_memories(core: Core, ada: Principal, remember: Remember) -> None:
+    remember(ada, "plans", owner=Owner("ada", "coder"), project="/secret/merger")
+    remember(ada, "poems", owner=Owner("ada", "writer"), project="/poems")
+    remember(ada, "tea", project="/home")
+    core.memories.forget(ada, remember(ada, "gone", owner=Owner("ada", "writer"), project="/gone").id)
+    writer = replace(ada, agent="writer")
+    assert core.browsing.facets(writer).projects == ("/gone", "/home", "/poems")
+    assert core.browsing.facets(replace(writer, role=Role.READER)).projects == ("/home", "/poems")
+    assert core.browsing.facets(ada).projects == ("/gone", "/home", "/poems", "/secret/merger")
+    assert core.browsing.facets(replace(ada, user="bob")).projects == ()
+
+
 def test_counting_stops_when_its_time_is_over_and_goes_on_the_next_time(
     core: Core, ada: Principal, remember: Remember, monkeypatch: Any
 ) -> None:

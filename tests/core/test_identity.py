@@ -4,6 +4,7 @@ import hashlib
 import string
 import zlib
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -46,6 +47,29 @@ def test_tenant_with_a_name_at_the_limit_is_made(core: Core, suffix: str) -> Non
 
 
 # Keys
+
+
+def test_key_ends_by_itself_and_so_do_its_sessions(core: Core, clock: StepClock) -> None:
+    operator = Principal(new_tenant(), Role.ADMIN)
+    end = clock.now() + timedelta(days=30)
+    key, secret = core.identity.create_key(operator, Role.ADMIN, user="ada", expires_at=end)
+    assert key.expires_at == end
+    principal = core.identity.authenticate(secret)
+    link, session = core.sign_ins.make_link(principal), core.sign_ins.sign_in(secret)
+    assert core.sign_ins.find(session)[0].user == "ada"
+    clock.advance(timedelta(days=31))
+    with pytest.raises(Unauthenticated, match="has expired"):
+        core.identity.authenticate(secret)
+    for over in (lambda: core.sign_ins.find(session), lambda: core.sign_ins.enter(link)):
+        with pytest.raises(Unauthenticated):
+            over()
+    assert core.overview.sessions(operator) == []
+
+
+def test_key_does_not_end_before_it_begins(core: Core, clock: StepClock) -> None:
+    operator = Principal(new_tenant(), Role.ADMIN)
+    with pytest.raises(InvalidField, match="expires must lie in the future"):
+        core.identity.create_key(operator, Role.ADMIN, expires_at=clock.now() - timedelta(seconds=1))
 
 
 def test_key_has_256_random_bits_and_a_checksum() -> None:

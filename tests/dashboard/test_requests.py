@@ -1,6 +1,7 @@
 """What a browser sends and gets, header by header: cookies, forms from elsewhere, the policy, and files."""
 
 import re
+import socket
 from collections.abc import Callable, Iterator
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import memorist.surfaces.dashboard
 from memorist.platform.sign_ins import csrf_token
 from memorist.platform.values import Principal, Role
-from memorist.surfaces.dashboard.rendering import SECURITY_POLICY, STATIC, static
+from memorist.surfaces.dashboard.rendering import SECURITY_POLICY, STATIC, _with_marks, static
 from memorist.testing import new_tenant
 from tests.http.conftest import Served
 
@@ -134,9 +135,17 @@ def test_htmx_is_told_of_a_refusal_beside_the_page(session: Session) -> None:
     assert "did not come from this page" in answer.text
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_sign_in_from_another_page_is_refused(served: Served, tenant: str, site: str) -> None:
-    headers = {"Sec-Fetch-Site": site}
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "http://127.0.0.1:1"},
+    ],
+)
+def test_sign_in_from_another_page_is_refused(served: Served, tenant: str, headers: dict[str, str]) -> None:
     key = served.key(tenant, Role.ADMIN, "ada")
     link = served.core.sign_ins.make_link(served.core.identity.authenticate(key))
     answers = (
@@ -147,6 +156,27 @@ def test_sign_in_from_another_page_is_refused(served: Served, tenant: str, site:
         assert answer.status_code == 403
         assert "set-cookie" not in answer.headers
     served.core.sign_ins.enter(link)
+
+
+def test_sign_in_on_the_page_itself_is_taken(served: Served, tenant: str) -> None:
+    key = served.key(tenant, Role.ADMIN, "ada")
+    for headers in ({"Origin": served.url}, {"Sec-Fetch-Site": "same-origin", "Origin": "null"}):
+        answer = httpx2.post(f"{served.url}/dashboard/sign-in", data={"key": key}, headers=headers)
+        assert answer.status_code == 303
+
+
+def test_body_of_nobody_is_not_read(served: Served) -> None:
+    """It is announced, and never sent: who waited for it would never answer."""
+    host, port = served.url.removeprefix("http://").split(":")
+    for path, length, status in (("/theme", 100, 303), ("/theme", 10**9, 303), ("/sign-in", 10**9, 413)):
+        with socket.create_connection((host, int(port)), timeout=20) as raw:
+            raw.sendall(f"POST /dashboard{path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode())
+            assert raw.recv(12).decode() == f"HTTP/1.1 {status}"
+
+
+def test_form_that_is_no_key_is_not_read_to_its_end(served: Served) -> None:
+    answer = httpx2.post(f"{served.url}/dashboard/sign-in", data={"key": "k" * 10_000})
+    assert answer.status_code == 401
 
 
 def test_no_get_signs_out_or_chooses(session: Session) -> None:
@@ -343,3 +373,12 @@ def _cookies(answer: httpx2.Response) -> SimpleCookie:
     for line in answer.headers.get_list("set-cookie"):
         cookies.load(line)
     return cookies
+
+
+def test_override_of_the_direction_is_shown_as_a_mark_and_edited_as_it_is() -> None:
+    html = '<p title="a\u202eb">invoice \u202egnp.exe</p><textarea>x\u202ey</textarea>'
+    marked = _with_marks(html)
+    assert '<p title="a\u202eb">invoice <span class="override" data-mark="RLO"' in marked
+    assert "</span>gnp.exe</p><textarea>x\u202ey</textarea>" in marked
+    assert re.sub("<.*?>", "", marked) == re.sub("<.*?>", "", html)
+    assert _with_marks("<p>\u05d0\u05d1 \u2067plain\u2069</p>") == "<p>\u05d0\u05d1 \u2067plain\u2069</p>"

@@ -203,8 +203,8 @@ def test_tenant_goes_at_once_and_takes_nobody_along(core: Core, remember: Rememb
     admin = Principal(tenant, Role.ADMIN)
     _, secret = core.identity.create_key(admin, Role.USER, user="ada", label="laptop")
     with pytest.raises(Forbidden):
-        core.erasure.delete_tenant(Principal(tenant, Role.SERVICE), at_once=True)
-    receipt = core.erasure.delete_tenant(admin, at_once=True)
+        core.erasure.delete_tenant(Principal(tenant, Role.SERVICE), confirm=tenant, at_once=True)
+    receipt = core.erasure.delete_tenant(admin, confirm=tenant, at_once=True)
     assert receipt.kind is ErasureKind.TENANT
     assert (receipt.counts["memories"], receipt.counts["api_keys"]) == (1, 1)
     assert receipt.verification is not None
@@ -222,9 +222,9 @@ def test_tenant_goes_after_thirty_days_and_its_keys_at_once(
     admin = Principal(tenant, Role.ADMIN)
     memory = remember(ada)
     _, secret = core.identity.create_key(admin, Role.ADMIN)
-    receipt = core.erasure.delete_tenant(admin)
+    receipt = core.erasure.delete_tenant(admin, confirm=tenant)
     assert receipt.status is ErasureStatus.DUE
-    assert core.erasure.delete_tenant(admin).id == receipt.id
+    assert core.erasure.delete_tenant(admin, confirm=tenant).id == receipt.id
     with pytest.raises(Unauthenticated):
         core.identity.authenticate(secret)
     clock.advance(timedelta(days=29))

@@ -84,7 +84,7 @@ def test_erasing_one_leaves_all_others_as_they_were(
     before, others = rows_of(core, here), rows_of(core, elsewhere)
     principal = Principal(here, Role.ADMIN) if by_admin or what == "tenant" else Principal(here, Role.USER, user)
     if what == "tenant":
-        receipt = core.erasure.delete_tenant(principal, at_once=True)
+        receipt = core.erasure.delete_tenant(principal, confirm=principal.tenant, at_once=True)
         assert not any(isinstance(row, Memory) for rows in rows_of(core, here).values() for row in rows)
     elif what == "user":
         receipt = core.erasure.purge_user(principal, user)

@@ -29,7 +29,7 @@ def test_library_erases_and_verifies(tmp_path: Path) -> None:
         me.remember("back again")
         assert admin.purge("ada", keys=True).counts["memories"] == 1
         assert len(admin.receipts()) == len(me.receipts()) == 3
-        assert admin.delete_tenant().status is ErasureStatus.DUE
+        assert admin.delete_tenant(admin.principal.tenant).status is ErasureStatus.DUE
 
 
 def test_library_for_asyncio(tmp_path: Path) -> None:

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
-import uvicorn
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
-from memorist.surfaces.http.app import create_app
-from memorist.surfaces.http.server import Server, _listen
+from memorist.surfaces.http.server import Server, _listen, configured
 from memorist.testing import new_tenant
 from memorist.times import Clock
 
@@ -44,8 +42,7 @@ class Served:
 def serving(settings: Settings, *, clock: Clock | None = None) -> Iterator[Served]:
     core = open_core(settings, clock=clock)
     listener = _listen(settings)
-    config = uvicorn.Config(create_app(core, settings), log_config=None, access_log=False)
-    server = Server(config, core)
+    server = Server(configured(core, settings), core)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

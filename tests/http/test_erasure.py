@@ -1,8 +1,14 @@
 """Erasure and receipts over HTTP."""
 
+from pathlib import Path
+
+import pytest
+
 from memorist.platform.values import Role
+from memorist.settings import Settings
 from memorist.testing import new_tenant
-from tests.http.conftest import Served
+from tests.http.conftest import Served, new_memory, serving
+from tests.support.waiting import eventually
 
 
 def test_admin_erases_a_user_and_both_see_the_receipt(by_keyword: Served) -> None:
@@ -30,6 +36,44 @@ def test_admin_erases_a_user_and_both_see_the_receipt(by_keyword: Served) -> Non
         assert [row["id"] for row in page] == [whole.json()["id"]]
         rest = admin.get("/v1/receipts", params={"before": page[0]["id"]}).json()["data"]
         assert [row["id"] for row in rest] == [own["id"]]
-        gone = admin.delete("/v1/admin/tenant", params={"at_once": True})
+        for confirm in ({}, {"confirm": "yes"}):
+            refused = admin.delete("/v1/admin/tenant", params={"at_once": True, **confirm})
+            assert (refused.status_code, refused.json()["field"]) == (422, "confirm")
+        gone = admin.delete("/v1/admin/tenant", params={"at_once": True, "confirm": tenant})
         assert gone.json()["status"] == "done"
         assert bob.get("/v1/receipts").status_code == admin.get("/v1/receipts").status_code == 401
+
+
+def test_admin_erases_themselves_only_where_that_was_said_twice(by_keyword: Served, tenant: str) -> None:
+    with by_keyword.client(tenant, Role.ADMIN, "ada") as ada:
+        refused = ada.delete("/v1/admin/users/ada")
+        assert (refused.status_code, refused.json()["field"]) == (422, "confirm")
+        assert ada.delete("/v1/admin/users/ada", params={"confirm": "ada"}).status_code == 200
+        assert ada.get("/v1/memories").status_code == 401
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_erasure_of_much_is_answered_before_it_is_done(
+    request: pytest.FixtureRequest, tmp_path: Path, tenant: str, database: str
+) -> None:
+    url = request.getfixturevalue("postgres_url") if database == "postgres" else ""
+    settings = Settings(
+        data=tmp_path, database=url, port=0, embedder="off", reranker="off", purge_at_once=5, sweep_interval_s=0
+    )
+    with serving(settings) as server, server.client(tenant) as ada, server.client(tenant, Role.ADMIN, None) as admin:
+        server.core.erasure.start(3600)
+        for method, path in (("DELETE", "/memory/user/purge"), ("POST", "/v1/records/purge")):
+            for number in range(5):
+                assert ada.post("/v1/memories", json=new_memory(f"n{number}")).status_code == 201
+            begun = ada.request(method, path, **({"json": {}} if method == "POST" else {}))
+            assert (begun.status_code, begun.json()["status"]) == (202, "running")
+            receipt = begun.headers["location"]
+            assert receipt == f"/v1/receipts/{begun.json()['id']}"
+            eventually(lambda receipt=receipt: ada.get(receipt).json()["status"] == "done")
+            done = ada.get(receipt).json()
+            assert (done["counts"]["memories"], done["verification"]["ok"]) == (5, True)
+            assert any("Logs" in line for line in done["remains"])
+            assert ada.get("/v1/memories").json()["data"] == []
+        # What is little is done when it is answered.
+        small = admin.delete("/v1/admin/users/bob")
+        assert (small.status_code, small.json()["status"]) == (200, "done")

@@ -5,6 +5,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from memorist.core import Core
 from memorist.errors import Conflict, MemoristError, StoreBusy, StoreCorrupt, StoreFull, StoreUnavailable
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
 from memorist.testing import new_tenant
 from tests.support.jobs import become, use_read_only
 from tests.support.postgres import PASSWORD_DATABASE, Postgres
@@ -216,6 +218,24 @@ def test_file_at_its_largest_loses_nothing_and_goes_on_when_it_may_grow(sqlite_u
     assert stored(core, acknowledged) == set(acknowledged)
     assert set(core.store.check().values()) == {"ok"}
     core.close()
+
+
+def test_first_recall_on_a_full_disk_answers(small_disk: Path) -> None:
+    settings = bare(str(small_disk / "memorist.db"))
+    with closing(open_core(settings)) as core:
+        core.identity.create_tenant("t")
+        remember(core, "the harbour is closed on Sundays")
+        core.store.set_index_model("t", "")
+    with closing(open_core(settings)) as core:
+        with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+            while True:
+                ballast.write(bytes(4096))
+        with pytest.raises(StoreFull):
+            remember(core, "there is no space for this")
+        found = core.recall.recall(ADA, Question("harbour"))
+        assert [hit.memory.content for hit in found.hits] == ["the harbour is closed on Sundays"]
+        (small_disk / "ballast").unlink()
+        remember(core, "there is space again")
 
 
 def test_too_full_to_begin_is_said_at_once(small_disk: Path) -> None:

@@ -77,6 +77,10 @@ class ErasureReads(Protocol):
         """By table, how many rows written until a moment, or ever, are a user's."""
         ...
 
+    def count_memories(self, most: int) -> int:
+        """How many memories the tenant has; `most` where there are more."""
+        ...
+
     def list_users(self) -> list[str]:
         """Every user that anything belongs to or was done by."""
         ...

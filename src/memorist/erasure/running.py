@@ -19,6 +19,11 @@ from memorist.platform.values import Owner, OwnerFilter, Tenant
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
 
+_LOGS = (
+    "Logs: those of this server name routes, and hashes instead of whom they were about, which end with the process; "
+    "those of proxies, of clients and of the database's server are not reached, and may name a person in an address."
+)
+
 # These take nothing along that is not theirs: a conversation may age away, what was learned from it is meant to stay.
 _DETACHING = (ErasureKind.RETENTION, ErasureKind.RESET)
 
@@ -59,7 +64,7 @@ class Runs:
             receipt,
             status=ErasureStatus.DONE,
             verification=verification,
-            remains=remains,
+            remains=(*remains, _LOGS),
             finished_at=self._clock.now(),
         )
 

@@ -31,7 +31,9 @@ _PAGE = 500
 
 
 class Erasure:
-    def __init__(self, store: Store, clock: Clock, runs: Runs) -> None:
+    def __init__(self, store: Store, clock: Clock, runs: Runs, *, at_once: int = 5000) -> None:
+        """`at_once`: of more rows than that, who may be told later is."""
+        self._at_once = at_once
         self._store = store
         self._clock = clock
         self._runs = runs
@@ -76,34 +78,49 @@ class Erasure:
                     return finished
         return self._runs.run(self._begin(principal, ErasureKind.RESET, request, principal.user))
 
-    def purge_user(self, principal: Principal, user: str | None = None, *, keys: bool = False) -> Receipt:
+    def purge_user(
+        self, principal: Principal, user: str | None = None, *, keys: bool = False, later: bool = False
+    ) -> Receipt:
         """Erase everything that a user has, with every agent: by default the caller's own. `keys`: API keys too.
 
+        `later`: where it is much, and something works in the background, the receipt is not done when this returns.
         Raises Forbidden, InvalidField where no user is named, and StoreError where it is to be finished later.
         """
         user = _whom(principal, user)
         if keys:
             access.require(principal, access.Action.ADMINISTER)
+        request = {"user": user, "keys": keys}
+        is_much = later and sum(self.preview(principal, user).values()) > self._at_once
         for receipt in self._unfinished(principal.tenant):
             if receipt.kind is ErasureKind.USER and receipt.is_about(user):
+                if is_much and receipt.request == request:
+                    return self._run(receipt, is_much=True)
                 finished = self._runs.run(receipt)
                 left = self.preview(principal, user)
                 if not any(count for table, count in left.items() if keys or table != "api_keys"):
                     return finished
-        return self._runs.run(self._begin(principal, ErasureKind.USER, {"user": user, "keys": keys}, user))
+        return self._run(self._begin(principal, ErasureKind.USER, request, user), is_much=is_much)
 
-    def delete_tenant(self, principal: Principal, *, at_once: bool = False) -> Receipt:
+    def delete_tenant(
+        self, principal: Principal, *, confirm: str, at_once: bool = False, later: bool = False
+    ) -> Receipt:
         """Erase the caller's tenant: all of its rows and keys, in 30 days or at once. Its keys end now.
 
-        What remains is its name and its receipts. Raises Forbidden, and StoreError where it is to be finished later.
+        `confirm` is its name, said once more; `later` as in `purge_user`. What remains is its name and its receipts.
+        Raises Forbidden or InvalidField, and StoreError where it is to be finished later.
         """
         access.require(principal, access.Action.ADMINISTER)
+        require_confirmed(confirm, principal.tenant, "the name of the tenant")
         marked = self._store.read(principal.tenant, lambda tx: tx.receipts.unfinished(self._clock.now() + TENANT_GRACE))
         receipt = next((one for one in marked if one.kind is ErasureKind.TENANT), None)
         if receipt is None:
             wait = timedelta(0) if at_once else TENANT_GRACE
             receipt = self._begin(principal, ErasureKind.TENANT, {}, None, wait=wait)
-        return self._runs.run(receipt) if at_once else receipt
+        if not at_once:
+            return receipt
+        most = self._at_once + 1
+        is_much = later and self._store.read(principal.tenant, lambda tx: tx.erasure.count_memories(most)) == most
+        return self._run(receipt, is_much=is_much)
 
     def purge_rows(self, tx: Writer, memory_ids: Sequence[str]) -> None:
         """Remove rows whose retention is over, inside the transaction that found them.
@@ -220,6 +237,13 @@ class Erasure:
         self._store.write(principal.tenant, work)
         return receipt
 
+    def _run(self, receipt: Receipt, *, is_much: bool) -> Receipt:
+        """Take an erasure to its end, or leave that to the background."""
+        if not is_much or not self._loop.is_alive:
+            return self._runs.run(receipt)
+        self._loop.wake()
+        return receipt
+
     def _unfinished(self, tenant: str) -> list[Receipt]:
         """Erasures that are due and not done, oldest first."""
         now = self._clock.now()
@@ -234,6 +258,12 @@ class Erasure:
                 if set(ids) <= set(asked):
                     return self._runs.run(receipt)
         return None
+
+
+def require_confirmed(given: str | None, expected: str, what: str) -> None:
+    """Raises InvalidField: nobody is to lose everything by one call that was a mistake."""
+    if given != expected:
+        raise InvalidField.of("confirm", f"must be {what}: this cannot be undone. Nothing was erased.")
 
 
 def _whom(principal: Principal, user: str | None) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
+from memorist.models.fair_share import COMPUTING, WHOSE
 from memorist.models.files import FOLDER, read_weights
 
 # The library reports its use to its maker unless it is told not to, before it is imported. Nothing leaves this machine.
@@ -104,13 +105,15 @@ class LocalModel:
         encodings = parts.shared.tokenizer.encode_batch(list(inputs))
         order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
         wanted = {node.name for node in parts.network.get_inputs()}
+        whose = WHOSE.get()  # Not known on the threads of a pool.
 
         def compute(network: onnxruntime.InferenceSession, batch: list[int]) -> tuple[list[int], NDArray[np.float32]]:
             read = [encodings[index] for index in batch]
             feed = parts.shared.feed(read)
             if more is not None:
                 feed |= more(batch, read)
-            results: list[Any] = network.run(None, {name: feed[name] for name in wanted})
+            with COMPUTING.place(whose):
+                results: list[Any] = network.run(None, {name: feed[name] for name in wanted})
             return batch, results[0]
 
         bulk = list(batches(order, encodings, BULK_TOKENS)) if self.computes_in_bulk and self.threads > 1 else []

@@ -33,7 +33,7 @@ class Identity:
     def authenticate(self, secret: str | None, *, source: str = "library") -> Principal:
         """Whom a key stands for, asked of the store every time, so that a revoked key stops at once.
 
-        Raises Unauthenticated, with the same words whether the key is unknown or revoked.
+        Raises Unauthenticated, with the same words whether the key is unknown, revoked or expired.
         """
         key = self.find_key(secret)
         return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source=source)
@@ -45,9 +45,10 @@ class Identity:
         digest = _hash(secret)
         key = self._store.find_key(digest)
         # The lookup goes by hash, and the hashes are compared in constant time.
-        if key is None or not hmac.compare_digest(key.secret_hash, digest) or key.revoked_at is not None:
-            raise Unauthenticated("This API key is not known here, or was revoked.")
-        self._note_use(key.tenant, key.id, self._clock.now())
+        now = self._clock.now()
+        if key is None or not hmac.compare_digest(key.secret_hash, digest) or not key.is_valid(now):
+            raise Unauthenticated("This API key is not known here, was revoked, or has expired.")
+        self._note_use(key.tenant, key.id, now)
         return key
 
     def create_tenant(self, name: str) -> tuple[Tenant, bool]:
@@ -77,6 +78,7 @@ class Identity:
         user: str | None = None,
         agent: str | None = None,
         label: str | None = None,
+        expires_at: datetime | None = None,
         secret: str | None = None,
     ) -> tuple[ApiKey, str]:
         """A new key of the caller's tenant and its secret, shown this once. Raises Forbidden or InvalidField.
@@ -92,9 +94,14 @@ class Identity:
         if label is not None:
             validation.text("label", label, longest=validation.MAX_LINE, one_line=True)
             label = self._redaction.text(label)
+        now = self._clock.now()
+        if expires_at is not None and validation.moment("expires", expires_at) <= now:
+            raise InvalidField.of("expires", "must lie in the future.")
         self.create_tenant(principal.tenant)
         secret = secret or new_secret()
-        key = ApiKey(new_id("key"), principal.tenant, _hash(secret), role, self._clock.now(), user, agent, label)
+        key = ApiKey(
+            new_id("key"), principal.tenant, _hash(secret), role, now, user, agent, label, expires_at=expires_at
+        )
         self._store.write(principal.tenant, lambda tx: tx.keys.insert(key))
         return key, secret
 

@@ -39,7 +39,8 @@ class SignIns:
         return self._begin(SignInKind.LINK, key, lifetime)
 
     def _key_of(self, principal: Principal) -> ApiKey | None:
-        keys = [key for key in self._identity.list_keys(principal) if key.revoked_at is None]
+        now = self._clock.now()
+        keys = [key for key in self._identity.list_keys(principal) if key.is_valid(now)]
         if principal.key_id is not None:
             return next((key for key in keys if key.id == principal.key_id), None)
         same = [key for key in keys if (key.role, key.user, key.agent) == (Role.ADMIN, principal.user, principal.agent)]
@@ -85,9 +86,8 @@ class SignIns:
 
     def _find(self, token: str, kind: SignInKind) -> SignIn:
         found = self._store.find_sign_in(_hash(token))
-        if found is None or found.kind is not kind or found.key.revoked_at is not None:
-            raise _gone()
-        if found.expires_at <= self._clock.now():
+        now = self._clock.now()
+        if found is None or found.kind is not kind or not found.key.is_valid(now) or found.expires_at <= now:
             raise _gone()
         return found
 

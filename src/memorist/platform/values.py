@@ -155,6 +155,11 @@ class ApiKey:
     label: str | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
+    expires_at: datetime | None = None
+
+    def is_valid(self, now: datetime) -> bool:
+        """Whether it was not revoked, and its time is not over."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 class SignInKind(StrEnum):

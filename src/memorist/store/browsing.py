@@ -6,7 +6,7 @@ from typing import Any
 from memorist.store.rows import breadth_of, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
-from memorist.views.values import BrowseCandidate, BrowseOrder, BrowsePosition, FacetRow, Stretch, Walk
+from memorist.views.values import BrowseCandidate, BrowseOrder, BrowsePosition, FacetRow, ProjectRow, Stretch, Walk
 
 # Before and after every row, in the order of their times.
 _EARLIEST = BrowsePosition(-(2**31), -(2**62), "")
@@ -87,10 +87,11 @@ class BrowsingStatements(TenantStatements):
         )
         return [FacetRow(*row) for row in rows]
 
-    def next_project(self, user: str | None, after: tuple[str, str], *, any_user: bool) -> tuple[str, str] | None:
+    def next_project(self, user: str | None, after: ProjectRow, *, any_user: bool) -> ProjectRow | None:
         statement = "next_project_of_tenant" if any_user else "next_project_of_user"
-        rows = self._rows(statement, user_id=user or "", after_user=after[0], after_project=after[1])
-        return (rows[0][0], rows[0][1]) if rows else None
+        start = {f"after_{name}": value for name, value in after._asdict().items()}
+        rows = self._rows(statement, user_id=user or "", **start)
+        return ProjectRow(*rows[0]) if rows else None
 
 
 def _position(name: str, position: BrowsePosition) -> dict[str, Any]:

@@ -24,6 +24,9 @@ class ErasureStatements(TenantStatements):
         rows = self._rows(statement, user_id=user, until=LATEST if until is None else to_micros(until))
         return {row[0]: row[1] for row in rows}
 
+    def count_memories(self, most: int) -> int:
+        return int(self._rows("count_memories_up_to", limit=most)[0][0])
+
     def list_users(self) -> list[str]:
         return [row[0] for row in self._rows("list_users") if row[0]]
 

@@ -118,10 +118,10 @@ def document_to_parameters(document: Document) -> dict[str, Any]:
 
 
 def key_from_row(row: tuple[Any, ...]) -> ApiKey:
-    id_, tenant, secret_hash, role, user, agent, label, created_at, revoked_at, last_used_at = row
+    id_, tenant, secret_hash, role, user, agent, label, created_at, revoked_at, last_used_at, expires_at = row
     return ApiKey(
         id_, tenant, secret_hash, Role(role), from_micros(created_at), user or None, agent or None, label,
-        optional_moment(revoked_at), optional_moment(last_used_at),
+        optional_moment(revoked_at), optional_moment(last_used_at), optional_moment(expires_at),
     )  # fmt: skip
 
 
@@ -136,6 +136,7 @@ def key_to_parameters(key: ApiKey) -> dict[str, Any]:
         "created_at": to_micros(key.created_at),
         "revoked_at": optional_micros(key.revoked_at),
         "last_used_at": optional_micros(key.last_used_at),
+        "expires_at": optional_micros(key.expires_at),
     }
 
 

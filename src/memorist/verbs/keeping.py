@@ -79,11 +79,14 @@ def purge(user: str | None = None, *, keys: bool = False) -> Verb[Receipt]:
     )
 
 
-def delete_tenant(*, at_once: bool = False) -> Verb[Receipt]:
-    """Erase the whole tenant in 30 days, or at once, for an admin. Its keys end now. Raises Forbidden."""
+def delete_tenant(confirm: str, *, at_once: bool = False) -> Verb[Receipt]:
+    """Erase the whole tenant in 30 days, or at once, for an admin. Its keys end now. `confirm` is the tenant's name.
+
+    Raises Forbidden or InvalidField.
+    """
     return Verb(
-        lambda me: me.core.erasure.delete_tenant(me.principal, at_once=at_once),
-        lambda: Call("DELETE", "/v1/admin/tenant", told(Receipt), {"at_once": at_once}),
+        lambda me: me.core.erasure.delete_tenant(me.principal, confirm=confirm, at_once=at_once),
+        lambda: Call("DELETE", "/v1/admin/tenant", told(Receipt), {"at_once": at_once, "confirm": confirm}),
     )
 
 

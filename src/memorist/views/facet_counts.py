@@ -18,7 +18,7 @@ from memorist.platform import access, folding
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock
-from memorist.views.values import Browse, FacetRow, Facets
+from memorist.views.values import Browse, FacetRow, Facets, ProjectRow
 
 _GROUPS = 400
 _MOST_PROJECTS = 50
@@ -37,7 +37,7 @@ class _CountedFacets:
     """All combinations among some users' memories, as far as there was time, and their first projects."""
 
     rows: tuple[FacetRow, ...]
-    projects: tuple[str, ...]
+    projects: tuple[ProjectRow, ...]
     until: float
     left: _Users
     """Whose are still to be counted; of the first of them, those after the last row."""
@@ -70,7 +70,9 @@ class FacetCounts:
             return any(part.matches(owner) for part in slices[status])
 
         seen = [row for row in counted.rows if shows(row.user, row.agent, row.status)]
-        return Facets(_tally(seen, browse), counted.projects, counted.is_complete)
+        projects = {row.project for row in counted.projects if shows(row.user, row.agent, row.status)}
+        first = sorted(projects, key=folding.fold)[:_MOST_PROJECTS]
+        return Facets(_tally(seen, browse), tuple(first), counted.is_complete)
 
     def _counted(self, tenant: str, users: _Users) -> _CountedFacets:
         with self._lock:
@@ -121,15 +123,16 @@ def _is_of(row: FacetRow, whose: tuple[str | None, bool, bool]) -> bool:
     return any_user or row.user == (user or "")
 
 
-def _projects(tx: Reader, users: _Users, until: float) -> list[str]:
-    found: set[str] = set()
+def _projects(tx: Reader, users: _Users, until: float) -> list[ProjectRow]:
+    """Every project with whose it is and its state: who may see it is another question."""
+    found: list[ProjectRow] = []
     for user, any_user, _ in users:
-        position: tuple[str, str] | None = ("", "")
-        while position is not None and len(found) < _MOST_PROJECTS and time.perf_counter() < until:
+        position: ProjectRow | None = ProjectRow()
+        while position is not None and len(found) < _GROUPS and time.perf_counter() < until:
             position = tx.browsing.next_project(user, position, any_user=any_user)
             if position is not None:
-                found.add(position[1])
-    return sorted(found, key=folding.fold)
+                found.append(position)
+    return found
 
 
 def _tally(rows: Sequence[FacetRow], browse: Browse) -> dict[str, dict[str, int]]:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
-from memorist.views.values import BrowsePosition, FacetRow, KindCount, OwnerCount, Stretch, Walk
+from memorist.views.values import BrowsePosition, FacetRow, KindCount, OwnerCount, ProjectRow, Stretch, Walk
 
 
 class BrowsingReads(Protocol):
@@ -33,8 +33,8 @@ class BrowsingReads(Protocol):
         """How many memories a user has, or everybody, of each combination: the next ones in a fixed order."""
         ...
 
-    def next_project(self, user: str | None, after: tuple[str, str], *, any_user: bool) -> tuple[str, str] | None:
-        """The user and project after a pair of them, in a fixed order; names of more than 1,000 bytes aside."""
+    def next_project(self, user: str | None, after: ProjectRow, *, any_user: bool) -> ProjectRow | None:
+        """The project after another, in a fixed order; names of more than 1,000 bytes aside."""
         ...
 
 

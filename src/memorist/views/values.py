@@ -100,6 +100,15 @@ class BrowsedPage(Page[Memory]):
     reached: datetime | None = None
 
 
+class ProjectRow(NamedTuple):
+    """A project of which there are memories of that agent in that state; '' for what is absent."""
+
+    user: str = ""
+    project: str = ""
+    agent: str = ""
+    status: str = ""
+
+
 class FacetRow(NamedTuple):
     """How many memories there are of one combination; '' for what is absent."""
 

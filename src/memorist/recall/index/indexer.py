@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
-from memorist.errors import MemoristError, ModelError
+from memorist.errors import MemoristError, ModelError, StoreFull, StoreReadOnly
 from memorist.memories import writing
 from memorist.memories.values import Memory
 from memorist.models import passages
@@ -126,9 +126,18 @@ class Indexer:
     # Before a search
 
     def prepare(self, tenant: str) -> None:
-        """Make sure that a tenant's rows are in the index, and wait for vectors where they have another model's."""
+        """Make sure that a tenant's rows are in the index, and wait for vectors where they have another model's.
+
+        Where nothing can be written now, what is in the index must do, and it is tried again the next time.
+        """
         if tenant in self._prepared:
             return
+        try:
+            self._prepare(tenant)
+        except (StoreFull, StoreReadOnly) as error:
+            self._note(error)
+
+    def _prepare(self, tenant: str) -> None:
         known = self._store.index_model(tenant)
         if known is None:
             return

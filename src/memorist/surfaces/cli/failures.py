@@ -14,6 +14,7 @@ EXIT_CODES: tuple[tuple[type[errors.MemoristError], int], ...] = (
     (errors.Invalid, 2),
     (errors.MethodNotAllowed, 2),
     (errors.PayloadTooLarge, 2),
+    (errors.HeadersTooLarge, 2),
     (errors.NotFound, 3),
     (errors.Unauthenticated, 4),
     (errors.Forbidden, 4),
@@ -21,6 +22,9 @@ EXIT_CODES: tuple[tuple[type[errors.MemoristError], int], ...] = (
     (errors.StaleVersion, 5),
     (errors.StoreError, 6),
     (errors.ServerUnavailable, 6),
+    (errors.ServerBusy, 6),
+    (errors.TooManyRequests, 6),
+    (errors.RequestTimeout, 6),
     (errors.ModelError, 7),
 )
 

@@ -58,7 +58,8 @@ def delete(
         if not yes:
             confirm(f"the tenant {name!r}, everything in it and all of its keys", name)
         operator = Principal(name, Role.ADMIN, source="cli")
-        report_receipt(door, door.core.erasure.delete_tenant(operator, at_once=at_once), receipt)
+        erased = door.core.erasure.delete_tenant(operator, confirm=name, at_once=at_once)
+        report_receipt(door, erased, receipt)
 
 
 def _described(tenant: Tenant) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,11 @@ SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+
+
+_OVERRIDES = {"\u202d": ("LRO", "left-to-right override"), "\u202e": ("RLO", "right-to-left override")}
+_OVERRIDE = re.compile("[\u202d\u202e]")
+_TAGS_AND_TEXTS = re.compile(r"<(?:textarea|title|option)\b.*?</(?:textarea|title|option)>|<[^>]*>|[^<]+", re.S)
 
 
 class MenuItem(NamedTuple):
@@ -51,7 +57,26 @@ def menu(*, is_admin: bool) -> tuple[MenuItem, ...]:
 
 
 def render(template: str, context: dict[str, Any]) -> str:
-    return _environment().get_template(template).render(context)
+    return _with_marks(_environment().get_template(template).render(context))
+
+
+def _with_marks(html: str) -> str:
+    """The page with a mark at each character that would turn the text after it around; what is edited stays as it is.
+
+    Everything that was written by others is escaped, so that a tag is a tag.
+    """
+    if _OVERRIDE.search(html) is None:
+        return html
+    return "".join(
+        part if part.startswith("<") else _OVERRIDE.sub(_mark, part) for part in _TAGS_AND_TEXTS.findall(html)
+    )
+
+
+def _mark(found: re.Match[str]) -> str:
+    name, words = _OVERRIDES[found[0]]
+    return (
+        f'<span class="override" data-mark="{name}" role="img" aria-label="{words}" title="{words}">{found[0]}</span>'
+    )
 
 
 def protect(response: Response) -> None:

@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from memorist.errors import Forbidden, MemoristError, NotFound, Unauthenticated
+from memorist.models.fair_share import WHOSE
 from memorist.platform.sign_ins import csrf_token
 from memorist.platform.values import SignIn
 from memorist.secrets import redact
@@ -60,29 +61,37 @@ def cookie_name(request: Request) -> str:
 
 def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Any]:
     async def call(request: Request) -> Response:
-        token = request.cookies.get(cookie_name(request), "")
+        visit = await run_in_threadpool(_admitted, site, request)
+        if isinstance(visit, Response):
+            return visit
+        # What somebody sends who is not signed in is not even read.
         body = await request.body() if request.method == "POST" else b""
-        return await run_in_threadpool(_answer, site, handler, request, token, body)
+        return await run_in_threadpool(_answer, handler, visit, body)
 
     return call
 
 
-def _answer(site: Site, handler: Handler, request: Request, token: str, body: bytes) -> Response:
+def _admitted(site: Site, request: Request) -> Visit | Response:
+    """The visit of who is signed in, or what is answered instead."""
     try:
-        visit = _visit(site, request, token)
+        return _visit(site, request, request.cookies.get(cookie_name(request), ""))
     except Unauthenticated:
         return _to_sign_in(request)
     except MemoristError as error:
         return plain_error(site, request, error)
+
+
+def _answer(handler: Handler, visit: Visit, body: bytes) -> Response:
+    WHOSE.set((visit.principal.tenant, visit.principal.user or ""))
     try:
-        if request.method == "POST":
+        if visit.request.method == "POST":
             visit.form = parse_form(body)
             _check_csrf(visit)
         return handler(visit)
     except MemoristError as error:
         return _explain(visit, error)
     except Exception:  # noqa: BLE001 - The top of a page.
-        _log.exception("a page failed", extra={"fields": {"request_id": request.state.request_id}})
+        _log.exception("a page failed", extra={"fields": {"request_id": visit.request.state.request_id}})
         return _explain(visit, MemoristError())
 
 

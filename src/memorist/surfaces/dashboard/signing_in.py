@@ -1,7 +1,7 @@
 """Signing in by an API key or by a link that works once, and signing out. The only pages that anybody may see."""
 
 from collections.abc import Callable
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -27,7 +27,8 @@ from memorist.surfaces.dashboard.visits import (
 
 _MOST_BYTES = 4096
 _WRONG_KEY = (
-    "This API key is not known here, or was revoked. Check that you copied all of it: a key begins with mst_live_."
+    "This API key is not known here, was revoked, or has expired. Check that you copied all of it: a key begins with "
+    "mst_live_."
 )
 
 pages = Pages()
@@ -38,7 +39,11 @@ def routes(site: Site) -> list[Route]:
         return await run_in_threadpool(_show, site, request)
 
     async def submit(request: Request) -> Response:
-        body = await request.body()
+        if _comes_from_elsewhere(site, request):
+            return _form(request, "Sign in on this page, not through another.", 403)
+        body = await _short_body(request)
+        if body is None:
+            return _form(request, _WRONG_KEY, 401)
         return await run_in_threadpool(_guarded, site, request, lambda: _submit(site, request, body))
 
     async def enter(request: Request) -> Response:
@@ -72,9 +77,7 @@ def _show(site: Site, request: Request) -> Response:
 
 
 def _submit(site: Site, request: Request, body: bytes) -> Response:
-    if _comes_from_elsewhere(request):
-        return _form(request, "Sign in on this page, not through another.", 403)
-    form = parse_form(body[:_MOST_BYTES])
+    form = parse_form(body)
     key = form.get("key", "")
     try:
         token = site.core.sign_ins.sign_in(str(key).strip())
@@ -85,14 +88,36 @@ def _submit(site: Site, request: Request, body: bytes) -> Response:
 
 
 def _enter(site: Site, request: Request) -> Response:
-    if _comes_from_elsewhere(request):
+    if _comes_from_elsewhere(site, request):
         return _form(request, "Another page led here. Paste the link into the address bar if it is yours.", 403)
     return _signed_in(site, request, site.core.sign_ins.enter(request.query_params.get("link", "")))
 
 
-def _comes_from_elsewhere(request: Request) -> bool:
-    """Somebody else's page must not sign a visitor in to its own account."""
-    return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+async def _short_body(request: Request) -> bytes | None:
+    """The body, or None where it is longer than any form with a key."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BYTES:
+            return None
+    return body
+
+
+def _comes_from_elsewhere(site: Site, request: Request) -> bool:
+    """Somebody else's page must not sign a visitor in to its own account.
+
+    Newer browsers tell it by one header, all of them by the other; what is no browser sends neither.
+    """
+    told = request.headers.get("sec-fetch-site")
+    if told not in (None, "same-origin", "none"):
+        return True
+    origin = request.headers.get("origin")
+    if origin is None or (origin == "null" and told is not None):
+        return False
+    name = urlsplit(origin).netloc.lower()
+    names = (part.strip().lower() for part in site.settings.allowed_hosts.split(","))
+    # A proxy may have called the server by another name than the browser did.
+    return name != request.headers.get("host", "").lower() and (not name or name.partition(":")[0] not in names)
 
 
 def _signed_in(site: Site, request: Request, token: str) -> Response:

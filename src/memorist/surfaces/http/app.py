@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -15,7 +14,8 @@ from memorist.core import Core
 from memorist.errors import MemoristError
 from memorist.settings import Settings
 from memorist.surfaces.dashboard import app as dashboard
-from memorist.surfaces.dashboard.visits import Site
+from memorist.surfaces.dashboard.routing import SIGN_IN
+from memorist.surfaces.dashboard.visits import HOME, Site
 from memorist.surfaces.http import (
     about,
     agent_tools,
@@ -35,10 +35,8 @@ from memorist.surfaces.http import (
     turns,
 )
 from memorist.surfaces.http.boundary import Boundary
-from memorist.surfaces.http.callers import is_known
 from memorist.surfaces.http.mcp import McpEndpoint, host_names
 from memorist.surfaces.http.openapi import openapi
-from memorist.surfaces.http.uploads import Uploads
 from memorist.version import __version__
 
 _SENT_BY_BROWSERS = [
@@ -58,8 +56,8 @@ def create_app(core: Core, settings: Settings, origins: Mapping[str, str] | None
     """The application over a core, which it closes when the server stops."""
     api = create_api(core, host_names(settings.allowed_hosts))
     api.router.routes.extend(dashboard.routes(Site(core, settings, problems.status_of, origins or {})))
-    uploads = Uploads(max(settings.upload_limit, settings.body_limit), partial(is_known, core))
-    return _for_browsers(Boundary(api, body_limit=settings.body_limit, uploads=uploads), settings.allowed_origins)
+    boundary = Boundary(api, core, settings, dashboard=HOME, sign_in=SIGN_IN)
+    return _for_browsers(boundary, settings.allowed_origins)
 
 
 def _for_browsers(app: ASGIApp, origins: str) -> ASGIApp:

@@ -1,22 +1,27 @@
-"""What every request passes on its way in and out: an id, a size limit, a log line, and no exception beyond it."""
+"""What every request passes on its way in and out: its key, an id, a limit, its turn, and no exception beyond it."""
 
-import logging
-import re
-import time
+import asyncio
+from collections.abc import Callable
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memorist.core import Core
 from memorist.errors import MemoristError, PayloadTooLarge
-from memorist.ids import new_id
+from memorist.models.fair_share import WHOSE
+from memorist.platform.values import Principal
 from memorist.secrets.logs import redacting_logger
-from memorist.surfaces.http.problems import problem
+from memorist.settings import Settings
+from memorist.surfaces.http.callers import KNOWN, identify, named_user
+from memorist.surfaces.http.fairness import Failures, Fairness
+from memorist.surfaces.http.problems import meant_by, problem
+from memorist.surfaces.http.request_log import RequestLog
 from memorist.surfaces.http.uploads import Uploads
 
 _log = redacting_logger("memorist.http")
 
-_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
-_SLOW_SECONDS = 1.0
+OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", "/docs/errors", "/openapi.json"})
+"""What is shown to anybody. The dashboard has sessions of its own; all else, also what is not there, takes a key."""
 _SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -24,97 +29,120 @@ _SECURITY_HEADERS = [
 
 
 class Boundary:
-    def __init__(self, app: ASGIApp, *, body_limit: int, uploads: Uploads) -> None:
+    def __init__(self, app: ASGIApp, core: Core, settings: Settings, *, dashboard: str, sign_in: str) -> None:
+        """`dashboard` and `sign_in`: where the pages with sessions of their own are, and the form that takes a key."""
+        self._dashboard = dashboard
+        self._sign_in = sign_in
         self._app = app
-        self._body_limit = body_limit
-        self._uploads = uploads
+        self._core = core
+        self._body_limit = settings.body_limit
+        self._uploads = Uploads(max(settings.upload_limit, settings.body_limit))
+        self._fairness = Fairness(settings)
+        self._failures = Failures(settings.failed_key_delay_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self._body_limit)
+        exchange = _Exchange(scope, receive, send, self._body_limit, self._failures, self._sign_in)
         try:
             await self._handle(exchange, scope, receive)
         except MemoristError as error:
             await problem(error, exchange.request_id)(scope, receive, exchange.send)
-        except Exception:  # noqa: BLE001 - The server's top.
+        except Exception as error:  # noqa: BLE001 - The server's top.
             _log.exception("unexpected error", extra={"fields": {"request_id": exchange.request_id}})
-            if exchange.status == 0:
-                await problem(MemoristError(), exchange.request_id)(scope, receive, exchange.send)
+            if exchange.log.status == 0:
+                await problem(meant_by(error), exchange.request_id)(scope, receive, exchange.send)
         finally:
-            exchange.log()
+            exchange.end()
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
-        announced = exchange.announced_length
-        if announced is not None and announced <= self._body_limit:
+        path: str = scope["path"]
+        if path in OPEN or f"{path}/".startswith(f"{self._dashboard}/"):
             await self._app(scope, exchange.receive, exchange.send)
-        elif await self._uploads.accepts(scope) and (announced or 0) <= self._uploads.limit:
+            return
+        principal = await self._identified(scope)
+        scope["state"][KNOWN] = principal
+        self._failures.forgive(exchange.address)
+        user = named_user(scope) or principal.user
+        exchange.leave = await self._fairness.enter(principal, user)
+        WHOSE.set((principal.tenant, user or ""))
+        announced = exchange.announced_length
+        is_small = announced is not None and announced <= self._body_limit
+        takes_large = not is_small and self._uploads.accepts(scope)
+        if (announced or 0) > (self._uploads.limit if takes_large else self._body_limit):
+            raise PayloadTooLarge
+        if takes_large:
             async with self._uploads.gathered(receive) as gathered:
                 await self._app(scope, gathered, exchange.send)
-        elif announced is not None:
-            raise PayloadTooLarge
         else:
             await self._app(scope, exchange.receive, exchange.send)
+
+    async def _identified(self, scope: Scope) -> Principal:
+        """Raises Unauthenticated or StoreError, before anything of the body is read."""
+        if self._core.store.instant_reads:
+            return identify(self._core, scope)
+        return await asyncio.to_thread(identify, self._core, scope)
 
 
 class _Exchange:
     """One request and its response, as they pass."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, body_limit: int) -> None:
-        self._scope = scope
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, body_limit: int, failures: Failures, sign_in: str
+    ) -> None:
         self._receive = receive
         self._send = send
         self._body_limit = body_limit
+        self._failures = failures
         self._received = 0
-        self._started = time.perf_counter()
-        self.status = 0
+        self.log = RequestLog(scope)
+        self.request_id = self.log.request_id
+        self.address: str = scope["client"][0] if scope["client"] else ""
         self.announced_length: int | None = None
-        self.request_id = ""
+        self._shows_key = scope["path"] == sign_in
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit():
                 self.announced_length = int(value[:20])
-            elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-                self.request_id = value.decode()
-        self.request_id = self.request_id or new_id("req")
+            elif name == b"authorization":
+                self._shows_key = True
+        self.leave: Callable[[], None] | None = None
         scope.setdefault("state", {})["request_id"] = self.request_id
 
     async def receive(self) -> Message:
+        # Inside the framework's own reading of the body, only its own exception comes through.
+        if (self.announced_length or 0) > self._body_limit:
+            raise HTTPException(413)
         message = await self._receive()
         if message["type"] == "http.request":
             self._received += len(message.get("body", b""))
             if self._received > self._body_limit:
-                # Inside the framework's own reading of the body, only its own exception comes through.
                 raise HTTPException(413)
         return message
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = [*message["headers"], (b"x-request-id", self.request_id.encode()), *_SECURITY_HEADERS]
-            # Only files of ours that never change say otherwise.
-            if not any(name == b"cache-control" for name, _ in headers):
-                headers.append((b"cache-control", b"no-store"))
-            message["headers"] = headers
+            await self._begin(message)
         await self._send(message)
 
-    def log(self) -> None:
-        elapsed = time.perf_counter() - self._started
-        level = self._level(elapsed)
-        if _log.isEnabledFor(level):
-            # The path without its query: a query may hold what somebody remembers.
-            fields = {
-                "request_id": self.request_id,
-                "method": self._scope["method"],
-                "path": self._scope["path"],
-                "status": self.status,
-                "ms": round(elapsed * 1000, 2),
-            }
-            _log.log(level, "request", extra={"fields": fields})
+    async def _begin(self, message: Message) -> None:
+        self.log.status = message["status"]
+        if self.log.status == 401 and self._shows_key:
+            await asyncio.sleep(self._failures.note(self.address))
+        headers = [*message["headers"], (b"x-request-id", self.request_id.encode()), *_SECURITY_HEADERS]
+        # Only files of ours that never change say otherwise.
+        if not any(name == b"cache-control" for name, _ in headers):
+            headers.append((b"cache-control", b"no-store"))
+        message["headers"] = headers
+        # A stream lasts, and is no work while nothing happens.
+        if any(name == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers):
+            self._leave()
 
-    def _level(self, elapsed: float) -> int:
-        """Reads that went well are most of the traffic and the least of the news."""
-        if self.status >= 500:
-            return logging.ERROR
-        quiet = self._scope["method"] in ("GET", "HEAD") and 200 <= self.status < 400 and elapsed < _SLOW_SECONDS
-        return logging.DEBUG if quiet else logging.INFO
+    def end(self) -> None:
+        self._leave()
+        self.log.write()
+
+    def _leave(self) -> None:
+        if self.leave is not None:
+            self.leave()
+            self.leave = None

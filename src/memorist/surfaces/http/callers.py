@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from fastapi import Request
 from starlette.types import Scope
 
 from memorist.core import Core
-from memorist.errors import InvalidField, Unauthenticated
+from memorist.errors import InvalidField
 from memorist.platform import access, validation
 from memorist.platform.values import Principal
 
 T = TypeVar("T")
 
+KNOWN = "known"
+"""Where the boundary leaves the principal of a request, in the state of its scope."""
 _ACTING_HEADERS = {b"x-memorist-user": "user", b"x-memorist-agent": "agent", b"x-memorist-session": "session"}
 
 
@@ -30,27 +33,37 @@ async def promptly(request: Request, call: Callable[[], T]) -> T:
 
 
 def caller(request: Request, *, source: str) -> Principal:
-    """The principal of a request. Raises Unauthenticated, Forbidden or InvalidField."""
+    """The principal of a request, whose key the boundary has checked. Raises Forbidden or InvalidField."""
+    return _acting(replace(request.scope["state"][KNOWN], source=source), request.scope)
+
+
+def caller_now(request: Request, *, source: str) -> Principal:
+    """The same, asked of the store anew: for what outlives the moment. Raises Unauthenticated, too."""
+    return _acting(identify(core_of(request), request.scope, source), request.scope)
+
+
+def identify(core: Core, scope: Scope, source: str = "http") -> Principal:
+    """Whom the key in the headers stands for. Raises Unauthenticated or StoreError."""
     secret = None
-    acting_for: dict[str, str] = {}
-    # One pass over the raw headers: each lookup by name would be another.
-    for name, value in request.scope["headers"]:
+    for name, value in scope["headers"]:
         if name == b"authorization":
             secret = _bearer(value)
-        elif name in _ACTING_HEADERS:
+    return core.identity.authenticate(secret, source=source)
+
+
+def named_user(scope: Scope) -> str | None:
+    """The user that a request says it acts for, unchecked."""
+    named = [value.decode("latin-1")[:128] for name, value in scope["headers"] if name == b"x-memorist-user"]
+    return named[-1] if named else None
+
+
+def _acting(principal: Principal, scope: Scope) -> Principal:
+    acting_for: dict[str, str] = {}
+    # One pass over the raw headers: each lookup by name would be another.
+    for name, value in scope["headers"]:
+        if name in _ACTING_HEADERS:
             acting_for[_ACTING_HEADERS[name]] = _identifier(name.decode(), value)
-    principal = core_of(request).identity.authenticate(secret, source=source)
     return access.acting(principal, **acting_for) if acting_for else principal
-
-
-def is_known(core: Core, scope: Scope) -> bool:
-    """Whether a request has a valid key. Raises StoreError."""
-    secrets = [_bearer(value) for name, value in scope["headers"] if name == b"authorization"]
-    try:
-        core.identity.authenticate(secrets[-1] if secrets else None, source="uploads")
-    except Unauthenticated:
-        return False
-    return True
 
 
 def _bearer(value: bytes) -> str | None:

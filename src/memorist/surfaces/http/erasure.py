@@ -8,13 +8,18 @@ from starlette.responses import Response
 
 from memorist.codec import to_record
 from memorist.erasure.ledger import receipt_to_record
-from memorist.erasure.values import Receipt, Verification
+from memorist.erasure.service import require_confirmed
+from memorist.erasure.values import ErasureStatus, Receipt, Verification
+from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.schemas import record_of
 
 router = APIRouter(prefix="/v1", tags=["erasure"])
+
+
+Confirm = Annotated[str | None, Query(description="What is to be erased, said once more.")]
 
 
 class ReceiptRow(BaseModel):
@@ -62,23 +67,40 @@ def verify_receipt(request: Request, receipt_id: str) -> Response:
 
 
 @router.delete("/admin/users/{user}", response_model=ReceiptRow, summary="Erase a user")
-def delete_user(request: Request, user: str) -> Response:
-    """Everything of the user, API keys too, at once and for good; for admin keys. Answers with the receipt."""
-    return told(request, core_of(request).erasure.purge_user(_caller(request), user, keys=True))
+def delete_user(request: Request, user: str, confirm: Confirm = None) -> Response:
+    """Everything of the user, API keys too, at once and for good; for admin keys. Answers with the receipt, or 202 with
+    one that is not done yet. Whoever erases themselves gives their own name as `confirm`.
+    """
+    principal = _caller(request)
+    access.require(principal, access.Action.ADMINISTER)
+    if user == principal.user:
+        require_confirmed(confirm, user, "your own name")
+    return begun(request, core_of(request).erasure.purge_user(principal, user, keys=True, later=True))
 
 
 @router.delete("/admin/tenant", response_model=ReceiptRow, summary="Erase the tenant")
 def delete_tenant(
     request: Request,
     at_once: Annotated[bool, Query(description="Now, instead of in 30 days.")] = False,
+    confirm: Confirm = None,
 ) -> Response:
-    """Everything of the tenant, for admin keys. All keys end now, the calling one too; the operator has the receipt."""
-    return told(request, core_of(request).erasure.delete_tenant(_caller(request), at_once=at_once))
+    """Everything of the tenant, for admin keys; `confirm` is its name. All keys end now, the calling one too; the
+    operator has the receipt.
+    """
+    erasure = core_of(request).erasure
+    return begun(request, erasure.delete_tenant(_caller(request), confirm=confirm or "", at_once=at_once, later=True))
 
 
 def told(request: Request, receipt: Receipt) -> Response:
     """A receipt as JSON."""
     return whole(request, receipt) or Json(receipt_to_record(receipt))
+
+
+def begun(request: Request, receipt: Receipt) -> Response:
+    """The receipt of what was just asked for; 202 where it is still being worked on."""
+    is_running = receipt.status in (ErasureStatus.RUNNING, ErasureStatus.SCRUBBING)
+    status, headers = (202, {"Location": f"/v1/receipts/{receipt.id}"}) if is_running else (200, None)
+    return whole(request, receipt, status, headers) or Json(receipt_to_record(receipt), status, headers)
 
 
 def _caller(request: Request) -> Principal:

@@ -14,7 +14,7 @@ from memorist.ids import to_uuid
 from memorist.platform.feed import Follower
 from memorist.platform.values import Change
 from memorist.secrets.logs import redacting_logger
-from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.callers import caller_now, core_of
 from memorist.times import to_iso
 
 router = APIRouter(prefix="/v1", tags=["events"])
@@ -45,7 +45,7 @@ async def stream(
     loop = asyncio.get_running_loop()
     follower = await asyncio.to_thread(
         core_of(request).feed.follow,
-        lambda: caller(request, source="events"),
+        lambda: caller_now(request, source="events"),
         last_event_id or after,
         wake=lambda: loop.call_soon_threadsafe(woken.set),
     )

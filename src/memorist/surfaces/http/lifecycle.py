@@ -7,7 +7,6 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from memorist.erasure.ledger import receipt_to_record
 from memorist.memories.values import Draft, Governor, Memory, Retention, Status
 from memorist.platform import validation
 from memorist.platform.validation import MAX_QUERY, MAX_TOP_K
@@ -15,6 +14,7 @@ from memorist.platform.values import Event, Principal
 from memorist.recall.values import Question
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
+from memorist.surfaces.http.erasure import begun
 from memorist.surfaces.http.lists import Cursor, Limit
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
@@ -166,9 +166,9 @@ def list_events(request: Request, memory_id: str) -> Response:
 @router.delete("/user/purge", summary="Erase everything of yours")
 def purge_user(request: Request) -> Response:
     """At once and for good, with every agent of the calling user, whatever the policy says. Answers with the receipt:
-    what was removed from where, and the verification that it is gone.
+    what was removed from where, and the verification that it is gone; of very much, 202 with one that is not done yet.
     """
-    return Json(receipt_to_record(core_of(request).erasure.purge_user(_caller(request))))
+    return begun(request, core_of(request).erasure.purge_user(_caller(request), later=True))
 
 
 @router.delete("/{memory_id}", response_model=LifecycleRow, summary="Delete a memory, recoverably")

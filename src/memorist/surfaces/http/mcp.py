@@ -35,10 +35,10 @@ class McpEndpoint:
         self._ready: asyncio.Future[StreamableHTTPSessionManager] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Raises Forbidden for a page in a browser that is not ours, Unauthenticated, or as the headers demand."""
+        """Raises Forbidden for a page in a browser that is not ours, or as the headers demand."""
         request = Request(scope, receive)
         require_known_host(request, self._allowed_hosts)
-        request.state.principal = await asyncio.to_thread(caller, request, source="mcp")
+        request.state.principal = caller(request, source="mcp")
         self._wanted.set()
         assert self._ready is not None
         manager = await asyncio.shield(self._ready)

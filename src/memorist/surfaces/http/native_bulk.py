@@ -15,7 +15,7 @@ from memorist.learning.transcript_files import short_enough
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import core_of
-from memorist.surfaces.http.erasure import ReceiptRow, told
+from memorist.surfaces.http.erasure import ReceiptRow, begun, told
 from memorist.surfaces.http.native import source
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.schemas import record_of
@@ -125,8 +125,11 @@ def erase_records(request: Request, gone: MemoryIds) -> Response:
 
 @router.post("/purge", response_model=ReceiptRow, summary="Erase everything of a user")
 def purge_records(request: Request, whose: WhoseData) -> Response:
-    """Your own, with every agent, or for admin keys any user's. Answers with the receipt."""
-    return told(request, core_of(request).erasure.purge_user(source(request), whose.user, keys=whose.keys))
+    """Your own, with every agent, or for admin keys any user's. Answers with the receipt, or 202 with one that is not
+    done yet.
+    """
+    erasure = core_of(request).erasure
+    return begun(request, erasure.purge_user(source(request), whose.user, keys=whose.keys, later=True))
 
 
 @router.post("/reset", response_model=ErasedCount, summary="Start anew")

@@ -1,5 +1,6 @@
 """Errors on the wire: RFC 9457 problem details with a stable `code`, the request's id and a link to what to do."""
 
+import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -31,6 +32,10 @@ STATUS: dict[type[errors.MemoristError], int] = {
     errors.Conflict: 409,
     errors.StaleVersion: 412,
     errors.PayloadTooLarge: 413,
+    errors.HeadersTooLarge: 431,
+    errors.RequestTimeout: 408,
+    errors.TooManyRequests: 429,
+    errors.ServerBusy: 503,
     errors.LlmNotConfigured: 503,
     errors.BudgetSpent: 402,
     errors.StoreError: 503,
@@ -42,6 +47,7 @@ _HEADERS: dict[type[errors.MemoristError], dict[str, str]] = {
     errors.IdempotencyInFlight: {"Retry-After": "1"},
     errors.StoreBusy: {"Retry-After": "1"},
     errors.StoreUnavailable: {"Retry-After": "5"},
+    errors.ServerBusy: {"Retry-After": "1"},
 }
 
 # Two phrases that differ between versions of Python.
@@ -93,6 +99,8 @@ def problem(
     if details:
         body["errors"] = [{name: redact(text).text for name, text in detail.items()} for detail in details]
     all_headers = {**_HEADERS.get(type(error), {}), **(headers or {})}
+    if isinstance(error, errors.TooManyRequests):
+        all_headers["Retry-After"] = str(max(1, math.ceil(error.retry_after or 1)))
     return Json(body, status, all_headers, media_type="application/problem+json")
 
 
@@ -109,6 +117,9 @@ async def on_memorist_error(request: Request, error: Exception) -> Json:
 
 async def on_http_error(request: Request, error: Exception) -> Json:
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, MemoryError):
+        # The framework takes whatever fails while a body is read for the sender's fault.
+        return problem(meant_by(error.__cause__), request.state.request_id)
     meaning = _BY_STATUS.get(error.status_code, errors.MemoristError)
     headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
     return problem(meaning(), request.state.request_id, headers=headers)
@@ -140,8 +151,15 @@ def _refusal_status(request: Request) -> int | None:
     return getattr(request.state, "refusal_status", None)
 
 
-async def on_unexpected_error(request: Request, error: Exception) -> Json:  # noqa: ARG001
-    return problem(errors.MemoristError(), request.state.request_id)
+async def on_unexpected_error(request: Request, error: Exception) -> Json:
+    return problem(meant_by(error), request.state.request_id)
+
+
+def meant_by(error: BaseException) -> errors.MemoristError:
+    """What is said of an exception that nobody foresaw."""
+    if isinstance(error, MemoryError):
+        return errors.ServerBusy("The server is out of memory. Send less at once, or try again.")
+    return errors.MemoristError()
 
 
 def _details(request: Request, body: Any, found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

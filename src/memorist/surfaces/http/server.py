@@ -19,6 +19,7 @@ from memorist.platform.values import Principal, Role
 from memorist.running_servers import noted
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
+from memorist.surfaces.http.connections import Connections, Limits
 from memorist.surfaces.http.logs import set_up_logging
 
 LOCAL_KEY_FILE = "local.key"
@@ -52,15 +53,22 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
         while_serving.close()
         core.close()
         raise
-    config = uvicorn.Config(
+    with while_serving:
+        Server(configured(core, settings, origins), core, while_serving).run(sockets=[listener])
+
+
+def configured(core: Core, settings: Settings, origins: Mapping[str, str] | None = None) -> uvicorn.Config:
+    """How the server is run: the application over the core, behind connections within limits."""
+    return uvicorn.Config(
         create_app(core, settings, origins),
+        http=Connections(Limits.of(settings)).protocol(),
+        # An upgraded connection would be outside of the limits, and no door takes one.
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    with while_serving:
-        Server(config, core, while_serving).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):

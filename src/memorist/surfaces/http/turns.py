@@ -108,7 +108,7 @@ async def take_turn(request: Request, new: NewTurn, idempotency_key: Idempotency
     Answers when the turn is over, `failed` turns too; or at once with a stream of its events. A client that goes away
     has half a minute to come back by `GET /v1/turns/{id}/events`; then the turn is ended.
     """
-    principal = await asyncio.to_thread(caller, request, source="companion")
+    principal = caller(request, source="companion")
     turns = core_of(request).turns
     turn = await asyncio.to_thread(
         turns.start,
@@ -156,7 +156,7 @@ async def read_events(
 ) -> Response:
     """As server-sent events where they are asked for, until the turn is over; as a list of those so far otherwise."""
     position = _position(last_event_id or after)
-    principal = await asyncio.to_thread(caller, request, source="companion")
+    principal = caller(request, source="companion")
     core = core_of(request)
     if _wants_events(request):
         woken, wake = _alarm()

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from tempfile import SpooledTemporaryFile
 
@@ -15,20 +15,15 @@ _IN_MEMORY = 1 << 20
 _AT_ONCE = 2
 """Large bodies that are in memory at a time; others wait on disk."""
 
-Trusts = Callable[[Scope], bool]
-"""Whether a request comes with a valid key."""
-
 
 class Uploads:
-    def __init__(self, limit: int, trusts: Trusts) -> None:
+    def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._trusts = trusts
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def accepts(self, scope: Scope) -> bool:
-        """Whether a large body is taken here: only on some paths, and only from somebody who is known."""
-        is_path = scope["method"] == "POST" and _PATHS.fullmatch(scope["path"]) is not None
-        return is_path and await asyncio.to_thread(self._trusts, scope)
+    def accepts(self, scope: Scope) -> bool:
+        """Whether a large body is taken here: only on some paths."""
+        return scope["method"] == "POST" and _PATHS.fullmatch(scope["path"]) is not None
 
     @asynccontextmanager
     async def gathered(self, receive: Receive) -> AsyncIterator[Receive]:

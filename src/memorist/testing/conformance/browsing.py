@@ -13,7 +13,7 @@ from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import ADA, EVERYBODY, insert_all
 from memorist.testing.makers import make_memory
 from memorist.times import to_micros
-from memorist.views.values import BrowseOrder, BrowsePosition, FacetRow, Stretch, Walk
+from memorist.views.values import BrowseOrder, BrowsePosition, FacetRow, ProjectRow, Stretch, Walk
 
 
 class BrowsingConformance(StoreFixtures):
@@ -79,9 +79,11 @@ class BrowsingConformance(StoreFixtures):
     def test_projects_come_one_after_another(self, store: Store, tenant: str, neighbour: str) -> None:
         for project in ("b", "a", "a", None, "\U0001f600" * 300):
             insert_all(store, make_memory(tenant, project=project))
+        insert_all(store, make_memory(tenant, project="a", owner=Owner("ada", "coder")))
         insert_all(store, make_memory(tenant, project="a", owner=Owner("bob")), make_memory(neighbour, project="c"))
-        assert _projects(store, tenant, any_user=False) == [("ada", "a"), ("ada", "b")]
-        assert _projects(store, tenant, any_user=True) == [("ada", "a"), ("ada", "b"), ("bob", "a")]
+        own = [("ada", "a", "", "active"), ("ada", "a", "coder", "active"), ("ada", "b", "", "active")]
+        assert _projects(store, tenant, any_user=False) == own
+        assert _projects(store, tenant, any_user=True) == [*own, ("bob", "a", "", "active")]
 
 
 def _walked(store: Store, tenant: str, walk: Walk, span: int, limit: int) -> list[BrowsePosition]:
@@ -99,9 +101,9 @@ def _count_one(after: FacetRow | None, any_user: bool, tx: Reader) -> list[Facet
     return tx.browsing.count_facets("ada", after, START, 1, any_user=any_user)
 
 
-def _projects(store: Store, tenant: str, *, any_user: bool) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    position = ("", "")
+def _projects(store: Store, tenant: str, *, any_user: bool) -> list[ProjectRow]:
+    found: list[ProjectRow] = []
+    position = ProjectRow()
     while True:
         following = store.read(tenant, partial(_next_project, position, any_user))
         if following is None:
@@ -114,7 +116,7 @@ def _stretch(walk: Walk, after: BrowsePosition | None, span: int, limit: int, tx
     return tx.browsing.walk(walk, after, START, span=span, limit=limit, texts=True)
 
 
-def _next_project(after: tuple[str, str], any_user: bool, tx: Reader) -> tuple[str, str] | None:
+def _next_project(after: ProjectRow, any_user: bool, tx: Reader) -> ProjectRow | None:
     return tx.browsing.next_project("ada", after, any_user=any_user)
 
 

@@ -25,7 +25,8 @@ class KeyConformance(StoreFixtures):
     def test_key_is_found_by_its_hash(self, store: Store, tenant: str, role: Role) -> None:
         bare = make_key(tenant, role=role, user=None)
         full = make_key(tenant, role=role, agent="coder", label="laptop", last_used_at=START, revoked_at=START)
-        for key in (bare, full):
+        ending = make_key(tenant, role=role, expires_at=START + timedelta(days=1))
+        for key in (bare, full, ending):
             add_key(store, key)
             assert store.find_key(key.secret_hash) == key
         assert store.has_keys()

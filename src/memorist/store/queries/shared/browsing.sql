@@ -94,19 +94,21 @@ ORDER BY user_id, status, kind, category, trust, agent_id LIMIT :limit
 
 -- name: next_project_of_user
 -- plan: anew
--- The project after another one among a user's, in their order.
-SELECT user_id, project FROM memories
-WHERE tenant_id = :tenant AND user_id = :user_id AND project > :after_project
+-- The project, agent and state after others among a user's, in their order.
+SELECT user_id, project, agent_id, status FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id
+    AND (project, agent_id, status) > (:after_project, :after_agent, :after_status)
     AND project <> '' AND octet_length(project) <= 1000
-ORDER BY user_id, project LIMIT 1
+ORDER BY user_id, project, agent_id, status LIMIT 1
 
 -- name: next_project_of_tenant
 -- plan: anew
--- The user and project after another pair, in their order.
-SELECT user_id, project FROM memories
-WHERE tenant_id = :tenant AND (user_id, project) > (:after_user, :after_project)
+-- The user, project, agent and state after others, in their order.
+SELECT user_id, project, agent_id, status FROM memories
+WHERE tenant_id = :tenant
+    AND (user_id, project, agent_id, status) > (:after_user, :after_project, :after_agent, :after_status)
     AND project <> '' AND octet_length(project) <= 1000
-ORDER BY user_id, project LIMIT 1
+ORDER BY user_id, project, agent_id, status LIMIT 1
 
 -- name: browse_newest_of_owner
 -- plan: anew

@@ -252,6 +252,10 @@ WHERE tenant_id = :tenant AND EXISTS (
 )
 {few_of_user}
 
+-- name: count_memories_up_to
+-- How many memories a tenant has, up to a number.
+SELECT count(*) FROM (SELECT 1 FROM memories WHERE tenant_id = :tenant LIMIT :limit) AS found
+
 -- name: list_users
 -- The users that anything belongs to or was done by.
 SELECT user_id FROM memories WHERE tenant_id = :tenant

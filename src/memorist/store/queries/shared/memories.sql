@@ -183,7 +183,8 @@ SELECT id, created_at FROM tenants ORDER BY created_at, id
 -- name: find_key
 -- scope: global
 -- The key with that hash: this is how the tenant becomes known.
-SELECT id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at
+SELECT id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at,
+    expires_at
 FROM api_keys WHERE secret_hash = :secret_hash
 
 -- name: any_key
@@ -193,13 +194,17 @@ SELECT 1 FROM api_keys LIMIT 1
 
 -- name: list_keys
 -- A tenant's keys, oldest first.
-SELECT id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at
+SELECT id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at,
+    expires_at
 FROM api_keys WHERE tenant_id = :tenant ORDER BY created_at, id
 
 -- name: insert_key
 -- A new key; only the hash of its secret is kept.
-INSERT INTO api_keys (id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at)
-VALUES (:id, :tenant, :secret_hash, :role, :user_id, :agent_id, :label, :created_at, :revoked_at, :last_used_at)
+INSERT INTO api_keys (
+    id, tenant_id, secret_hash, role, user_id, agent_id, label, created_at, revoked_at, last_used_at, expires_at
+) VALUES (
+    :id, :tenant, :secret_hash, :role, :user_id, :agent_id, :label, :created_at, :revoked_at, :last_used_at, :expires_at
+)
 
 -- name: revoke_key
 -- End a key that was not revoked before.

@@ -146,9 +146,11 @@ SELECT (
 -- name: list_sessions
 -- Who is signed in to a tenant's dashboard, newest first.
 SELECT s.kind, s.created_at, s.expires_at,
-    k.id, k.tenant_id, k.secret_hash, k.role, k.user_id, k.agent_id, k.label, k.created_at, k.revoked_at, k.last_used_at
+    k.id, k.tenant_id, k.secret_hash, k.role, k.user_id, k.agent_id, k.label, k.created_at, k.revoked_at, k.last_used_at,
+    k.expires_at
 FROM sign_ins AS s JOIN api_keys AS k ON k.id = s.key_id AND k.tenant_id = s.tenant_id
 WHERE s.tenant_id = :tenant AND s.kind = 'session' AND s.expires_at > :now AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > :now)
 ORDER BY s.created_at DESC, s.token_hash LIMIT :limit
 
 -- name: list_session_ids

@@ -4,7 +4,8 @@
 -- scope: global
 -- A link or session and the key that it stands for: this is how the tenant becomes known.
 SELECT s.kind, s.created_at, s.expires_at,
-    k.id, k.tenant_id, k.secret_hash, k.role, k.user_id, k.agent_id, k.label, k.created_at, k.revoked_at, k.last_used_at
+    k.id, k.tenant_id, k.secret_hash, k.role, k.user_id, k.agent_id, k.label, k.created_at, k.revoked_at, k.last_used_at,
+    k.expires_at
 FROM sign_ins s JOIN api_keys k ON k.id = s.key_id AND k.tenant_id = s.tenant_id
 WHERE s.token_hash = :token_hash
 

@@ -1,5 +1,6 @@
 """Access: the tenant's keys, who is signed in, and whose memories there are. For admins."""
 
+from datetime import datetime
 from typing import Any
 
 from starlette.responses import Response
@@ -10,6 +11,7 @@ from memorist.platform.values import ApiKey, Owner, Role
 from memorist.surfaces.dashboard.pages.home import up_to
 from memorist.surfaces.dashboard.routing import SIGN_IN, Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.times import from_iso
 
 pages = Pages()
 
@@ -21,7 +23,7 @@ _ROLES = (
     (Role.READER, "Reads, and never writes."),
     (Role.ADMIN, "Everything, keys and policies too."),
 )
-_EMPTY = {"role": Role.USER, "user": "", "agent": "", "label": ""}
+_EMPTY = {"role": Role.USER, "user": "", "agent": "", "label": "", "expires": ""}
 
 
 @pages.get("/access")
@@ -39,7 +41,7 @@ def create(visit: Visit) -> Response:
         raise InvalidField("Choose what the key may do.", field="role") from None
     names = {name: given[name] or None for name in ("user", "agent", "label")}
     try:
-        key, secret = visit.core.identity.create_key(visit.principal, role, **names)
+        key, secret = visit.core.identity.create_key(visit.principal, role, **names, expires_at=_day(given["expires"]))
     except InvalidField as error:
         status = visit.site.status_of(error)
         return _keys(visit, status=status, given=given | {"role": role}, invalid=error.message, field=error.field)
@@ -86,16 +88,17 @@ def _page(visit: Visit, *, status: int = 200, **context: Any) -> Response:
 
 def _key_context(visit: Visit, **context: Any) -> dict[str, Any]:
     keys = sorted(visit.core.identity.list_keys(visit.principal), key=lambda key: key.created_at, reverse=True)
-    valid = [key for key in keys if key.revoked_at is None]
-    revoked = sorted((key for key in keys if key.revoked_at is not None), key=_revoked_at, reverse=True)
+    now = visit.core.clock.now()
+    valid = [key for key in keys if key.is_valid(now)]
+    ended = sorted((key for key in keys if not key.is_valid(now)), key=_ended_at, reverse=True)
     start = visit.number("from", 0, least=0, most=10**9) if not visit.form else 0
     return {
         "keys": valid[start : start + _KEYS],
         "start": start,
         "valid": len(valid),
         "next_start": start + _KEYS if start + _KEYS < len(valid) else None,
-        "revoked": revoked[:_KEYS],
-        "revoked_count": len(revoked),
+        "ended": ended[:_KEYS],
+        "ended_count": len(ended),
         "sessions": visit.core.overview.sessions(visit.principal),
         "roles": _ROLES,
         "up_to": up_to,
@@ -108,5 +111,13 @@ def _key_context(visit: Visit, **context: Any) -> dict[str, Any]:
     }
 
 
-def _revoked_at(key: ApiKey) -> Any:
-    return key.revoked_at
+def _ended_at(key: ApiKey) -> Any:
+    return key.revoked_at or key.expires_at
+
+
+def _day(text: str) -> datetime | None:
+    """The start of a day that a form names. Raises InvalidField."""
+    try:
+        return from_iso(text) if text else None
+    except ValueError:
+        raise InvalidField.of("expires", "must be a day such as 2027-01-31.") from None

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.erasure.ledger import receipt_to_record
+from memorist.erasure.values import ErasureStatus
 from memorist.errors import Forbidden, InvalidField
 from memorist.platform.values import Principal, Role
 from memorist.surfaces.dashboard import rendering
@@ -53,8 +54,10 @@ def erase(visit: Visit) -> Response:
     keys = visit.text("keys") == "yes"
     if keys and user == visit.session.key.user:
         raise Forbidden("These keys hold your own session. Erase them with `memorist purge --keys`.")
-    receipt = visit.core.erasure.purge_user(holder(visit), user, keys=keys)
-    return visit.redirect(f"{HOME}/privacy/receipts/{receipt.id}", toast=Toast("Erased. This is the receipt."))
+    receipt = visit.core.erasure.purge_user(holder(visit), user, keys=keys, later=True)
+    is_done = receipt.status is ErasureStatus.DONE
+    said = "Erased. This is the receipt." if is_done else "It is being erased. This is the receipt, once it says done."
+    return visit.redirect(f"{HOME}/privacy/receipts/{receipt.id}", toast=Toast(said))
 
 
 def show(visit: Visit) -> Response:

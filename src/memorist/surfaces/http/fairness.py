@@ -1,0 +1,163 @@
+"""That nobody takes the server from the others: how much one key and one user may ask for, and what wrong keys cost."""
+
+import asyncio
+import ipaddress
+import math
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from memorist.errors import ServerBusy, TooManyRequests
+from memorist.platform.values import Principal
+from memorist.settings import Settings
+
+_BURST_SECONDS = 2
+_WAITING_FOR_EACH = 8
+"""How many requests may wait for each that may be worked on."""
+_MOST_KNOWN = 10_000
+_FREE_FAILURES = 10
+_FIRST_DELAY = 0.1
+_FORGIVEN_AFTER = 600.0
+
+
+@dataclass(slots=True)
+class _Share:
+    tokens: float
+    filled_at: float
+    at_work: int = 0
+    waiting: deque["asyncio.Future[None]"] = field(default_factory=deque)
+
+
+class Quota:
+    """So many requests a second, and so many at once, for each of many. 0 is any number.
+
+    What is over the number at once waits its turn. Of those that have nothing under way, the last used are remembered.
+    """
+
+    def __init__(self, rate: float, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._at_once = at_once or math.inf
+        self._clock = clock
+        self._shares: OrderedDict[tuple[str, str], _Share] = OrderedDict()
+
+    async def enter(self, whose: tuple[str, str]) -> None:
+        """Raises TooManyRequests. What has entered must leave."""
+        share = self._share(whose)
+        self._take(share)
+        if share.at_work < self._at_once:
+            share.at_work += 1
+            return
+        if len(share.waiting) >= self._at_once * _WAITING_FOR_EACH:
+            raise TooManyRequests(retry_after=1)
+        turn = asyncio.get_running_loop().create_future()
+        share.waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.leave(whose)
+            raise
+
+    def leave(self, whose: tuple[str, str]) -> None:
+        share = self._shares[whose]
+        while share.waiting:
+            turn = share.waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        share.at_work -= 1
+
+    def _share(self, whose: tuple[str, str]) -> _Share:
+        share = self._shares.get(whose)
+        if share is not None:
+            self._shares.move_to_end(whose)
+            return share
+        if len(self._shares) >= _MOST_KNOWN:
+            idle = next((one for one, known in self._shares.items() if not known.at_work), None)
+            if idle is not None:
+                del self._shares[idle]
+        share = self._shares[whose] = _Share(self._rate * _BURST_SECONDS, self._clock())
+        return share
+
+    def _take(self, share: _Share) -> None:
+        if not self._rate:
+            return
+        now = self._clock()
+        share.tokens = min(self._rate * _BURST_SECONDS, share.tokens + (now - share.filled_at) * self._rate)
+        share.filled_at = now
+        if share.tokens < 1:
+            raise TooManyRequests(retry_after=(1 - share.tokens) / self._rate)
+        share.tokens -= 1
+
+
+class Fairness:
+    def __init__(self, settings: Settings) -> None:
+        self._users = Quota(settings.user_rate, settings.user_at_once)
+        self._keys = Quota(settings.key_rate, settings.key_at_once)
+        self._room = settings.requests_at_once
+
+    async def enter(self, principal: Principal, user: str | None) -> Callable[[], None]:
+        """Take part, as the key and as the user it acts for; returns what leaves again.
+
+        Raises TooManyRequests, or ServerBusy where all together are too many.
+        """
+        if not self._room:
+            raise ServerBusy
+        of_key = (principal.tenant, principal.key_id or "")
+        self._room -= 1
+        entered: list[Callable[[], None]] = []
+
+        def leave() -> None:
+            self._room += 1
+            for leave_one in entered:
+                leave_one()
+
+        try:
+            # The user first: one that waits does not take its key's place.
+            if user is not None:
+                await self._users.enter((principal.tenant, user))
+                entered.append(partial(self._users.leave, (principal.tenant, user)))
+            await self._keys.enter(of_key)
+            entered.append(partial(self._keys.leave, of_key))
+        except BaseException:
+            leave()
+            raise
+        return leave
+
+
+class Failures:
+    """Wrong keys by address: after a few, each waits longer for its answer. A valid key from there ends that."""
+
+    def __init__(self, longest: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """`longest`: the most seconds that an answer waits."""
+        self._longest = longest
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def note(self, address: str) -> float:
+        """A wrong key came. Returns the seconds that its answer is to wait."""
+        network = _network(address)
+        count, at = self._known.pop(network, (0, 0.0))
+        now = self._clock()
+        count = 1 if now - at > _FORGIVEN_AFTER else count + 1
+        self._known[network] = (count, now)
+        if len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+        over = min(count - _FREE_FAILURES, 30)
+        return min(self._longest, _FIRST_DELAY * 2 ** (over - 1)) if over > 0 else 0.0
+
+    def forgive(self, address: str) -> None:
+        if self._known:
+            self._known.pop(_network(address), None)
+
+
+def _network(address: str) -> str:
+    """Whoever has one address of version 6 has 2^64 of them."""
+    if ":" not in address:
+        return address
+    try:
+        return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return address
