@@ -63,11 +63,15 @@ def test_changelog_has_this_version() -> None:
     assert __version__ in page("CHANGELOG.md").headings()
 
 
+# What tools leave beside our files.
+_MADE = {"__pycache__", "node_modules", "dist"}
+
+
 def _files() -> Iterator[Path]:
     for top in ROOT.iterdir():
         if not top.name.startswith(".") and top.name not in _NOT_OURS:
             for path in [top, *top.rglob("*")]:
-                if path.is_file() and path.suffix in _ENDINGS and "__pycache__" not in path.parts:
+                if path.is_file() and path.suffix in _ENDINGS and _MADE.isdisjoint(path.parts):
                     yield path
 
 

@@ -1,0 +1,36 @@
+"""A server for the tests of the TypeScript client, with a scripted language model, until its input ends.
+
+`python -m tests.typescript.serve [ORIGIN…]` prints one line of JSON: its address, and a key of each role.
+"""
+
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memorist.platform.values import Role
+from memorist.testing import new_tenant
+from tests.http.conftest import serving
+from tests.support.scripted_http import scripted_server
+from tests.support.talking import says
+from tests.turns.conftest import turn_settings
+
+ANSWER = "You live in Lisbon, by the river."
+
+
+def main(*origins: str) -> None:
+    with (
+        TemporaryDirectory() as folder,
+        scripted_server(says(ANSWER)) as model,
+        serving(turn_settings(Path(folder), model.url, allowed_origins=",".join(origins))) as served,
+    ):
+        served.core.start()
+        tenant = new_tenant()
+        keys = {str(role): served.key(tenant, role, "ada") for role in (Role.ADMIN, Role.USER, Role.READER)}
+        keys["service"] = served.key(tenant, Role.SERVICE)
+        print(json.dumps({"url": served.url, "keys": keys}), flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
