@@ -134,7 +134,7 @@ def _errors() -> Iterator[str]:
 
 
 def _verbs() -> Iterator[str]:
-    yield 'import type { Client } from "../../src/index.js";\n'
+    yield 'import type { Client } from "memorist";\n'
     yield "// What a call takes last: in Python these are the arguments that are named."
     yield "type Last<T> = T extends [...unknown[], infer L] ? L : never;"
     yield "type Options<V extends keyof Client> = Client[V] extends (...given: infer G) => unknown"
@@ -158,3 +158,26 @@ def verb_names() -> list[str]:
 def camel(name: str) -> str:
     """A verb's name as JavaScript writes it."""
     return re.sub(r"_(\w)", lambda found: found[1].upper(), name.rstrip("_"))
+
+
+# The reference
+
+_METHOD = re.compile(
+    r"^  /\*\* (?P<doc>(?:(?!\*/).)*) \*/\n  (?:async )?\*?(?P<name>\w+)\("
+    r"(?P<given>(?:(?!\n  /\*\*).)*?)\): (?P<answer>[^\n]+) \{$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def methods() -> str:
+    """Every method of the client: its signature and what it does, as the source has them."""
+    return "\n\n".join(
+        f"### `{found['name']}`\n\n```text\n{_one_line(found['name'], found['given'], found['answer'])}\n```\n\n"
+        f"{' '.join(found['doc'].replace(' * ', ' ').split())}"
+        for found in _METHOD.finditer((PACKAGE / "src/verbs.ts").read_text())
+    )
+
+
+def _one_line(name: str, given: str, answer: str) -> str:
+    arguments = re.sub(r"\bvalues\.", "", " ".join(given.split()).rstrip(", "))
+    return f"{name}({arguments}): {answer.replace('values.', '')}"

@@ -383,6 +383,22 @@ export class Client {
     return this.#read("/v1/principal", {}, options);
   }
 
+  /** A token of one user for a page in a browser, shown this once; for service and admin keys. It ends with its time (in
+   * seconds), with the key that made it, and when the user is erased. Throws Forbidden or InvalidField. */
+  createToken(user: string, options: Omit<values.NewToken, "user"> & CallOptions = {}): Promise<values.UserToken> {
+    const [token, call] = apart(options);
+    return this.#do("POST", "/v1/tokens", { ...call, body: { ...token, user } });
+  }
+
+  /** End all tokens of a user at once, in every process; how many there were. Throws Forbidden or InvalidField. */
+  revokeTokens(user: string, options: CallOptions = {}): Promise<number> {
+    return this.#do("DELETE", "/v1/tokens", {
+      ...options,
+      query: { user },
+      decode: (answer: values.RevokedTokens) => answer.revoked,
+    });
+  }
+
   /** The tenant's retention policy, for an admin. Throws Forbidden. */
   policy(options: CallOptions = {}): Promise<values.PolicyRevision> {
     return this.#read("/v1/admin/policy", {}, options);

@@ -444,6 +444,17 @@ export interface NewRecords {
   records: Draft[];
 }
 
+export interface NewToken {
+  /** The user that the token stands for. */
+  user: string;
+  /** The agent (profile) that it is bound to. Absent: the key's, or none. */
+  agent?: string | null;
+  /** What its holder may do; who writes also reads. */
+  rights?: "read" | "write";
+  /** How long it lives, in seconds. */
+  lifetime?: number;
+}
+
 export interface NewToolOutput {
   /** The id of the call, as the model gave it. */
   tool_call_id: string;
@@ -714,6 +725,10 @@ export interface ReplacedFact {
   reason: string;
 }
 
+export interface RevokedTokens {
+  revoked: number;
+}
+
 export interface StoredDocument {
   document: Document;
   was_new: boolean;
@@ -852,6 +867,14 @@ export interface Usage {
   input_tokens: number;
   output_tokens: number;
   cost_usd: number | null;
+}
+
+export interface UserToken {
+  token: string;
+  user: string;
+  agent: string | null;
+  rights: "read" | "write";
+  expires_at: string;
 }
 
 export interface Verdict {
@@ -1037,6 +1060,11 @@ export interface ReadEventsQuery {
   after?: string | null;
   /** How many events are listed. */
   limit?: number;
+}
+
+export interface RevokeTokensQuery {
+  /** Whose tokens end. */
+  user: string;
 }
 
 export interface StreamQuery {

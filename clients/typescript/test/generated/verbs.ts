@@ -1,6 +1,6 @@
 // Written by docs/typescript.py from the server's own description. Do not edit.
 
-import type { Client } from "../../src/index.js";
+import type { Client } from "memorist";
 
 // What a call takes last: in Python these are the arguments that are named.
 type Last<T> = T extends [...unknown[], infer L] ? L : never;
@@ -19,6 +19,7 @@ export const VERBS = {
   changes: ["after", "wait"] satisfies Options<"changes">[],
   close: [] satisfies Options<"close">[],
   confirmDoubt: [] satisfies Options<"confirmDoubt">[],
+  createToken: ["agent", "rights", "lifetime"] satisfies Options<"createToken">[],
   deleteTenant: ["at_once"] satisfies Options<"deleteTenant">[],
   dismissDoubt: [] satisfies Options<"dismissDoubt">[],
   dropJob: [] satisfies Options<"dropJob">[],
@@ -59,6 +60,7 @@ export const VERBS = {
   restore: [] satisfies Options<"restore">[],
   restoreFact: [] satisfies Options<"restoreFact">[],
   retryJob: [] satisfies Options<"retryJob">[],
+  revokeTokens: [] satisfies Options<"revokeTokens">[],
   runTool: ["idempotency_key"] satisfies Options<"runTool">[],
   section: [] satisfies Options<"section">[],
   setPolicy: ["dry_run"] satisfies Options<"setPolicy">[],
