@@ -60,11 +60,16 @@ _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 def main() -> None:
     for path in pages():
         path.write_text(render(path.read_text("utf-8")), "utf-8")
+    for path, text in _typescript().files().items():
+        path.write_text(text, "utf-8")
+
+
+def _typescript() -> Any:
+    # This may be run from anywhere.
     sys.path.append(str(DOCS.parent))
     from docs import typescript
 
-    for path, text in typescript.files().items():
-        path.write_text(text, "utf-8")
+    return typescript
 
 
 def pages() -> list[Path]:
@@ -556,6 +561,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "roles": roles,
     "capabilities": capabilities,
     "store_calls": store_calls,
+    "typescript_methods": lambda: _typescript().methods(),
 }
 
 

@@ -1,5 +1,6 @@
 """Dependencies are justified, and no file tells of the machine that it was written on."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -42,6 +43,11 @@ def test_every_dependency_is_justified_and_no_other() -> None:
     assert _listed("To develop") == development
     extras = _PROJECT["project"]["optional-dependencies"].values()
     assert _listed("On request") == {name for extra in extras for name in _names(extra)}
+
+
+def test_every_package_of_the_typescript_client_is_justified() -> None:
+    package = json.loads((ROOT / "clients/typescript/package.json").read_text("utf-8"))
+    assert _listed("To develop the TypeScript client") == set(package["devDependencies"])
 
 
 def test_what_was_turned_down_is_not_installed() -> None:

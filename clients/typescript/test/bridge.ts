@@ -1,7 +1,7 @@
 /** Does verbs as it is told to, one a line, so that what tests the Python client tests this one, too. */
 
 import { createInterface } from "node:readline";
-import { Client, MemoristError } from "../src/index.js";
+import { Client, MemoristError } from "memorist";
 
 interface Asked {
   url: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import * as memorist from "../src/index.js";
+import * as memorist from "memorist";
 import { answer, cut, events, faultyServer, hangUp, nowhere, problem, type Step, silence } from "./faulty.js";
 import { all } from "./served.js";
 

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Client, type ClientOptions } from "../src/index.js";
+import { Client, type ClientOptions } from "memorist";
 
 // Compiled to dist/tested/test.
 const REPOSITORY = fileURLToPath(new URL("../../../../../", import.meta.url));

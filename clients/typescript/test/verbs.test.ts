@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { inspect } from "node:util";
-import { Client, Forbidden, InvalidField, NotFound, StaleVersion, Unauthenticated } from "../src/index.js";
+import { Client, Forbidden, InvalidField, NotFound, StaleVersion, Unauthenticated } from "memorist";
 import { nowhere } from "./faulty.js";
 import { VERBS } from "./generated/verbs.js";
 import { all, serve } from "./served.js";
