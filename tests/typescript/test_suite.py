@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,9 @@ _LARGEST_PACKAGE = 60 * 1024
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (PACKAGE / "test").glob("*.test.ts")))
-def test_typescript_tests_pass(built: str, name: str) -> None:
+def test_typescript_tests_pass(built: str, typescript_server: str, name: str) -> None:
     compiled = f"dist/tested/test/{name.removesuffix('.ts')}.js"
-    run(built, "--test", "--test-timeout", "60000", compiled, MEMORIST_TEST_PYTHON=sys.executable)
+    run(built, "--test", "--test-timeout", "60000", compiled, MEMORIST_TEST_SERVED=typescript_server)
 
 
 def test_style_is_kept(built: str) -> None:
@@ -54,3 +53,12 @@ def test_package_installs_from_its_tarball(built: str, tmp_path: Path) -> None:
     (folder / "b.cjs").write_text(f'const {{ Client, NotFound }} = require("memorist");\n{said}')
     for name in ("a.mjs", "b.cjs"):
         assert run(built, str(folder / name)) == "function not_found\n"
+
+
+@pytest.mark.parametrize("kind", ["module", "commonjs"])
+def test_adapters_can_be_imported_and_required(built: str, kind: str) -> None:
+    names = ["ai-sdk", "langgraph", "openai-agents"]
+    load = "await import" if kind == "module" else "require"
+    loaded = ", ".join(f"Object.keys({load_one})" for load_one in (f'({load}("memorist/{name}"))' for name in names))
+    said = run(built, f"--input-type={kind}", "-e", f"console.log([{loaded}].flat().sort().join())")
+    assert said.split() == ["MemoristSession,MemoristStore,memoryMiddleware,memoryTools,memoryTools"]

@@ -1,4 +1,5 @@
-/** A real server for a file of tests: `python -m tests.typescript.serve`, which ends with its input. */
+/** A real server for a file of tests: the one that pytest names, or `python -m tests.typescript.serve`, which ends with
+ * its input. */
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -18,16 +19,20 @@ export interface Served {
 }
 
 export async function serve(): Promise<Served> {
+  const { url, keys } = JSON.parse(process.env.MEMORIST_TEST_SERVED ?? (await start()));
+  const somebody = (options: ClientOptions = {}) =>
+    new Client({ url, api_key: keys.service, user: `user-${crypto.randomUUID()}`, ...options });
+  return { url, keys, somebody };
+}
+
+async function start(): Promise<string> {
   const server = spawn(PYTHON, ["-m", "tests.typescript.serve"], {
     cwd: REPOSITORY,
     stdio: ["pipe", "pipe", "inherit"],
   });
   after(() => server.stdin.end());
   for await (const line of createInterface({ input: server.stdout })) {
-    const { url, keys } = JSON.parse(line);
-    const somebody = (options: ClientOptions = {}) =>
-      new Client({ url, api_key: keys.service, user: `user-${crypto.randomUUID()}`, ...options });
-    return { url, keys, somebody };
+    return line;
   }
   throw new Error("The server did not start.");
 }
