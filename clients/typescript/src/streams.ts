@@ -1,6 +1,6 @@
 /** Following server-sent events over broken connections. */
 
-import { errorOf, failure, isPassing, type Transport } from "./transport.js";
+import { errorOf, failure, isPassing, newKey, type Transport } from "./transport.js";
 
 const DEFAULT_MILLISECONDS = 2000;
 // The server says something at least every 15 seconds.
@@ -59,7 +59,7 @@ class Following {
     this.#path = asked.path;
     this.#lastId = asked.after ?? null;
     this.#body = asked.body === undefined ? null : JSON.stringify(asked.body);
-    this.#key = asked.idempotency_key ?? crypto.randomUUID();
+    this.#key = asked.idempotency_key ?? newKey();
   }
 
   /** What one connection tells; returns how long to wait before the next. Throws what cannot be tried again. */

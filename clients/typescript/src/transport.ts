@@ -27,7 +27,14 @@ const BY_STATUS: Readonly<Record<number, typeof MemoristError>> = {
   413: PayloadTooLarge,
 };
 // The request never left: whatever it is, sending it once more is the first time.
-const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const NEVER_SENT = new Set([
+  "ConnectionRefused",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 const WHOLE = "application/vnd.memorist+json, application/json;q=0.9, */*;q=0.1";
 const IDENTIFIER = /^[^\s\p{C}]{1,128}$/u;
 
@@ -175,7 +182,7 @@ export class Transport {
   async #request<T>(call: Call<T>): Promise<RequestInit & { url: string }> {
     const headers: Record<string, string> = call.accept ? { Accept: call.accept } : {};
     for (const [name, value] of Object.entries(call.headers ?? {})) if (value !== undefined) headers[name] = value;
-    if (call.writes) headers["Idempotency-Key"] = call.idempotency_key ?? crypto.randomUUID();
+    if (call.writes) headers["Idempotency-Key"] = call.idempotency_key ?? newKey();
     const url = call.path + queryOf(call.query ?? {});
     if (call.body === undefined) return { url, method: call.method, headers };
     headers["Content-Type"] = "application/json";
@@ -195,7 +202,7 @@ export class Transport {
     try {
       const response = await this.open(request.url, { ...request, signal: controller.signal });
       // Read within the time of the try: a body that breaks off is a try that failed.
-      const body = [204, 304].includes(response.status) || response.status === 0 ? null : await response.text();
+      const body = [204, 205, 304].includes(response.status) || response.status === 0 ? null : await response.text();
       return restored(response, body);
     } catch (error) {
       call.signal?.throwIfAborted();
@@ -242,8 +249,16 @@ export async function errorOf(outcome: Response | Failure): Promise<MemoristErro
 }
 
 export function failure(error: unknown): Failure {
-  const code = (error as { cause?: { code?: unknown } } | null)?.cause?.code;
+  // Node tells it as the cause, Bun as the error itself.
+  const told = error as { code?: unknown; cause?: { code?: unknown } } | null;
+  const code = told?.cause?.code ?? told?.code;
   return { error, never_sent: typeof code === "string" && NEVER_SENT.has(code) };
+}
+
+/** A key that nobody else has: pages without TLS have no `randomUUID`. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** A part of a path. Names are their owner's words, and may hold what a path uses itself. */

@@ -7,7 +7,7 @@ from fastapi.openapi.utils import get_openapi
 
 from memorist.surfaces.http.whole_answers import add_whole_answers
 
-_KEY = {"type": "http", "scheme": "bearer", "description": "An API key: `memorist keys create`."}
+_KEY = {"type": "http", "scheme": "bearer", "description": "An API key (`memorist keys create`), or a user's token."}
 
 _PROBLEM = {
     "type": "object",

@@ -33,7 +33,7 @@ class RevokedTokens(BaseModel):
     revoked: int
 
 
-@router.post("", status_code=201, response_model=record_of(UserToken), summary="Make a user's token")
+@router.post("", status_code=201, response_model=record_of(UserToken), summary="Make a token for a user")
 def create_token(request: Request, new: NewToken) -> Response:
     """For service and admin keys. The token is shown this once, and ends with its time, with the key that made it, and
     when the user is erased.
@@ -48,7 +48,7 @@ def create_token(request: Request, new: NewToken) -> Response:
     return Json(to_record(made), 201, {"Cache-Control": "no-store"})
 
 
-@router.delete("", response_model=RevokedTokens, summary="Revoke a user's tokens")
+@router.delete("", response_model=RevokedTokens, summary="Revoke the tokens of a user")
 def revoke_tokens(request: Request, user: Annotated[str, Query(description="Whose tokens end.")]) -> Response:
     """All of them, with the next request in every process; for service and admin keys."""
     return Json({"revoked": core_of(request).user_tokens.revoke(caller(request, source=_SOURCE), user)})
