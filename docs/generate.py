@@ -7,6 +7,7 @@ Everything else on a page is written by hand. A test fails where a page is not w
 import dataclasses
 import inspect
 import re
+import sys
 import tomllib
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -45,6 +46,7 @@ from memorist.surfaces.cli.runner import full_app
 from memorist.surfaces.cli.serve import serve
 from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.problems import status_of
+from memorist.surfaces.http.responses import WHOLE
 from memorist.surfaces.library import AsyncHandle, AsyncMemorist, Handle, Memorist
 from memorist.surfaces.mcp import PROTOCOL
 from memorist.testing.conformance import CAPABILITIES
@@ -61,6 +63,16 @@ _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 def main() -> None:
     for path in pages():
         path.write_text(render(path.read_text("utf-8")), "utf-8")
+    for path, text in _typescript().files().items():
+        path.write_text(text, "utf-8")
+
+
+def _typescript() -> Any:
+    # This may be run from anywhere.
+    sys.path.append(str(DOCS.parent))
+    from docs import typescript
+
+    return typescript
 
 
 def pages() -> list[Path]:
@@ -227,6 +239,8 @@ def _http_parameter(parameter: dict[str, Any]) -> str:
 def _answer(status: str, answer: dict[str, Any], document: dict[str, Any]) -> str:
     schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
     name = schema.get("$ref", "").rpartition("/")[2]
+    if not name and WHOLE in answer.get("content", ()):
+        return f"Answers {status} with the whole value, where `Accept` asks for it."
     if not name:
         return f"Answers {status}{' without a body' if 'content' not in answer else ''}."
     keys = ", ".join(f"`{key}`" for key in document["components"]["schemas"][name]["properties"])
@@ -581,6 +595,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "roles": roles,
     "capabilities": capabilities,
     "store_calls": store_calls,
+    "typescript_methods": lambda: _typescript().methods(),
 }
 
 

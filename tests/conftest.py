@@ -92,6 +92,7 @@ _SLOW = (
     "store/test_sqlite.py",
     "training",
     "turns",
+    "typescript",
 )
 _ROOT = Path(__file__).parent
 _SLOW_PATHS = {_ROOT / name for name in _SLOW}

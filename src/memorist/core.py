@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.platform.feed import Feed
     from memorist.platform.jobs import Jobs
     from memorist.platform.sign_ins import SignIns
+    from memorist.platform.user_tokens import UserTokens
     from memorist.recall.history import RecallHistory
     from memorist.recall.index.indexer import Indexer
     from memorist.recall.service import Recall
@@ -400,6 +401,12 @@ class Core:
 
         lifetime = timedelta(hours=self.options.session_hours)
         return SignIns(self.store, self.clock, self.identity, session_lifetime=lifetime)
+
+    @_made_once
+    def user_tokens(self) -> "UserTokens":
+        from memorist.platform.user_tokens import UserTokens
+
+        return UserTokens(self.store, self.clock, self.identity, self.redaction)
 
     @_made_once
     def transfer(self) -> "Transfer":

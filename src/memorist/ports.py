@@ -204,7 +204,7 @@ class Store(Protocol):
     def has_keys(self) -> bool: ...
 
     def find_sign_in(self, token_hash: str) -> SignIn | None:
-        """A link or session of any tenant, over or not, whose key still exists."""
+        """A link, session or token of any tenant, over or not, whose key still exists."""
         ...
 
     def ping(self) -> None:

@@ -131,3 +131,21 @@ def test_operator_who_names_a_user_is_noted_and_sees_no_entry_among_everybodys(c
             ("local", own["id"]), ("bob", other["id"]),
         )]  # fmt: skip
     assert ["read_for_user" in [event.event_type for event in events] for events in trail] == [False, True]
+
+
+def test_a_token_stands_for_one_user_until_it_is_revoked(cli: Cli) -> None:
+    made = cli.json("tokens", "create", "ada", "--rights", "read", "--minutes", "5", "--key", cli.key("service"))
+    assert (made["user"], made["rights"]) == ("ada", "read")
+    cli.ok("remember", "ada's secret", "--user", "ada")
+    assert cli.texts("--key", made["token"]) == {"ada's secret"}
+    for command in (["remember", "y"], ["tokens", "create", "ada"], ["list", "--user", "bob"]):
+        assert cli(*command, "--key", made["token"]).code == 4, command
+    assert cli.json("tokens", "revoke", "ada") == {"revoked": 1}
+    assert cli("list", "--key", made["token"]).code == 4
+
+
+def test_the_operator_makes_a_token_without_a_key(cli: Cli) -> None:
+    token = cli.ok("tokens", "create", "ada").out.split()[0]
+    cli.ok("remember", "mine", "--key", token)
+    assert cli.texts("--user", "ada") == {"mine"}
+    assert [key["label"] for key in cli.json("keys", "list")["items"]] == ["tokens"]

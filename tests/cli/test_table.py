@@ -48,7 +48,8 @@ def test_help_and_the_full_application_list_the_same_commands() -> None:
 def test_every_group_has_its_commands() -> None:
     nested = {" ".join(path) for path in ALL_COMMANDS if len(path) > 1}
     assert nested == {
-        "keys create", "keys list", "keys revoke", "tenants create", "tenants list", "tenants delete",
+        "keys create", "keys list", "keys revoke", "tokens create", "tokens revoke",
+        "tenants create", "tenants list", "tenants delete",
         "db migrate", "db status", "db check", "config show", "index status", "index rebuild",
         "jobs list", "jobs show", "jobs run", "jobs retry", "jobs drop",
         "doubts list", "doubts confirm", "doubts refute", "doubts dismiss",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import pytest
@@ -17,7 +18,7 @@ from memorist.context.companion import Category, Finding, FindingVerdict
 from memorist.errors import MemoristError
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Kind, Order, Retention, Status, Trust
-from memorist.platform.values import Owner, Principal, Role
+from memorist.platform.values import Owner, Principal, Role, TokenRights
 from memorist.recall.values import Scope
 from memorist.surfaces.library import AsyncHandle, Handle, Memorist
 from memorist.testing import new_tenant
@@ -224,6 +225,14 @@ CASES: dict[str, Callable[[Do], Any]] = {
     "run_tool": lambda do: do("run_tool", "remember_fact", {"content": "Tea is at four."}, idempotency_key="t"),
     "turns": lambda do: do("turns"),
     "changes": lambda do: [named(do), [one.action for one in do("changes", after="0-0", wait=0.1)]],
+    "create_token": lambda do: attrgetter("user", "agent", "rights")(
+        do("create_token", "bob", agent="coder", rights=TokenRights.READ, lifetime=timedelta(hours=1))
+    ),
+    "revoke_tokens": lambda do: [
+        do("create_token", "bob").user,
+        do("revoke_tokens", "bob"),
+        do("revoke_tokens", "bob"),
+    ],
     "policy": lambda do: do("policy"),
     "set_policy": lambda do: [
         do("set_policy", {"active_days": 5}),
@@ -306,6 +315,8 @@ ERRORS: dict[str, Callable[[Do], Any]] = {
     "unknown turn": lambda do: do("get_turn", "turn_01J9Z3K4M5N6P7Q8R9S0T1V2W3"),
     "events of an unknown turn": lambda do: list(do("turn_events", "turn_01J9Z3K4M5N6P7Q8R9S0T1V2W3")),
     "changes after nothing": lambda do: list(do("changes", after="nonsense", wait=0.1)),
+    "token by a user": lambda do: do("create_token", "ada"),
+    "revoking by a user": lambda do: do("revoke_tokens", "ada"),
     "policy for users": lambda do: do("policy"),
     "changing it for users": lambda do: do("set_policy", {"active_days": 5}),
     "sweep for users": lambda do: do("sweep"),

@@ -42,7 +42,7 @@ _NORMAL: list[tuple[str, str]] = [
     (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "TIME"),
     (r"\b[0-9a-f]{13}\b", "VERSION"),
     (r"\b\d+\.\d+\.\d+\b(?<!127\.0\.0)(?!\.)", "RELEASE"),
-    (r"\bmst_live_[0-9a-f]{72}\b", "mst_live_KEY"),
+    (r"\b(mst_(?:live|user)_)[0-9a-f]{72}\b", r"\1KEY"),
     (r"\b[A-Za-z0-9_-]{60,}\b", "CURSOR"),
     (r"\b[\d.]+ GiB\b", "SIZE"),
     (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UUID"),

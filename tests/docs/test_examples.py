@@ -24,12 +24,14 @@ EXEMPT = {
     "docs/howto/set-retention.md": 1,
     "docs/howto/shell-completion.md": 1,
     "docs/howto/use-citus.md": 2,
+    "docs/howto/use-in-a-browser.md": 1,
+    "docs/howto/use-the-typescript-client.md": 1,
     "docs/howto/write-another-store.md": 1,
     "docs/reference/performance.md": 2,
 }
 
 RUNNABLE = ("console", "python")
-LANGUAGES = {*RUNNABLE, "text", "toml", "json", "sql"}
+LANGUAGES = {*RUNNABLE, "text", "toml", "json", "sql", "ts"}
 
 PAGES = [page for page in all_pages() if any(block.language in RUNNABLE for block in page.blocks())]
 

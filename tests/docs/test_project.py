@@ -1,5 +1,6 @@
 """Dependencies are justified, and no file tells of the machine that it was written on."""
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -44,6 +45,11 @@ def test_every_dependency_is_justified_and_no_other() -> None:
     assert _listed("On request") == {name for extra in extras for name in _names(extra)}
 
 
+def test_every_package_of_the_typescript_client_is_justified() -> None:
+    package = json.loads((ROOT / "clients/typescript/package.json").read_text("utf-8"))
+    assert _listed("To develop the TypeScript client") == set(package["devDependencies"])
+
+
 def test_what_was_turned_down_is_not_installed() -> None:
     section = page("docs/explanation/dependencies.md").section("Turned down")
     refused = set(re.findall(r"^\| ([a-z-]+) \|", section, re.MULTILINE))
@@ -63,11 +69,15 @@ def test_changelog_has_this_version() -> None:
     assert __version__ in page("CHANGELOG.md").headings()
 
 
+# What tools leave beside our files.
+_MADE = {"__pycache__", "node_modules", "dist"}
+
+
 def _files() -> Iterator[Path]:
     for top in ROOT.iterdir():
         if not top.name.startswith(".") and top.name not in _NOT_OURS:
             for path in [top, *top.rglob("*")]:
-                if path.is_file() and path.suffix in _ENDINGS and "__pycache__" not in path.parts:
+                if path.is_file() and path.suffix in _ENDINGS and _MADE.isdisjoint(path.parts):
                     yield path
 
 

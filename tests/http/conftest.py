@@ -11,7 +11,7 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Principal, Role, TokenRights
 from memorist.settings import Settings
 from memorist.surfaces.http.server import Server, _listen, configured
 from memorist.testing import new_tenant
@@ -28,6 +28,12 @@ class Served:
     def key(self, tenant: str, role: Role, user: str | None = None, agent: str | None = None) -> str:
         operator = Principal(tenant, Role.ADMIN)
         return self.core.identity.create_key(operator, role, user=user, agent=agent)[1]
+
+    def token(self, tenant: str, role: Role, user: str | None = None, agent: str | None = None) -> str:
+        """A user's token that may do what a key of that role may."""
+        rights = TokenRights.READ if role is Role.READER else TokenRights.WRITE
+        operator = Principal(tenant, Role.ADMIN)
+        return self.core.user_tokens.create(operator, user or "", agent=agent, rights=rights).token
 
     @contextmanager
     def client(

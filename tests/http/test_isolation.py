@@ -69,11 +69,10 @@ class World:
         return "GET" if operation == "read" else "DELETE", f"/v1/memories/{target}", None
 
     def _headers(self, caller: Who) -> dict[str, str]:
-        binding = (caller.tenant, caller.role, caller.bound_user, caller.bound_agent)
+        binding = (caller.tenant, caller.role, caller.bound_user, caller.bound_agent, caller.by_token)
         if binding not in self.keys:
-            self.keys[binding] = self.served.key(
-                self.tenants[caller.tenant], caller.role, caller.bound_user, caller.bound_agent
-            )
+            make = self.served.token if caller.by_token else self.served.key
+            self.keys[binding] = make(self.tenants[caller.tenant], caller.role, caller.bound_user, caller.bound_agent)
         headers = {"Authorization": f"Bearer {self.keys[binding]}"}
         if caller.header_user:
             headers["X-Memorist-User"] = caller.header_user

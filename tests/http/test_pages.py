@@ -1,12 +1,17 @@
 """The reference that the server shows of itself."""
 
+import inspect
 import re
+from typing import Any, cast
 
 import httpx2
 import pytest
+from fastapi.routing import APIRoute
 
 from memorist.errors import all_errors
+from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.problems import STATUS, status_of
+from memorist.surfaces.http.whole_answers import ANSWERS
 from tests.http.conftest import Served
 
 
@@ -81,3 +86,11 @@ def test_every_error_has_a_status() -> None:
 def test_health_needs_no_key(served: Served) -> None:
     assert httpx2.get(f"{served.url}/healthz").json()["status"] == "ok"
     assert httpx2.get(f"{served.url}/readyz").json() == {"status": "ready"}
+
+
+def test_openapi_tells_every_whole_answer() -> None:
+    routes = [route for route in create_api(cast(Any, None)).routes if isinstance(route, APIRoute)]
+    asked = [
+        route.path_format for route in routes if re.search(r"(whole|told)\(request", inspect.getsource(route.endpoint))
+    ]
+    assert sorted(asked) == sorted(path for _, path in ANSWERS)

@@ -29,6 +29,8 @@ class Who:
     bound_agent: str | None
     header_user: str | None
     header_agent: str | None
+    by_token: bool = False
+    """Whether it is a user's token instead of a key: it may do what a key of the same role may."""
 
     @property
     def user(self) -> str | None:
@@ -79,7 +81,9 @@ def who(draw: st.DrawFn) -> Who:
     bound_user = draw(st.sampled_from(USERS if role is Role.USER else [None, *USERS]))
     maybe_agent = st.sampled_from([None, *AGENTS])
     maybe_user = st.sampled_from([None, None, *USERS])
-    return Who(draw(st.integers(0, 1)), role, bound_user, draw(maybe_agent), draw(maybe_user), draw(maybe_agent))
+    by_token = role in (Role.USER, Role.READER) and bound_user is not None and draw(st.booleans())
+    tenant = draw(st.integers(0, 1))
+    return Who(tenant, role, bound_user, draw(maybe_agent), draw(maybe_user), draw(maybe_agent), by_token)
 
 
 def assert_nothing_leaked(caller: Who, tenants: list[str], shown: str) -> None:

@@ -298,6 +298,13 @@ def acting(
     )
 
 
+def handing_out(principal: Principal, user: str, agent: str | None = None) -> Principal:
+    """Whom a token of that user will stand for. Raises Forbidden where the caller's credential gives out none."""
+    if not _impersonates(principal.role):
+        raise Forbidden("Only service and admin keys give out and revoke tokens of users.")
+    return acting(principal, user=user, agent=agent)
+
+
 def in_profile(principal: Principal) -> Principal:
     """The caller within one profile: what it keeps there is not mixed with other profiles of the same user."""
     return principal if principal.agent is not None else acting(principal, agent=DEFAULT_PROFILE)

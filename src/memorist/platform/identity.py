@@ -16,6 +16,7 @@ from memorist.ports import Store
 from memorist.times import Clock
 
 KEY_PREFIX = "mst_live_"
+TOKEN_PREFIX = "mst_user_"
 _SECRET_BYTES = 32
 _CHECKSUM_LENGTH = 8
 
@@ -31,18 +32,20 @@ class Identity:
         self._note_use = note_use
 
     def authenticate(self, secret: str | None, *, source: str = "library") -> Principal:
-        """Whom a key stands for, asked of the store every time, so that a revoked key stops at once.
+        """Whom a key or a user's token stands for, asked of the store every time, so that a revoked one stops at once.
 
         Raises Unauthenticated, with the same words whether the key is unknown, revoked or expired.
         """
+        if secret and secret.startswith(TOKEN_PREFIX):
+            return self._holder(secret, source)
         key = self.find_key(secret)
         return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source=source)
 
     def find_key(self, secret: str | None) -> ApiKey:
         """The valid key with that secret, whose use is noted. Raises Unauthenticated."""
-        if not secret or not _looks_like_a_key(secret):
+        if not secret or not _is_whole(secret, KEY_PREFIX):
             raise Unauthenticated
-        digest = _hash(secret)
+        digest = hash_secret(secret)
         key = self._store.find_key(digest)
         # The lookup goes by hash, and the hashes are compared in constant time.
         now = self._clock.now()
@@ -50,6 +53,15 @@ class Identity:
             raise Unauthenticated("This API key is not known here, was revoked, or has expired.")
         self._note_use(key.tenant, key.id, now)
         return key
+
+    def _holder(self, token: str, source: str) -> Principal:
+        found = self._store.find_sign_in(hash_secret(token)) if _is_whole(token, TOKEN_PREFIX) else None
+        now = self._clock.now()
+        if found is None or found.role is None or found.expires_at <= now or found.key.revoked_at is not None:
+            raise Unauthenticated("This token is not known here, or its time is over. Ask for a new one.")
+        key = found.key
+        self._note_use(key.tenant, key.id, now)
+        return Principal(key.tenant, found.role, found.user, found.agent, key_id=key.id, source=source)
 
     def create_tenant(self, name: str) -> tuple[Tenant, bool]:
         """The tenant, and whether it is new."""
@@ -100,7 +112,7 @@ class Identity:
         self.create_tenant(principal.tenant)
         secret = secret or new_secret()
         key = ApiKey(
-            new_id("key"), principal.tenant, _hash(secret), role, now, user, agent, label, expires_at=expires_at
+            new_id("key"), principal.tenant, hash_secret(secret), role, now, user, agent, label, expires_at=expires_at
         )
         self._store.write(principal.tenant, lambda tx: tx.keys.insert(key))
         return key, secret
@@ -117,14 +129,19 @@ class Identity:
             raise NotFound(f"There is no key {key_id} that is still valid.")
 
 
-def new_secret() -> str:
+def new_secret(prefix: str = KEY_PREFIX) -> str:
     """256 random bits and a checksum, so that a mistyped key is recognised without asking the database."""
     body = secrets.token_hex(_SECRET_BYTES)
-    return f"{KEY_PREFIX}{body}{_checksum(body)}"
+    return f"{prefix}{body}{_checksum(body)}"
 
 
-def _looks_like_a_key(secret: str) -> bool:
-    body = secret.removeprefix(KEY_PREFIX)
+def hash_secret(secret: str) -> str:
+    """What is kept of a key or a token."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _is_whole(secret: str, prefix: str) -> bool:
+    body = secret.removeprefix(prefix)
     expected_length = 2 * _SECRET_BYTES + _CHECKSUM_LENGTH
     if body == secret or len(body) != expected_length or not body.isascii():
         return False
@@ -133,7 +150,3 @@ def _looks_like_a_key(secret: str) -> bool:
 
 def _checksum(body: str) -> str:
     return f"{zlib.crc32(body.encode()):08x}"
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

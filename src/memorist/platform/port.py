@@ -99,7 +99,7 @@ class KeyWrites(KeyReads, Protocol):
 
 
 class SignInReads(Protocol):
-    """Links and sessions of the dashboard."""
+    """Links and sessions of the dashboard, and tokens of users."""
 
     def sessions(self, now: datetime, limit: int) -> list[SignIn]:
         """Who is signed in to the dashboard, newest first."""
@@ -113,6 +113,10 @@ class SignInWrites(SignInReads, Protocol):
 
     def delete(self, token_hash: str) -> bool:
         """False where it was not there: of two that use a link, one may."""
+        ...
+
+    def end_tokens(self, user: str) -> int:
+        """Remove the tokens of a user; how many there were."""
         ...
 
     def drop_expired(self, now: datetime) -> int: ...

@@ -165,15 +165,39 @@ class ApiKey:
 class SignInKind(StrEnum):
     LINK = "link"
     SESSION = "session"
+    TOKEN = "token"
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A link to the dashboard that works once, or a session there; it stands for a key."""
+    """A link to the dashboard that works once, or a session there, which stands for a key; or a token that a key gave
+    out, which stands for the user, agent and role that it names.
+    """
 
     kind: SignInKind
     key: ApiKey
     created_at: datetime
+    expires_at: datetime
+    role: Role | None = None
+    user: str | None = None
+    agent: str | None = None
+
+
+class TokenRights(StrEnum):
+    """What the holder of a user's token may do; who writes also reads."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class UserToken:
+    """A token for a page in a browser, as it is shown, once, to whoever asked for it."""
+
+    token: str
+    user: str
+    agent: str | None
+    rights: TokenRights
     expires_at: datetime
 
 

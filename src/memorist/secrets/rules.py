@@ -59,7 +59,7 @@ _KEY_BLOCK = r"(?:[A-Z0-9 ]+ )?PRIVATE KEY(?: BLOCK)?"
 
 # Formats that a provider made recognisable.
 PROVIDERS = (
-    SecretRule("memorist-key", r"\bmst_live_[A-Za-z0-9]{32,}"),
+    SecretRule("memorist-key", r"\bmst_(?:live|user)_[A-Za-z0-9]{32,}"),
     # Clouds
     SecretRule("aws-access-key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
     SecretRule("aws-secret-key", r"""\b(?:AKIA|ASIA)[A-Z0-9]{16}["',:;|\s]+([A-Za-z0-9+/]{40})\b"""),

@@ -1,4 +1,4 @@
-"""API keys, and links and sessions of the dashboard, as rows."""
+"""API keys, and links, sessions and tokens, as rows."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -48,10 +48,16 @@ class SignInStatements(TenantStatements):
             key_id=sign_in.key.id,
             created_at=to_micros(sign_in.created_at),
             expires_at=to_micros(sign_in.expires_at),
+            role=sign_in.role or "",
+            user_id=sign_in.user or "",
+            agent_id=sign_in.agent or "",
         )
 
     def delete(self, token_hash: str) -> bool:
         return self._run("delete_sign_in", token_hash=token_hash) == 1
+
+    def end_tokens(self, user: str) -> int:
+        return self._run("end_tokens", user_id=user)
 
     def drop_expired(self, now: datetime) -> int:
         return self._run("drop_expired_sign_ins", now=to_micros(now))

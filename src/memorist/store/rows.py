@@ -145,8 +145,11 @@ def event_from_row(row: tuple[Any, ...]) -> Event:
 
 
 def sign_in_from_row(row: tuple[Any, ...]) -> SignIn:
-    kind, created_at, expires_at, *key = row
-    return SignIn(SignInKind(kind), key_from_row(tuple(key)), from_micros(created_at), from_micros(expires_at))
+    kind, created_at, expires_at, role, user, agent, *key = row
+    return SignIn(
+        SignInKind(kind), key_from_row(tuple(key)), from_micros(created_at), from_micros(expires_at),
+        Role(role) if role else None, user or None, agent or None,
+    )  # fmt: skip
 
 
 def owner_of(user: str | None, agent: str | None) -> Owner:

@@ -112,7 +112,13 @@ TABLES = (
         codes=("id", "tenant_id", "secret_hash", "role"),
         of_tenant="purge_keys",
     ),
-    Table("sign_ins", codes=("token_hash", "tenant_id", "kind", "key_id"), of_tenant="purge_sign_ins"),
+    Table(
+        "sign_ins",
+        texts=("user_id", "agent_id"),
+        codes=("token_hash", "tenant_id", "kind", "key_id", "role"),
+        of_owner="purge_tokens_of_owner",
+        of_tenant="purge_sign_ins",
+    ),
     Table(
         "receipts",
         codes=(

@@ -1,6 +1,6 @@
 """Every verb by its name: the one table that the library and both clients take their methods from."""
 
-from memorist.verbs import companion, facts, keeping, memories, seen
+from memorist.verbs import companion, facts, keeping, memories, seen, tokens
 from memorist.verbs.methods import Doing, Streaming
 
 LARGEST_PAGE = 100
@@ -56,6 +56,9 @@ class VerbList:
     turn = Streaming(seen.turn)
     turn_events = Streaming(seen.turn_events)
     changes = Streaming(seen.changes)
+
+    create_token = Doing(tokens.create_token)
+    revoke_tokens = Doing(tokens.revoke_tokens)
 
     policy = Doing(keeping.policy)
     set_policy = Doing(keeping.set_policy)

@@ -50,6 +50,7 @@ COMMANDS = (
     ("backup", "backup:app", "Back up and restore the database."),
     ("doctor", "doctor:doctor", "Check this installation and say what to do."),
     ("keys", "keys:app", "Create, list and revoke API keys."),
+    ("tokens", "tokens:app", "Make and revoke tokens of users, for browsers."),
     ("tenants", "tenants:app", "Create, list and delete tenants."),
     ("db", "db:app", "Migrate, inspect and check the database."),
     ("config", "config:app", "Show the settings and where they come from."),

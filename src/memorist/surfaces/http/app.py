@@ -32,6 +32,7 @@ from memorist.surfaces.http import (
     policies,
     problems,
     profiles,
+    tokens,
     turns,
 )
 from memorist.surfaces.http.boundary import Boundary
@@ -113,6 +114,7 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
         native.router,
         native.direct,
         policies.router,
+        tokens.router,
     )
     for router in (*doors, *own, erasure.router, health.router, pages.router):
         api.router.routes.extend(router.routes)

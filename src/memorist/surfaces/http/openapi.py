@@ -5,7 +5,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-_KEY = {"type": "http", "scheme": "bearer", "description": "An API key: `memorist keys create`."}
+from memorist.surfaces.http.whole_answers import add_whole_answers
+
+_KEY = {"type": "http", "scheme": "bearer", "description": "An API key (`memorist keys create`), or a user's token."}
 
 _PROBLEM = {
     "type": "object",
@@ -54,6 +56,7 @@ def openapi(api: FastAPI) -> dict[str, Any]:
         components.setdefault("schemas", {})["Problem"] = _PROBLEM
         for unused in ("HTTPValidationError", "ValidationError"):
             components["schemas"].pop(unused, None)
+        add_whole_answers(schema)
         for path, operations in schema["paths"].items():
             for operation in operations.values():
                 _complete(operation, needs_key=path.startswith(("/v1/", "/api/", "/memory/")))

@@ -16,6 +16,7 @@ from memorist.codec import fields_of, from_record
 from memorist.memories.fields import FIELDS
 from memorist.memories.values import Draft, Memory
 from memorist.platform import validation
+from memorist.platform.paging import Page
 from memorist.recall.values import Question
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.tools import Moment
@@ -63,7 +64,7 @@ class AsChanges:
 
     def __init__(self, kind: type, names: frozenset[str]) -> None:
         found: dict[str, Any] = {
-            name: (_json_type(hint, is_body=True) | None, Field(None, description=_described(kind, name)))
+            name: (json_type(hint, is_body=True) | None, Field(None, description=_described(kind, name)))
             for name, (hint, _) in fields_of(kind).items()
             if name in names
         }
@@ -85,7 +86,7 @@ def _body_of(kind: type) -> type[JsonBody]:
     for name, (hint, field) in fields_of(kind).items():
         if name not in _HIDDEN.get(kind, ()):
             default = ... if field.default is MISSING else field.default
-            found[name] = (_json_type(hint, is_body=True), Field(default, description=_described(kind, name)))
+            found[name] = (json_type(hint, is_body=True), Field(default, description=_described(kind, name)))
     return create_model(f"{kind.__name__}Body", __base__=JsonBody, **found)
 
 
@@ -96,14 +97,23 @@ def _described(kind: type, name: str) -> str | None:
 @cache
 def record_of(kind: type) -> type[BaseModel]:
     """What `to_record` makes of a value, for the reference."""
-    found: dict[str, Any] = {name: (_json_type(hint), ...) for name, (hint, _) in fields_of(kind).items()}
+    found: dict[str, Any] = {name: (json_type(hint), ...) for name, (hint, _) in fields_of(kind).items()}
     if kind is Memory:
         found["version"] = (str, ...)
     return create_model(f"{kind.__name__}Record", **found)
 
 
-def _json_type(hint: Any, *, is_body: bool = False) -> Any:
+@cache
+def _page_of(kind: Any) -> type[BaseModel]:
+    found: dict[str, Any] = {"items": (list[json_type(kind)], ...), "next_cursor": (str | None, ...)}  # type: ignore[misc]
+    return create_model(f"{kind.__name__}Page", **found)
+
+
+def json_type(hint: Any, *, is_body: bool = False) -> Any:
+    """What JSON has in place of a type of the model."""
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Page:
+        return _page_of(arguments[0])
     if hint is datetime:
         return Moment if is_body else str
     if hint is timedelta:
@@ -113,9 +123,9 @@ def _json_type(hint: Any, *, is_body: bool = False) -> Any:
     if is_dataclass(hint) and isinstance(hint, type):
         return _body_of(hint) if is_body else record_of(hint)
     if origin in (Union, UnionType):
-        return reduce(or_, (_json_type(one, is_body=is_body) for one in arguments if one is not type(None))) | None
+        return reduce(or_, (json_type(one, is_body=is_body) for one in arguments if one is not type(None))) | None
     if origin is not None and issubclass(origin, Mapping):
-        return dict[str, _json_type(arguments[1], is_body=is_body)]  # type: ignore[misc]
+        return dict[str, json_type(arguments[1], is_body=is_body)]  # type: ignore[misc]
     if origin is not None and issubclass(origin, Sequence):
-        return list[_json_type(arguments[0], is_body=is_body)]  # type: ignore[misc]
+        return list[json_type(arguments[0], is_body=is_body)]  # type: ignore[misc]
     return hint

@@ -118,6 +118,20 @@ class SignInConformance(StoreFixtures):
         assert store.write(neighbour, lambda tx: tx.sign_ins.delete(token_hash)) is False
         assert store.find_sign_in(token_hash) is not None
 
+    def test_tokens_of_a_user_are_ended_and_no_other(self, store: Store, tenant: str, neighbour: str) -> None:
+        key, other = _new_key(store, tenant), _new_key(store, neighbour)
+        mine = SignIn(SignInKind.TOKEN, key, START, _LATER, Role.READER, "ada", "coder")
+        ended = _begin(store, mine)
+        kept = [
+            _begin(store, SignIn(SignInKind.TOKEN, key, START, _LATER, Role.USER, "bob")),
+            _begin(store, SignIn(SignInKind.TOKEN, other, START, _LATER, Role.USER, "ada")),
+            _begin(store, SignIn(SignInKind.SESSION, key, START, _LATER)),
+        ]
+        assert store.find_sign_in(ended) == mine
+        assert store.write(tenant, lambda tx: tx.sign_ins.end_tokens("ada")) == 1
+        assert store.find_sign_in(ended) is None
+        assert all(store.find_sign_in(token_hash) is not None for token_hash in kept)
+
     def test_sessions_are_listed_while_they_last(self, store: Store, tenant: str, neighbour: str) -> None:
         key, other = make_key(tenant), make_key(neighbour)
         later = START + timedelta(hours=1)

@@ -218,6 +218,8 @@ WHERE tenant_id = :tenant AND created_at <= :until AND turn_id IN (
 )
 UNION ALL SELECT 'policies', count(*) FROM policies
 WHERE tenant_id = :tenant AND actor = :user_id AND created_at <= :until
+UNION ALL SELECT 'sign_ins', count(*) FROM sign_ins
+WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 UNION ALL SELECT 'api_keys', count(*) FROM api_keys
 WHERE tenant_id = :tenant AND user_id = :user_id AND created_at <= :until
 
@@ -268,6 +270,7 @@ UNION SELECT user_id FROM recalls WHERE tenant_id = :tenant
 UNION SELECT user_id FROM doubts WHERE tenant_id = :tenant
 UNION SELECT user_id FROM turns WHERE tenant_id = :tenant
 UNION SELECT actor FROM policies WHERE tenant_id = :tenant AND actor IS NOT NULL
+UNION SELECT user_id FROM sign_ins WHERE tenant_id = :tenant
 UNION SELECT user_id FROM api_keys WHERE tenant_id = :tenant
 
 -- name: texts_of_owner
@@ -387,6 +390,11 @@ UNION ALL SELECT 'receipts' WHERE EXISTS (
     SELECT 1 FROM receipts WHERE tenant_id = :tenant AND (
         asked_by LIKE :piece ESCAPE '!' OR counts LIKE :piece ESCAPE '!' OR verification LIKE :piece ESCAPE '!'
         OR remains LIKE :piece ESCAPE '!'
+    )
+)
+UNION ALL SELECT 'sign_ins' WHERE EXISTS (
+    SELECT 1 FROM sign_ins WHERE tenant_id = :tenant AND (
+        user_id LIKE :piece ESCAPE '!' OR agent_id LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'api_keys' WHERE EXISTS (

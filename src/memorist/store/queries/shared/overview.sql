@@ -145,7 +145,7 @@ SELECT (
 
 -- name: list_sessions
 -- Who is signed in to a tenant's dashboard, newest first.
-SELECT s.kind, s.created_at, s.expires_at,
+SELECT s.kind, s.created_at, s.expires_at, s.role, s.user_id, s.agent_id,
     k.id, k.tenant_id, k.secret_hash, k.role, k.user_id, k.agent_id, k.label, k.created_at, k.revoked_at, k.last_used_at,
     k.expires_at
 FROM sign_ins AS s JOIN api_keys AS k ON k.id = s.key_id AND k.tenant_id = s.tenant_id

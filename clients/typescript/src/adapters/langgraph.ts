@@ -1,0 +1,217 @@
+/** LangGraph's long-term memory: a `BaseStore` that keeps its items as documents of one user.
+ *
+ * ```ts
+ * const graph = builder.compile({ store: new MemoristStore(memory) });
+ * ```
+ *
+ * An item is a document whose id is made of its namespace and key; its value is the text, so that recall finds it. The
+ * Python adapter reads and writes the same items.
+ */
+
+import {
+  BaseStore,
+  type GetOperation,
+  type Item,
+  type ListNamespacesOperation,
+  type MatchCondition,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchOperation,
+} from "@langchain/langgraph";
+import { NotFound } from "../generated/errors.js";
+import type { Document } from "../generated/schemas.js";
+import type { Client } from "../verbs.js";
+
+const FOLDER = "langgraph/";
+// How much of what recall finds is looked at for one search.
+const SEARCHED_TOKENS = 50_000;
+
+type SearchItem = Item & { score?: number };
+
+interface Stored {
+  item: Item;
+  isSearched: boolean;
+}
+
+/** A LangGraph store over a client. Everything is searched by words and by meaning, without an `index` of its own:
+ * `index: false` keeps an item out of searches with a query. */
+export class MemoristStore extends BaseStore {
+  readonly #memory: Client;
+
+  constructor(memory: Client) {
+    super();
+    this.#memory = memory;
+  }
+
+  /** Reads see the store as it was before the writes; of several writes of one item the last holds. */
+  async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const results: unknown[] = [];
+    const puts = new Map<string, PutOperation>();
+    for (const operation of operations) {
+      if ("value" in operation) puts.set(place(operation.namespace, operation.key), operation);
+      results.push("value" in operation ? undefined : await this.#read(operation));
+    }
+    for (const put of puts.values()) await this.#put(put);
+    return results as OperationResults<Op>;
+  }
+
+  async #read(operation: Exclude<Operation, PutOperation>): Promise<unknown> {
+    if ("key" in operation) return this.#get(operation);
+    if ("namespacePrefix" in operation) return this.#search(operation);
+    return this.#namespaces(operation as ListNamespacesOperation);
+  }
+
+  async #get({ namespace, key }: GetOperation): Promise<Item | null> {
+    const stored = await this.#stored(await documentId(namespace, key));
+    return stored === null ? null : { ...stored.item, namespace, key };
+  }
+
+  async #stored(document_id: string): Promise<Stored | null> {
+    try {
+      return decoded(await this.#memory.getDocument(document_id));
+    } catch (error) {
+      if (error instanceof NotFound) return null;
+      throw error;
+    }
+  }
+
+  async #put({ namespace, key, value, index }: PutOperation): Promise<void> {
+    const document_id = await documentId(namespace, key);
+    if (value === null) {
+      await this.#memory.forgetDocument(document_id).catch((error) => {
+        if (!(error instanceof NotFound)) throw error;
+      });
+      return;
+    }
+    const text = JSON.stringify(index === undefined ? { value } : { value, index });
+    const written = await this.#memory.addDocument(place(namespace, key), text, { document_id, shared: false });
+    if (written.was_new && written.document.title !== place(namespace, key)) {
+      // Without its place, which was taken for a secret, no search would lead to it.
+      await this.#memory.forgetDocument(document_id);
+      throw new Error("The namespace or the key holds a secret, which is not stored. Use a hash of it, for example.");
+    }
+  }
+
+  async #search(operation: SearchOperation): Promise<SearchItem[]> {
+    const { namespacePrefix, filter = {}, limit = 10, offset = 0, query } = operation;
+    const scores = query ? await this.#scores(query) : new Map<string, number>();
+    const listed = await this.#list((namespace) => isBelow(namespace, namespacePrefix));
+    const rank = (one: Document) => scores.get(one.id) ?? -1;
+    listed.sort((one, other) => rank(other) - rank(one) || other.updated_at.localeCompare(one.updated_at));
+    const found: SearchItem[] = [];
+    for (const one of listed) {
+      if (found.length >= offset + limit) break;
+      const stored = await this.#stored(one.id);
+      if (stored === null || !matches(stored.item.value, filter) || (query && !stored.isSearched)) continue;
+      const score = scores.get(one.id);
+      found.push(score === undefined ? stored.item : { ...stored.item, score });
+    }
+    return found.slice(offset);
+  }
+
+  /** How well each item answers, by the best of its parts. */
+  async #scores(query: string): Promise<Map<string, number>> {
+    const { hits } = await this.#memory.recall(query, {
+      source_kinds: ["document_chunk"],
+      budget_tokens: SEARCHED_TOKENS,
+      min_score: 0,
+    });
+    const scores = new Map<string, number>();
+    for (const { memory, score } of hits) {
+      const source = memory.source_ref ?? "";
+      if (source.startsWith(FOLDER)) scores.set(source, Math.max(score, scores.get(source) ?? 0));
+    }
+    return scores;
+  }
+
+  async #namespaces(operation: ListNamespacesOperation): Promise<string[][]> {
+    const { matchConditions = [], maxDepth, limit, offset } = operation;
+    const listed = await this.#list((namespace) => matchConditions.every((one) => fits(one, namespace)));
+    const found = new Set(listed.map((one) => JSON.stringify(namespaceOf(one).slice(0, maxDepth))));
+    return [...found]
+      .sort()
+      .map((one) => JSON.parse(one))
+      .slice(offset, offset + limit);
+  }
+
+  async #list(isWanted: (namespace: string[]) => boolean): Promise<Document[]> {
+    const found: Document[] = [];
+    for await (const document of this.#memory.iterateDocuments()) {
+      if (document.id.startsWith(FOLDER) && isWanted(namespaceOf(document))) found.push(document);
+    }
+    return found;
+  }
+}
+
+/** The place in full, in one line, written as Python does. */
+function place(namespace: string[], key: string): string {
+  return `[${[...namespace, key].map((one) => JSON.stringify(one)).join(", ")}]`;
+}
+
+async function documentId(namespace: string[], key: string): Promise<string> {
+  const escaped = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const plain = place(namespace, key).replace(/[\u007f-\uffff]/g, escaped);
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(plain));
+  return FOLDER + [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function namespaceOf(document: Document): string[] {
+  return JSON.parse(document.title).slice(0, -1);
+}
+
+function decoded(document: Document): Stored | null {
+  const { value, index, expires_at } = JSON.parse(document.content);
+  // Python's store gives items a time to live.
+  if (expires_at && Date.parse(expires_at) <= Date.now()) return null;
+  const item = {
+    value,
+    key: JSON.parse(document.title).at(-1),
+    namespace: namespaceOf(document),
+    createdAt: new Date(document.created_at),
+    updatedAt: new Date(document.updated_at),
+  };
+  return { item, isSearched: index !== false };
+}
+
+function isBelow(namespace: string[], prefix: string[]): boolean {
+  return prefix.every((label, index) => namespace[index] === label);
+}
+
+function fits({ matchType, path }: MatchCondition, namespace: string[]): boolean {
+  if (namespace.length < path.length) return false;
+  const part = matchType === "prefix" ? namespace.slice(0, path.length) : namespace.slice(-path.length || undefined);
+  return path.every((wanted, index) => wanted === "*" || wanted === part[index]);
+}
+
+/** Whether a value is the one that a filter asks for: equal, as its operators say, or part by part. */
+function matches(value: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== "object" || wanted === null) return value === wanted;
+  const names = Object.keys(wanted);
+  if (names.some((name) => name.startsWith("$"))) {
+    return Object.entries(wanted).every(([operator, operand]) => compares(value, operator, operand));
+  }
+  if (Array.isArray(wanted) && (!Array.isArray(value) || value.length !== wanted.length)) return false;
+  const fields = Object(value) as Record<string, unknown>;
+  return Object.entries(wanted).every(([name, one]) => matches(fields[name], one));
+}
+
+function compares(value: unknown, operator: string, operand: unknown): boolean {
+  const [one, other] = [Number(value), Number(operand)];
+  switch (operator) {
+    case "$eq":
+      return matches(value, operand);
+    case "$ne":
+      return !matches(value, operand);
+    case "$gt":
+      return one > other;
+    case "$gte":
+      return one >= other;
+    case "$lt":
+      return one < other;
+    case "$lte":
+      return one <= other;
+    default:
+      throw new Error(`There is no operator ${operator}.`);
+  }
+}

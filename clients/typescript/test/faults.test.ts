@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import * as memorist from "memorist";
+import { answer, cut, events, faultyServer, hangUp, nowhere, problem, type Step, silence } from "./faulty.js";
+import { all } from "./served.js";
+
+const { Client, ERRORS, MemoristError, ServerUnavailable } = memorist;
+const faulty = await faultyServer();
+const client = new Client(faulty.options);
+const TOOLS = answer({ tools: [] });
+const FACT = answer({ memory: {}, was_new: true });
+
+for (const status of [429, 502, 503, 504]) {
+  test(`a server that answers ${status} is asked again`, async () => {
+    faulty.begin(answer("busy", status), answer("busy", status), TOOLS);
+    assert.deepEqual(await client.tools(), []);
+    assert.deepEqual(faulty.pauses, [500, 1000]);
+  });
+}
+
+test("the server decides how long to wait", async () => {
+  faulty.begin(problem(503, "store_busy", { "Retry-After": "7" }), TOOLS);
+  await client.tools();
+  assert.deepEqual(faulty.pauses, [7500]);
+});
+
+test("wait until a date", async () => {
+  faulty.begin(answer("", 429, { "Retry-After": new Date(Date.now() + 20_000).toUTCString() }), TOOLS);
+  await client.tools();
+  assert.ok((faulty.pauses[0] ?? 0) > 15_000 && (faulty.pauses[0] ?? 0) <= 20_500);
+});
+
+test("a server that asks for too long is not waited for", async () => {
+  faulty.begin(problem(503, "store_unavailable", { "Retry-After": "3600" }));
+  await assert.rejects(client.tools(), memorist.StoreUnavailable);
+  assert.deepEqual(faulty.pauses, []);
+});
+
+for (const [name, fault] of Object.entries<Step>({ "hung up": hangUp, cut })) {
+  test(`a read survives a connection that is ${name}`, async () => {
+    faulty.begin(fault, TOOLS);
+    assert.deepEqual(await client.tools(), []);
+    assert.equal(faulty.pauses.length, 1);
+  });
+}
+
+test("a repeated write carries the same key, and each write one of its own", async () => {
+  faulty.begin(hangUp, problem(503, "store_busy"), FACT, FACT, FACT);
+  await client.rememberFact("One.");
+  await client.rememberFact("Two.");
+  await client.rememberFact("Three.", "user", { idempotency_key: "mine" });
+  const keys = faulty.seen.map(({ headers }) => headers["idempotency-key"]);
+  assert.equal(new Set(keys.slice(0, 3)).size, 1);
+  assert.equal(new Set(keys).size, 3);
+  assert.equal(keys[4], "mine");
+});
+
+test("a write without a key is not sent twice", async () => {
+  faulty.begin(hangUp);
+  await assert.rejects(client.addDocument("Notes", "Some text."), ServerUnavailable);
+  assert.equal(faulty.seen.length, 1);
+});
+
+test("a write that is still being worked on is waited for", async () => {
+  faulty.begin(problem(409, "idempotency_in_flight", { "Retry-After": "1" }), FACT);
+  await client.rememberFact("The sky is blue.");
+  assert.deepEqual(faulty.pauses, [1500]);
+});
+
+test("a server that never answers is given up", async () => {
+  faulty.begin(silence, silence);
+  const hasty = new Client({ ...faulty.options, timeout: 50, retries: { most: 1 } });
+  await assert.rejects(hasty.tools(), ServerUnavailable);
+  assert.equal(faulty.seen.length, 2);
+});
+
+test("nobody at the address: nothing was sent, so that any write may be tried again", async () => {
+  faulty.begin();
+  const lost = new Client({ ...faulty.options, url: await nowhere() });
+  await assert.rejects(lost.addDocument("Notes", "Some text."), ServerUnavailable);
+  assert.equal(faulty.pauses.length, 3);
+});
+
+test("every code is a class of the one tree", async () => {
+  for (const [code, kind] of Object.entries(ERRORS)) {
+    if (code === "idempotency_in_flight") continue;
+    faulty.begin(problem(418, code));
+    const error = await client.tools().then(
+      () => assert.fail(),
+      (error: unknown) => error,
+    );
+    assert.ok(error instanceof kind && error instanceof MemoristError);
+    assert.deepEqual(
+      [error.code, error.name, error.message, error.field, error.status, error.request_id],
+      [code, kind.name, `It is ${code}.`, "content", 418, "req_1"],
+    );
+  }
+});
+
+for (const [name, step, code] of [
+  ["a page", answer("<html>Sign in</html>"), "server_unavailable"],
+  ["another shape", answer({ data: 1 }, 500), "server_unavailable"],
+  ["a way elsewhere", answer("", 301, { Location: "/elsewhere" }), "server_unavailable"],
+  ["a proxy that knows nobody", answer("no", 401), "unauthenticated"],
+  ["a proxy that refuses", answer("no", 403), "forbidden"],
+  ["a proxy with a limit", answer("too large", 413), "payload_too_large"],
+] as const) {
+  test(`the answer of something else is told: ${name}`, async () => {
+    faulty.begin(step);
+    await assert.rejects(client.tools(), { code });
+  });
+}
+
+test("a signal ends the wait for the next try, and a client that is closed ends everything", async () => {
+  const controller = new AbortController();
+  faulty.begin(answer("", 503, { "Retry-After": "20" }));
+  const { sleep: _, ...patient } = faulty.options;
+  const waiting = new Client(patient).tools("mcp", { signal: controller.signal });
+  const given = setInterval(() => faulty.seen.length > 0 && controller.abort(new Error("enough")), 5);
+  await assert.rejects(waiting, { message: "enough" });
+  clearInterval(given);
+  faulty.begin(silence);
+  const closed = new Client(faulty.options);
+  const asked = closed.tools();
+  closed.close();
+  await assert.rejects(asked, { code: "server_unavailable", message: "The client was closed." });
+});
+
+test("a key that is a function is asked for before every request", async () => {
+  faulty.begin(TOOLS, TOOLS);
+  let number = 0;
+  const renewing = new Client({ ...faulty.options, api_key: async () => `mst_user_${++number}` });
+  await renewing.tools();
+  await renewing.tools();
+  assert.deepEqual(
+    faulty.seen.map(({ headers }) => headers.authorization),
+    ["Bearer mst_user_1", "Bearer mst_user_2"],
+  );
+});
+
+test("whom a key acts for is told in UTF-8", async () => {
+  faulty.begin(TOOLS);
+  await new Client({ ...faulty.options, user: "zoë", agent: "coder" }).tools();
+  assert.equal(Buffer.from(String(faulty.seen[0]?.headers["x-memorist-user"]), "latin1").toString(), "zoë");
+});
+
+// Streams
+
+test("a stream goes on after the last event", async () => {
+  faulty.begin(
+    events(
+      "retry: 100\nid: 1\n: hello\n\nevent: token\nid: 2\ndata: a\n\n" +
+        "id: 3\n: still here\n\nevent: token\ndata: half",
+    ),
+    hangUp,
+    events("event: token\r\nid: 4\r\ndata: b\r\n\r\nevent: done\nid: 5\ndata: {}\n\n"),
+  );
+  const found = await all(client.stream("/v1/turns/1", { ends: ["done"] }));
+  assert.deepEqual(
+    found.map(({ event, data }) => [event, data]),
+    [
+      ["token", "a"],
+      ["token", "b"],
+      ["done", "{}"],
+    ],
+  );
+  assert.deepEqual(
+    faulty.seen.map(({ headers }) => headers["last-event-id"]),
+    [undefined, "3", "3"],
+  );
+  assert.deepEqual(faulty.pauses, [100, 500]);
+});
+
+test("a stream of a server that stays away ends with an error", async () => {
+  faulty.begin(hangUp, hangUp, hangUp, hangUp);
+  await assert.rejects(all(client.stream("/s")), ServerUnavailable);
+  assert.equal(faulty.pauses.length, 3);
+});
+
+test("a stream that is refused is not tried again", async () => {
+  faulty.begin(problem(401, "unauthenticated"));
+  await assert.rejects(all(client.changes()), memorist.Unauthenticated);
+});
+
+const STARTED = 'id: 1\nevent: turn.started\ndata: {"turn_id":"turn_1"}\n\n';
+const TOKEN = 'id: 2\nevent: answer.delta\ndata: {"text":"Hi"}\n\n';
+const COMPLETED = "id: 3\nevent: turn.completed\ndata: {}\n\n";
+
+test("a turn is taken once, and goes on after a cut", async () => {
+  faulty.begin(hangUp, events(STARTED + TOKEN), answer("", 503), events(COMPLETED));
+  const found = await all(client.turn([{ role: "user", content: "Hello" }], { session: "s1" }));
+  assert.deepEqual(
+    found.map(({ event }) => event),
+    ["turn.started", "answer.delta", "turn.completed"],
+  );
+  assert.deepEqual(
+    faulty.seen.map(({ method, path }) => `${method} ${path}`),
+    ["POST /v1/turns", "POST /v1/turns", "GET /v1/turns/turn_1/events", "GET /v1/turns/turn_1/events"],
+  );
+  assert.equal(faulty.seen[0]?.headers["idempotency-key"], faulty.seen[1]?.headers["idempotency-key"]);
+  assert.deepEqual(JSON.parse(faulty.seen[0]?.body ?? ""), {
+    messages: [{ role: "user", content: "Hello" }],
+    context: { include_memory: true, session_id: "s1" },
+    stream: true,
+  });
+});
+
+test("a turn that cannot be taken is told", async () => {
+  faulty.begin(problem(503, "llm_not_configured"));
+  await assert.rejects(client.turns.create({ messages: [] }), memorist.LlmNotConfigured);
+});
+
+test("changes end when none comes for a while", async () => {
+  faulty.begin(silence);
+  assert.deepEqual(await all(client.changes({ wait: 50 })), []);
+});
+
+test("what JSON has no word for is refused before it is sent", async () => {
+  faulty.begin();
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  for (const meta of [{ a: Number.NaN }, { a: new Map() }, cycle, { a: 1n }]) {
+    await assert.rejects(client.remember("A text.", { meta }), memorist.InvalidField);
+  }
+  assert.deepEqual(faulty.seen, []);
+});
