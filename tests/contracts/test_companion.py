@@ -167,6 +167,7 @@ def test_dashboard_shows_no_entry_to_an_admin_who_looks_at_everybody(
     everybody = shown("/memories", "*")
     assert "garden" in everybody.text
     assert "Zebra goal." not in everybody.text
+    assert "shown for that user alone" in everybody.text
     assert shown(f"/memories/{entry['id']}", "*").status_code == 404
     assert "Zebra goal." in shown("/memories", "ada").text
     assert "Zebra goal." in shown(f"/memories/{entry['id']}", "ada").text
