@@ -51,6 +51,7 @@ def _options(settings: Settings) -> Options:
         index_memory_bytes=settings.index_memory_mb << 20,
         tool_output_preview=settings.tool_output_preview,
         context_tokens=settings.context_tokens,
+        check_interval_s=settings.check_interval_s,
         policy=Policy(anonymize_after_days=settings.anonymize_after_days),
         observation_days=settings.observation_days,
         turn_events_days=settings.turn_events_days,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from memorist.composing.values import BUDGET_TOKENS
 from memorist.context.chunks import Chunks
 from memorist.context.section import Context
+from memorist.errors import StoreCorrupt
 from memorist.facts.port import Judge
 from memorist.memories.accesses import AccessLog
 from memorist.memories.policies import Policies
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.memories.sweeper import Sweeper
     from memorist.platform.feed import Feed
     from memorist.platform.jobs import Jobs
+    from memorist.platform.loop import Loop
     from memorist.platform.sign_ins import SignIns
     from memorist.platform.user_tokens import UserTokens
     from memorist.recall.history import RecallHistory
@@ -62,6 +64,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
 T = TypeVar("T")
 
 _FINISH_ERASURES_EVERY_S = 3600.0
+_EXAMINED_FOR_S = 10.0
 _INDEX_FIRST_S = 30.0
 
 
@@ -77,6 +80,7 @@ class Options:
     index_memory_bytes: int = 512 << 20
     tool_output_preview: int = 4000
     context_tokens: int = BUDGET_TOKENS
+    check_interval_s: float = 0
     judge: Callable[[], Judge | None] = lambda: None
     judge_top_k: int = 5
     judge_threshold: float = 0.7
@@ -409,6 +413,16 @@ class Core:
         return UserTokens(self.store, self.clock, self.identity, self.redaction)
 
     @_made_once
+    def examination(self) -> "Loop":
+        from memorist.platform.loop import Loop
+
+        return Loop("examination", self._examine, self.options.check_interval_s, background=self._background)
+
+    def _examine(self) -> None:
+        if damage := self.store.examine(_EXAMINED_FOR_S):
+            raise StoreCorrupt(f"The database is damaged: {damage}. Nothing is written any more.")
+
+    @_made_once
     def transfer(self) -> "Transfer":
         from memorist.transfer.service import Transfer
 
@@ -425,6 +439,8 @@ class Core:
         self.erasure.start(_FINISH_ERASURES_EVERY_S)
         if self.options.sweep_interval_s > 0:
             self.sweeper.start(self.options.sweep_interval_s)
+        if self.options.check_interval_s > 0:
+            self.examination.start()
 
     def _remember_stated(
         self, principal: Principal, drafts: Sequence[Draft], *, idempotency_key: str | None = None
@@ -451,7 +467,7 @@ class Core:
     def close(self) -> None:
         if "indexer" in self.__dict__:
             self.indexer.let_go()
-        for name in ("turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
+        for name in ("examination", "turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
             # What was never made has nothing to finish.
             if name in self.__dict__:
                 getattr(self, name).close()

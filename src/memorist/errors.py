@@ -350,7 +350,8 @@ class StoreFull(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """The file is damaged or no Memorist database. Run `memorist db check`, then restore from an export."""
+    """The file is damaged or no Memorist database. Stop Memorist and restore a backup with `memorist backup restore`,
+    or save what can still be read with `memorist export`."""
 
     code = "store_corrupt"
 

@@ -208,7 +208,11 @@ class Store(Protocol):
         ...
 
     def ping(self) -> None:
-        """Raises StoreError where the database cannot answer."""
+        """Raises StoreError where the database cannot answer, or takes no writes."""
+        ...
+
+    def examine(self, seconds: float) -> str:
+        """Look for damage for that long at most. Returns what was found, or ''; writing is refused from then on."""
         ...
 
     def check(self, *, thorough: bool = True) -> Mapping[str, str]:

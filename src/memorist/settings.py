@@ -281,6 +281,12 @@ class Settings:
     index_memory_mb: int = _setting(
         512, "Memory for the indexes of the users searched last; about 2 KB a memory.", _between(16, 1_000_000)
     )
+    check_interval_s: int = _setting(
+        3600,
+        "Seconds between two looks of the server for damage in an SQLite file, of 10 seconds each; the first is at its "
+        "start. 0: none.",
+        _between(0, 604_800),
+    )
     context_tokens: int = _setting(
         2500, "Most tokens of memories that an agent is given at once, in turns and elsewhere.", _between(100, 100_000)
     )

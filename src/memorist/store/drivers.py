@@ -54,6 +54,14 @@ class Driver(Protocol):
         """A migration's text as this server wants it."""
         ...
 
+    def require_sound(self) -> None:
+        """Raises StoreError where nothing may be written any more."""
+        ...
+
+    def examine(self, seconds: float) -> str:
+        """Look for damage for that long at most. Returns what was found, or ''; writing is refused from then on."""
+        ...
+
     def health(self, thorough: bool) -> dict[str, str]:
         """Findings of the database's own checks: a name and `ok`, or what is wrong."""
         ...

@@ -214,6 +214,12 @@ class PostgresDriver:
             "after. To move memories into another database use `memorist export` and `memorist import`."
         )
 
+    def require_sound(self) -> None:
+        """The server looks after its files."""
+
+    def examine(self, seconds: float) -> str:  # noqa: ARG002
+        return ""
+
     def health(self, thorough: bool) -> dict[str, str]:  # noqa: ARG002
         with _translated(), self._pool.connection() as connection:
             invalid = connection.execute(

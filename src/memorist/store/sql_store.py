@@ -73,7 +73,11 @@ class SqlStore:
         return sign_in_from_row(rows[0]) if rows else None
 
     def ping(self) -> None:
+        self.driver.require_sound()
         self._global_rows("ping", {})
+
+    def examine(self, seconds: float) -> str:
+        return self.driver.examine(seconds)
 
     def _global_rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         statement = self._statements[name]

@@ -13,6 +13,7 @@ import apsw
 from memorist import errors
 from memorist.store.drivers import Connection, Parameters, Row, Values
 from memorist.store.group_commit import GroupCommit, QueuedWork
+from memorist.store.soundness import Soundness
 from memorist.store.statements import SqlStatement
 
 T = TypeVar("T")
@@ -27,6 +28,8 @@ PRAGMA foreign_keys = ON;
 PRAGMA temp_store = MEMORY;
 PRAGMA cache_size = -16384;
 """
+
+_STEPS_BETWEEN_LOOKS = 100
 
 _BEYOND_REACH = (
     "Backups and exports that were made before. Restoring or importing them here applies the ledger of erased ids.",
@@ -68,6 +71,8 @@ class SqliteDriver:
         with _translated():
             self._writer = self._open()
             self._switch_to_wal()
+        self._soundness = Soundness(path)
+        self._soundness.require()
         self._queue = GroupCommit(self._commit)
         self._write_connection = SqliteConnection(self._writer)
 
@@ -101,6 +106,7 @@ class SqliteDriver:
 
     def _commit(self, batch: Sequence[QueuedWork]) -> None:
         with self._writing:
+            self._soundness.require()
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
                 self._run_all(batch)
@@ -245,6 +251,25 @@ class SqliteDriver:
             check: "; ".join(found[:5]),
             "foreign_key_check": "ok" if not broken_links else f"{len(broken_links)} rows point nowhere",
         }
+
+    def require_sound(self) -> None:
+        self._soundness.require()
+
+    def examine(self, seconds: float) -> str:
+        """What is wrong with the file, as far as can be told in that time; then nothing more is written to it."""
+        ends = time.monotonic() + seconds
+        try:
+            with _translated(), closing(self._open()) as connection:
+                connection.set_progress_handler(lambda: time.monotonic() > ends, _STEPS_BETWEEN_LOOKS)
+                found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
+        except errors.StoreCorrupt as error:
+            found = [str(error.__cause__ or error)]
+        except errors.StoreError:
+            found = ["ok"]  # It is large, or busy: what was read of it is sound.
+        damage = "" if found == ["ok"] else "; ".join(found)
+        if damage:
+            self._soundness.found(damage)
+        return damage
 
     def describe(self) -> dict[str, str | int]:
         return {

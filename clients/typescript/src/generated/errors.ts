@@ -254,10 +254,10 @@ export class StoreFull extends StoreError {
   static override readonly meaning: string = "The disk is full. Nothing was lost and nothing was half written; free some space and try again.";
 }
 
-/** The file is damaged or no Memorist database. Run `memorist db check`, then restore from an export. */
+/** The file is damaged or no Memorist database. Stop Memorist and restore a backup with `memorist backup restore`, or save what can still be read with `memorist export`. */
 export class StoreCorrupt extends StoreError {
   static override readonly code: string = "store_corrupt";
-  static override readonly meaning: string = "The file is damaged or no Memorist database. Run `memorist db check`, then restore from an export.";
+  static override readonly meaning: string = "The file is damaged or no Memorist database. Stop Memorist and restore a backup with `memorist backup restore`, or save what can still be read with `memorist export`.";
 }
 
 /** The database was written by a newer Memorist. Upgrade Memorist; the data was not touched. */
