@@ -3,7 +3,7 @@
 import type { NewTurn, TurnRow } from "./generated/schemas.js";
 import { Lazy } from "./lazy.js";
 import { type Followed, follow, type ServerSentEvent } from "./streams.js";
-import { type CallOptions, part, type Transport, type WriteOptions } from "./transport.js";
+import { type CallOptions, newKey, part, type Transport, type WriteOptions } from "./transport.js";
 
 const STARTED = "turn.started";
 const LAST = ["turn.completed", "turn.failed"];
@@ -23,7 +23,8 @@ export class TurnRun extends Lazy<TurnRow> implements AsyncIterable<TurnEvent> {
   constructor(transport: Transport, turn: NewTurn, options: WriteOptions) {
     super(() => this.#finish());
     this.#transport = transport;
-    const { signal, idempotency_key } = options;
+    // Awaited after it was iterated, or iterated twice, it is still one turn.
+    const { signal, idempotency_key = newKey() } = options;
     const body = { ...turn, stream: true };
     this.#asked = { path: "/v1/turns", body, begins: STARTED, ends: LAST, signal, idempotency_key };
   }

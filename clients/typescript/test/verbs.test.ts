@@ -80,7 +80,9 @@ test("a turn is awaited to its end, or followed as it comes", async () => {
   const turn = await amy.turns.create({ messages, context: { include_memory: false } });
   assert.equal(turn.status, "completed");
   assert.equal(turn.result?.answer, "You live in Lisbon, by the river.");
-  const events = await all(amy.turns.create({ messages }));
+  const run = amy.turns.create({ messages });
+  const events = await all(run);
+  assert.equal((await run).id, events[0]?.data.turn_id);
   assert.ok(events.some(({ event }) => event === "memory.injected"));
   assert.deepEqual(
     events.map(({ seq }) => seq),
