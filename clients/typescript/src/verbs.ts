@@ -118,7 +118,18 @@ export class Client {
     return this.#read(`${RECORDS}/${part(memory_id)}/events`, {}, call);
   }
 
-  /** The memory section for a system prompt: the named memories of a profile, fenced. */
+  /** What an agent is given for a question, as one text for its prompt: what is known of the user, what changed, what
+   * recall finds; within a budget. */
+  context(
+    question = "",
+    options: Omit<values.ContextQuestion, "question"> & CallOptions = {},
+  ): Promise<values.Composed> {
+    const [wanted, call] = apart(options);
+    const body = { ...wanted, question };
+    return this.#transport.call({ method: "POST", path: "/v1/context", body, reads: true, ...call });
+  }
+
+  /** The memory section for a system prompt, fenced: the named memories of a profile, and what is known. */
   section(agent?: string | null, options: CallOptions = {}): Promise<{ text: string; count: number }> {
     return this.#read(
       "/v1/memories/section",
@@ -151,9 +162,12 @@ export class Client {
   }
 
   /** What is known of the user and of all who speak or, with `person`, of who speaks under that name or is named. */
-  about(person?: string | null, options: { limit?: number } & CallOptions = {}): Promise<values.About> {
-    const { limit, ...call } = options;
-    return this.#read("/v1/about", { person, limit }, call);
+  about(
+    person?: string | null,
+    options: { limit?: number; written?: boolean } & CallOptions = {},
+  ): Promise<values.About> {
+    const { limit, written, ...call } = options;
+    return this.#read("/v1/about", { person, limit, written }, call);
   }
 
   /** The facts that replaced each other, oldest first, of which this is one. Throws NotFound or InvalidId. */
@@ -237,7 +251,7 @@ export class Client {
   }
 
   /** What a turn would be told now: the newest 80 entries, as text, in their fence, and which. */
-  summary(options: CallOptions = {}): Promise<values.Summary> {
+  summary(options: CallOptions = {}): Promise<values.Composed> {
     return this.#read("/v1/memory/summary", {}, options);
   }
 
@@ -431,10 +445,11 @@ export class Client {
     return this.#do("POST", `${RECORDS}/purge`, { ...call, body: { ...(user && { user }), keys } });
   }
 
-  /** Erase the whole tenant in 30 days, or at once, for an admin. Its keys end now. Throws Forbidden. */
-  deleteTenant(options: { at_once?: boolean } & CallOptions = {}): Promise<values.Receipt> {
+  /** Erase the whole tenant in 30 days, or at once, for an admin. Its keys end now. `confirm` is the tenant's name.
+   * Throws Forbidden or InvalidField. */
+  deleteTenant(confirm: string, options: { at_once?: boolean } & CallOptions = {}): Promise<values.Receipt> {
     const { at_once = false, ...call } = options;
-    return this.#do("DELETE", "/v1/admin/tenant", { ...call, query: { at_once } });
+    return this.#do("DELETE", "/v1/admin/tenant", { ...call, query: { at_once, confirm } });
   }
 
   /** The receipt of an erasure of one's own, or for an admin of any. Throws NotFound or InvalidId. */
