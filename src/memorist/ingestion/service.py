@@ -154,16 +154,13 @@ class Ingestion:
         whole = self._redaction.found(content)
         content = validation.text("content", whole.text, longest=validation.MAX_TOOL_OUTPUT)
         preview = preview_of(content, self._preview, key=_SOME_KEY)
+        meta: dict[str, Any] = {"tool_name": tool_name, "tool_call_id": tool_call_id}
+        meta |= {"size": len(content), "sha256": content_hash(content)}
+        meta |= {} if quotes is None else {QUOTES: list(quotes)}
         draft = Draft(
             content=preview,
             kind=Kind.TOOL_OUTPUT,
-            meta={
-                "tool_name": tool_name,
-                "tool_call_id": tool_call_id,
-                "size": len(content),
-                "sha256": content_hash(content),
-            }
-            | ({} if quotes is None else {QUOTES: list(quotes)}),
+            meta=meta,
             source_ref=tool_call_id,
             trust=Trust.TOOL,
             session=session,

@@ -152,34 +152,11 @@ def new_server(memory_of: Callable[[_Context], ServedMemory]) -> Server[Any]:
             return _tool_error(MemoristError())
         return types.CallToolResult(content=[_text(json.dumps(result, ensure_ascii=False))], structured_content=result)
 
-    async def list_resources(_: _Context, __: Any) -> types.ListResourcesResult:
-        section = types.Resource(
-            uri=SECTION_URI, name=SECTION_NAME, title="Memory", description=_SECTION, mime_type="text/plain"
-        )
-        about = types.Resource(
-            uri=ABOUT_URI, name=ABOUT_NAME, title="About the user", description=_ABOUT, mime_type="text/plain"
-        )
-        return types.ListResourcesResult(resources=[section, about])
-
-    async def list_templates(_: _Context, __: Any) -> types.ListResourceTemplatesResult:
-        person = types.ResourceTemplate(
-            uri_template=f"{ABOUT_URI}/{{person}}",
-            name=f"{ABOUT_NAME}_person",
-            title="About a person",
-            description=_ABOUT_PERSON,
-            mime_type="text/plain",
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[person])
-
     async def read_resource(ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         text = await _asking(_resource(memory_of(ctx), uri))
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[contents])
-
-    async def list_prompts(_: _Context, __: Any) -> types.ListPromptsResult:
-        prompt = types.Prompt(name=SECTION_NAME, title="Memory", description=f"{_SECTION} With how to use memory.")
-        return types.ListPromptsResult(prompts=[prompt])
 
     async def get_prompt(ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != SECTION_NAME:
@@ -195,12 +172,38 @@ def new_server(memory_of: Callable[[_Context], ServedMemory]) -> Server[Any]:
         instructions=PROTOCOL,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
         on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
+        on_list_prompts=_list_prompts,
         on_get_prompt=get_prompt,
     )
+
+
+async def _list_resources(_: _Context, __: Any) -> types.ListResourcesResult:
+    section = types.Resource(
+        uri=SECTION_URI, name=SECTION_NAME, title="Memory", description=_SECTION, mime_type="text/plain"
+    )
+    about = types.Resource(
+        uri=ABOUT_URI, name=ABOUT_NAME, title="About the user", description=_ABOUT, mime_type="text/plain"
+    )
+    return types.ListResourcesResult(resources=[section, about])
+
+
+async def _list_templates(_: _Context, __: Any) -> types.ListResourceTemplatesResult:
+    person = types.ResourceTemplate(
+        uri_template=f"{ABOUT_URI}/{{person}}",
+        name=f"{ABOUT_NAME}_person",
+        title="About a person",
+        description=_ABOUT_PERSON,
+        mime_type="text/plain",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[person])
+
+
+async def _list_prompts(_: _Context, __: Any) -> types.ListPromptsResult:
+    prompt = types.Prompt(name=SECTION_NAME, title="Memory", description=f"{_SECTION} With how to use memory.")
+    return types.ListPromptsResult(prompts=[prompt])
 
 
 def serve_stdio(memory: ServedMemory, close: Callable[[], None]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from memorist.errors import Invalid, InvalidField
-from memorist.memories.policies import change_to_record, changed, revision_to_record
+from memorist.memories.policies import PolicyChange, change_to_record, changed, revision_to_record
 from memorist.memories.policy import Mode, Policy
 from memorist.memories.sweeper import Sweep
 from memorist.memories.values import Kind, Memory
@@ -180,13 +180,17 @@ def set_(
     if flags.as_json:
         print_json({**change_to_record(change), "pending": False})
         return
+    _print_change(change)
+    note("Nothing was changed." if dry_run else f"Changed: revision {change.revision}, {change.after.mode}.")
+
+
+def _print_change(change: PolicyChange) -> None:
     touched = [[kind, str(count)] for kind, count in sorted(change.touched.items())]
     if touched:
         print_table(["kind", "rows with other deadlines"], touched, whole=["kind"])
     due = [[move, kind, str(count)] for move, kinds in change.due.items() for kind, count in kinds.items()]
     if due:
         print_table(["due at once", "kind", "rows"], due, whole=["due at once"])
-    note("Nothing was changed." if dry_run else f"Changed: revision {change.revision}, {change.after.mode}.")
 
 
 def _given(**values: Any) -> dict[str, Any]:
