@@ -34,8 +34,10 @@ def contents(answer: Any) -> list[str]:
 
 
 def say(client: httpx2.Client, session: str, *messages: str | dict[str, Any], **headers: str) -> httpx2.Response:
-    body = [{"role": "user", "content": one} if isinstance(one, str) else one for one in messages]
-    return client.post(f"/v1/sessions/{session}/messages", json={"messages": body}, headers=headers)
+    said = [{"role": "user", "content": one} if isinstance(one, str) else one for one in messages]
+    # What is learned from them comes later, and is not what is asked for here.
+    body = {"messages": said, "extract": False}
+    return client.post(f"/v1/sessions/{session}/messages", json=body, headers=headers)
 
 
 def state(client: httpx2.Client, content: str, headers: dict[str, str] | None = None, **arguments: Any) -> Any:
