@@ -35,8 +35,7 @@ class Identity:
 
         Raises Unauthenticated, with the same words whether the key is unknown, revoked or expired.
         """
-        key = self.find_key(secret)
-        return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source=source)
+        return principal_of(self.find_key(secret), source)
 
     def find_key(self, secret: str | None) -> ApiKey:
         """The valid key with that secret, whose use is noted. Raises Unauthenticated."""
@@ -115,6 +114,11 @@ class Identity:
         key_id = parse_id("key", key_id)
         if not self._store.write(principal.tenant, lambda tx: tx.keys.revoke(key_id, self._clock.now())):
             raise NotFound(f"There is no key {key_id} that is still valid.")
+
+
+def principal_of(key: ApiKey, source: str) -> Principal:
+    """Whom a valid key stands for."""
+    return Principal(key.tenant, key.role, key.user, key.agent, key_id=key.id, source=source)
 
 
 def new_secret() -> str:
