@@ -35,15 +35,12 @@ def _operations() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("authorization", [None, WRONG])
-def test_no_route_tells_anything_without_a_key(by_keyword: Served, tenant: str, authorization: str | None) -> None:
-    key = {"Authorization": f"Bearer {by_keyword.key(tenant, Role.USER, 'ada')}"}
+def test_no_route_tells_anything_without_a_key(by_keyword: Served, authorization: str | None) -> None:
     headers = {"Content-Type": "application/json"} | ({"Authorization": authorization} if authorization else {})
     with httpx2.Client(base_url=by_keyword.url, headers=headers, timeout=30) as client:
         for method, path in [*_operations(), ("POST", "/mcp"), ("GET", "/v1/nothing"), ("PUT", "/v1/memories")]:
             answer = client.request(method, f"{path}?limit=nonsense", content=b'{"unknown": 1')
             assert_problem(answer, 401, "unauthenticated")
-            # So that the next wrong key is none too many.
-            assert client.get("/v1/memories", headers=key).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/memories", "/v1/sessions/s/tool-outputs", "/mcp", "/api/memory/store"])

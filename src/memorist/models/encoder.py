@@ -102,10 +102,11 @@ class LocalModel:
         `more` makes what the network is fed beside the tokens.
         """
         parts = self._ready()
-        encodings = parts.shared.tokenizer.encode_batch(list(inputs))
+        whose = WHOSE.get()  # Not known on the threads of a pool.
+        with COMPUTING.place(whose):
+            encodings = parts.shared.tokenizer.encode_batch(list(inputs))
         order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
         wanted = {node.name for node in parts.network.get_inputs()}
-        whose = WHOSE.get()  # Not known on the threads of a pool.
 
         def compute(network: onnxruntime.InferenceSession, batch: list[int]) -> tuple[list[int], NDArray[np.float32]]:
             read = [encodings[index] for index in batch]
