@@ -90,7 +90,7 @@ def test_erased_user_is_signed_out(core: Core, admin: Principal) -> None:
 def test_deleted_tenant_has_no_session_left(core: Core, admin: Principal) -> None:
     _, secret = core.identity.create_key(admin, Role.ADMIN, user="boss")
     token = core.sign_ins.sign_in(secret)
-    core.erasure.delete_tenant(admin, at_once=True)
+    core.erasure.delete_tenant(admin, confirm=admin.tenant, at_once=True)
     with pytest.raises(Unauthenticated):
         core.sign_ins.find(token)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memorist.context.companion import Category
-from memorist.context.section import fenced, fenced_chunks, fenced_lines, format_chunks, format_section
+from memorist.context.section import fence, fenced, fenced_chunks, fenced_lines, format_chunks, named_text
 from memorist.core import Core
 from memorist.facts.service import FactScope
 from memorist.ingestion.service import Message
@@ -450,8 +450,8 @@ def test_nothing_is_learned_from_what_we_put_into_a_prompt(
     planted = "User really loves green tea, and moved to Rome in June."
     one = make_memory(ada.tenant, content=planted, category="fact", name="taste", description=planted)
     blocks = [
-        format_section([one]), format_chunks([one]), format_chunks([one, one]), fenced_chunks([one]), fenced(planted),
-        fenced_lines([planted]),
+        fence(f"- {named_text(one)}"), format_chunks([one]), format_chunks([one, one]), fenced_chunks([one]),
+        fenced(planted), fenced_lines([planted]),
     ]  # fmt: skip
     fail(reading, llm, ada, [Message("user", f"{block}\n\nWhat is new?") for block in blocks])
     assert facts(reading, ada) == []

@@ -62,7 +62,8 @@ def serving(settings: Settings, *, clock: Clock | None = None) -> Iterator[Serve
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder: Path = tmp_path_factory.mktemp("served")
     database = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
-    with serving(Settings(data=folder, database=database, port=0)) as server:
+    # Many tests come with wrong keys, all from one address.
+    with serving(Settings(data=folder, database=database, port=0, failed_key_delay_s=0)) as server:
         yield server
 
 
@@ -71,7 +72,8 @@ def by_keyword(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     """A server without models, for tests that make very many calls and are not about meaning."""
     folder: Path = tmp_path_factory.mktemp("by_keyword")
     database = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
-    with serving(Settings(data=folder, database=database, port=0, embedder="off", reranker="off")) as server:
+    settings = Settings(data=folder, database=database, port=0, embedder="off", reranker="off", failed_key_delay_s=0)
+    with serving(settings) as server:
         yield server
 
 

@@ -17,7 +17,7 @@ from memorist.settings import Settings
 from memorist.surfaces.http import problems
 from memorist.surfaces.http.app import create_api
 from memorist.surfaces.http.boundary import OPEN
-from memorist.surfaces.http.fairness import Failures, Quota
+from memorist.surfaces.http.fairness import Failures, Place, Quota
 from tests.http.conftest import Served, new_memory, serving
 from tests.http.test_refusals import assert_problem
 from tests.support.waiting import eventually
@@ -35,15 +35,12 @@ def _operations() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("authorization", [None, WRONG])
-def test_no_route_tells_anything_without_a_key(by_keyword: Served, tenant: str, authorization: str | None) -> None:
-    key = {"Authorization": f"Bearer {by_keyword.key(tenant, Role.USER, 'ada')}"}
+def test_no_route_tells_anything_without_a_key(by_keyword: Served, authorization: str | None) -> None:
     headers = {"Content-Type": "application/json"} | ({"Authorization": authorization} if authorization else {})
     with httpx2.Client(base_url=by_keyword.url, headers=headers, timeout=30) as client:
         for method, path in [*_operations(), ("POST", "/mcp"), ("GET", "/v1/nothing"), ("PUT", "/v1/memories")]:
             answer = client.request(method, f"{path}?limit=nonsense", content=b'{"unknown": 1')
             assert_problem(answer, 401, "unauthenticated")
-            # So that the next wrong key is none too many.
-            assert client.get("/v1/memories", headers=key).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/memories", "/v1/sessions/s/tool-outputs", "/mcp", "/api/memory/store"])
@@ -101,16 +98,16 @@ def test_rate_is_refilled_with_time() -> None:
     now = [0.0]
     quota = Quota(rate=10, at_once=0, clock=lambda: now[0])
 
-    async def use(taken: list[int]) -> None:
+    def use(taken: list[int]) -> None:
         for number in range(100):
-            await quota.enter(("t", "ada"))
+            assert quota.enter(("t", "ada")) is None
             quota.leave(("t", "ada"))
             taken.append(number)
 
     def ask() -> int:
         taken: list[int] = []
         with pytest.raises(TooManyRequests) as refused:
-            asyncio.run(use(taken))
+            use(taken)
         assert refused.value.retry_after == pytest.approx(0.1)
         return len(taken)
 
@@ -125,13 +122,14 @@ def test_what_is_over_the_number_at_once_waits_its_turn() -> None:
     async def story() -> None:
         quota = Quota(rate=0, at_once=2)
         ada, bob = ("t", "ada"), ("t", "bob")
-        await quota.enter(ada)
-        await quota.enter(ada)
-        waiting = [asyncio.ensure_future(quota.enter(ada)) for _ in range(16)]
+        places = [Place() for _ in range(18)]
+        for place in places[:2]:
+            await place.enter(quota, ada)
+        waiting = [asyncio.ensure_future(place.enter(quota, ada)) for place in places[2:]]
         await asyncio.sleep(0)
         with pytest.raises(TooManyRequests):
-            await quota.enter(ada)
-        await quota.enter(bob)
+            await Place().enter(quota, ada)
+        assert quota.enter(bob) is None
         waiting[0].cancel()
         quota.leave(ada)
         await waiting[1]
@@ -147,14 +145,11 @@ def test_quota_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("memorist.surfaces.http.fairness._MOST_KNOWN", 10)
     quota = Quota(rate=1, at_once=1)
 
-    async def story() -> None:
-        await quota.enter(("t", "at work"))
-        for number in range(100):
-            await quota.enter(("t", str(number)))
-            quota.leave(("t", str(number)))
-        quota.leave(("t", "at work"))
-
-    asyncio.run(story())
+    quota.enter(("t", "at work"))
+    for number in range(100):
+        quota.enter(("t", str(number)))
+        quota.leave(("t", str(number)))
+    quota.leave(("t", "at work"))
     assert len(quota._shares) == 10
 
 

@@ -455,7 +455,7 @@ def test_large_body_is_taken_only_where_it_belongs_and_from_those_who_are_known(
         assert ada.post("/v1/sessions/a/b/tool-outputs", content=in_pieces, headers=headers).status_code == 201
         assert_problem(ada.post("/v1/sessions/s/messages", json=body), 413, "payload_too_large")
         headers = {"Authorization": "Bearer mst_live_nobody"}
-        assert_problem(ada.post("/v1/sessions/s/tool-outputs", json=body, headers=headers), 413, "payload_too_large")
+        assert_problem(ada.post("/v1/sessions/s/tool-outputs", json=body, headers=headers), 401, "unauthenticated")
 
 
 def test_body_over_the_upload_limit_is_refused(tmp_path: Path) -> None:

@@ -185,3 +185,9 @@ def test_server_with_few_descriptors_outlives_idle_sockets(tmp_path: Path) -> No
                 assert httpx2.get(f"{url}/v1/memories", headers=headers, timeout=20).status_code == 200
         finally:
             process.terminate()
+
+
+def test_requests_in_one_go_are_answered_one_after_another(guarded: Served) -> None:
+    with connected(guarded) as raw:
+        raw.sendall((HEAD + b"\r\n") * 3 + HEAD + b"Connection: close\r\n\r\n")
+        assert heard(raw).count(b"HTTP/1.1 200 OK") == 4

@@ -56,7 +56,7 @@ def test_token_acts_for_nobody_else_and_does_not_renew_itself(by_keyword: Served
             lambda: page.purge("bob"),
             lambda: page.policy(),
             lambda: page.sweep(),
-            lambda: page.delete_tenant(),
+            lambda: page.delete_tenant("x"),
         ):
             with pytest.raises(Forbidden):
                 refused()

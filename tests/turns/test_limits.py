@@ -138,7 +138,7 @@ def test_what_was_spent_goes_with_the_tenant(
     model.scripts = [says("Noted."), FINDS_NOTHING]
     names(paying, paying.turns.start(ada, HELLO).id, ada)
     paying.turns.spending.add(bob.tenant, [Usage(1, 1, 0.5)])
-    receipt = paying.erasure.delete_tenant(Principal(ada.tenant, Role.ADMIN), at_once=True)
+    receipt = paying.erasure.delete_tenant(Principal(ada.tenant, Role.ADMIN), confirm=ada.tenant, at_once=True)
     assert receipt.counts["spending"] == 1
     assert (spent(paying, ada), spent(paying, bob)) == (0.0, 0.5)
 

@@ -38,8 +38,7 @@ class Identity:
         """
         if secret and secret.startswith(TOKEN_PREFIX):
             return self._holder(secret, source)
-        key = self.find_key(secret)
-        return Principal(tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source=source)
+        return principal_of(self.find_key(secret), source)
 
     def find_key(self, secret: str | None) -> ApiKey:
         """The valid key with that secret, whose use is noted. Raises Unauthenticated."""
@@ -57,7 +56,7 @@ class Identity:
     def _holder(self, token: str, source: str) -> Principal:
         found = self._store.find_sign_in(hash_secret(token)) if _is_whole(token, TOKEN_PREFIX) else None
         now = self._clock.now()
-        if found is None or found.role is None or found.expires_at <= now or found.key.revoked_at is not None:
+        if found is None or found.role is None or found.expires_at <= now or not found.key.is_valid(now):
             raise Unauthenticated("This token is not known here, or its time is over. Ask for a new one.")
         key = found.key
         self._note_use(key.tenant, key.id, now)
@@ -127,6 +126,11 @@ class Identity:
         key_id = parse_id("key", key_id)
         if not self._store.write(principal.tenant, lambda tx: tx.keys.revoke(key_id, self._clock.now())):
             raise NotFound(f"There is no key {key_id} that is still valid.")
+
+
+def principal_of(key: ApiKey, source: str) -> Principal:
+    """Whom a valid key stands for."""
+    return Principal(key.tenant, key.role, key.user, key.agent, key_id=key.id, source=source)
 
 
 def new_secret(prefix: str = KEY_PREFIX) -> str:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from memorist.errors import Unauthenticated
 from memorist.platform import access
-from memorist.platform.identity import Identity
+from memorist.platform.identity import Identity, principal_of
 from memorist.platform.values import ApiKey, Principal, Role, SignIn, SignInKind
 from memorist.ports import Store, Writer
 from memorist.times import Clock
@@ -61,11 +61,7 @@ class SignIns:
     def find(self, session_token: str) -> tuple[Principal, SignIn]:
         """Whom a session stands for, asked of the store every time. Raises Unauthenticated."""
         session = self._find(session_token, SignInKind.SESSION)
-        key = session.key
-        principal = Principal(
-            tenant=key.tenant, role=key.role, user=key.user, agent=key.agent, key_id=key.id, source="dashboard"
-        )
-        return principal, session
+        return principal_of(session.key, "dashboard"), session
 
     def end(self, session_token: str) -> None:
         """Sign out. A session that is over already is no error."""

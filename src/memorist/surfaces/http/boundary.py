@@ -1,19 +1,20 @@
 """What every request passes on its way in and out: its key, an id, a limit, its turn, and no exception beyond it."""
 
 import asyncio
-from collections.abc import Callable
+import re
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.core import Core
 from memorist.errors import MemoristError, PayloadTooLarge
+from memorist.ids import new_id
 from memorist.models.fair_share import WHOSE
 from memorist.platform.values import Principal
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
-from memorist.surfaces.http.callers import KNOWN, identify, named_user
-from memorist.surfaces.http.fairness import Failures, Fairness
+from memorist.surfaces.http.callers import KNOWN, bearer
+from memorist.surfaces.http.fairness import Failures, Fairness, Place
 from memorist.surfaces.http.problems import meant_by, problem
 from memorist.surfaces.http.request_log import RequestLog
 from memorist.surfaces.http.uploads import Uploads
@@ -22,16 +23,18 @@ _log = redacting_logger("memorist.http")
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", "/docs/errors", "/openapi.json"})
 """What is shown to anybody. The dashboard has sessions of its own; all else, also what is not there, takes a key."""
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 ]
+_LONGEST_NAME = 128
 
 
 class Boundary:
     def __init__(self, app: ASGIApp, core: Core, settings: Settings, *, dashboard: str, sign_in: str) -> None:
         """`dashboard` and `sign_in`: where the pages with sessions of their own are, and the form that takes a key."""
-        self._dashboard = dashboard
+        self._dashboard = f"{dashboard}/"
         self._sign_in = sign_in
         self._app = app
         self._core = core
@@ -44,29 +47,32 @@ class Boundary:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self._body_limit, self._failures, self._sign_in)
+        exchange = _Exchange(scope, receive, send, self._body_limit, self._failures)
         try:
             await self._handle(exchange, scope, receive)
         except MemoristError as error:
             await problem(error, exchange.request_id)(scope, receive, exchange.send)
         except Exception as error:  # noqa: BLE001 - The server's top.
             _log.exception("unexpected error", extra={"fields": {"request_id": exchange.request_id}})
-            if exchange.log.status == 0:
+            if exchange.status == 0:
                 await problem(meant_by(error), exchange.request_id)(scope, receive, exchange.send)
         finally:
-            exchange.end()
+            exchange.place.leave()
+            exchange.log.write(exchange.request_id, exchange.status)
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         path: str = scope["path"]
-        if path in OPEN or f"{path}/".startswith(f"{self._dashboard}/"):
+        if path in OPEN or f"{path}/".startswith(self._dashboard):
+            exchange.shows_key = path == self._sign_in
             await self._app(scope, exchange.receive, exchange.send)
             return
-        principal = await self._identified(scope)
-        scope["state"][KNOWN] = principal
+        # Before anything of the body is read.
+        holder = await self._known(exchange.secret)
+        scope["state"][KNOWN] = holder
         self._failures.forgive(exchange.address)
-        user = named_user(scope) or principal.user
-        exchange.leave = await self._fairness.enter(principal, user)
-        WHOSE.set((principal.tenant, user or ""))
+        user = exchange.user or holder.user
+        await self._fairness.enter(holder, user, exchange.place)
+        WHOSE.set((holder.tenant, user or ""))
         announced = exchange.announced_length
         is_small = announced is not None and announced <= self._body_limit
         takes_large = not is_small and self._uploads.accepts(scope)
@@ -78,35 +84,43 @@ class Boundary:
         else:
             await self._app(scope, exchange.receive, exchange.send)
 
-    async def _identified(self, scope: Scope) -> Principal:
-        """Raises Unauthenticated or StoreError, before anything of the body is read."""
+    async def _known(self, secret: str | None) -> Principal:
+        """Who holds the valid key or token. Raises Unauthenticated or StoreError."""
         if self._core.store.instant_reads:
-            return identify(self._core, scope)
-        return await asyncio.to_thread(identify, self._core, scope)
+            return self._core.identity.authenticate(secret)
+        return await asyncio.to_thread(self._core.identity.authenticate, secret)
 
 
 class _Exchange:
     """One request and its response, as they pass."""
 
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, body_limit: int, failures: Failures, sign_in: str
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, body_limit: int, failures: Failures) -> None:
         self._receive = receive
         self._send = send
         self._body_limit = body_limit
         self._failures = failures
         self._received = 0
         self.log = RequestLog(scope)
-        self.request_id = self.log.request_id
+        self.place = Place()
+        self.status = 0
         self.address: str = scope["client"][0] if scope["client"] else ""
         self.announced_length: int | None = None
-        self._shows_key = scope["path"] == sign_in
+        self.secret: str | None = None
+        self.shows_key = False
+        self.user: str | None = None
+        """Whom the request says that it acts for, unchecked."""
+        self.request_id = ""
         for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit():
+            if name == b"authorization":
+                self.shows_key = True
+                self.secret = bearer(value)
+            elif name == b"content-length" and value.isdigit():
                 self.announced_length = int(value[:20])
-            elif name == b"authorization":
-                self._shows_key = True
-        self.leave: Callable[[], None] | None = None
+            elif name == b"x-memorist-user":
+                self.user = value.decode("latin-1")[:_LONGEST_NAME]
+            elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+                self.request_id = value.decode()
+        self.request_id = self.request_id or new_id("req")
         scope.setdefault("state", {})["request_id"] = self.request_id
 
     async def receive(self) -> Message:
@@ -122,27 +136,22 @@ class _Exchange:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            await self._begin(message)
+            self.status = message["status"]
+            if self.status == 401 and self.shows_key:
+                await asyncio.sleep(self._failures.note(self.address))
+            self._complete(message)
         await self._send(message)
 
-    async def _begin(self, message: Message) -> None:
-        self.log.status = message["status"]
-        if self.log.status == 401 and self._shows_key:
-            await asyncio.sleep(self._failures.note(self.address))
+    def _complete(self, message: Message) -> None:
         headers = [*message["headers"], (b"x-request-id", self.request_id.encode()), *_SECURITY_HEADERS]
+        is_kept = False
+        for name, value in headers:
+            if name == b"cache-control":
+                is_kept = True
+            elif name == b"content-type" and value.startswith(b"text/event-stream"):
+                # A stream lasts, and is no work while nothing happens.
+                self.place.leave()
         # Only files of ours that never change say otherwise.
-        if not any(name == b"cache-control" for name, _ in headers):
+        if not is_kept:
             headers.append((b"cache-control", b"no-store"))
         message["headers"] = headers
-        # A stream lasts, and is no work while nothing happens.
-        if any(name == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers):
-            self._leave()
-
-    def end(self) -> None:
-        self._leave()
-        self.log.write()
-
-    def _leave(self) -> None:
-        if self.leave is not None:
-            self.leave()
-            self.leave = None

@@ -16,7 +16,7 @@ from memorist.platform.values import Principal
 T = TypeVar("T")
 
 KNOWN = "known"
-"""Where the boundary leaves the principal of a request, in the state of its scope."""
+"""Where the boundary leaves the holder of the valid key of a request, in the state of its scope."""
 _ACTING_HEADERS = {b"x-memorist-user": "user", b"x-memorist-agent": "agent", b"x-memorist-session": "session"}
 
 
@@ -34,27 +34,15 @@ async def promptly(request: Request, call: Callable[[], T]) -> T:
 
 def caller(request: Request, *, source: str) -> Principal:
     """The principal of a request, whose key the boundary has checked. Raises Forbidden or InvalidField."""
-    return _acting(replace(request.scope["state"][KNOWN], source=source), request.scope)
+    holder: Principal = request.scope["state"][KNOWN]
+    return _acting(replace(holder, source=source), request.scope)
 
 
 def caller_now(request: Request, *, source: str) -> Principal:
     """The same, asked of the store anew: for what outlives the moment. Raises Unauthenticated, too."""
-    return _acting(identify(core_of(request), request.scope, source), request.scope)
-
-
-def identify(core: Core, scope: Scope, source: str = "http") -> Principal:
-    """Whom the key in the headers stands for. Raises Unauthenticated or StoreError."""
-    secret = None
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            secret = _bearer(value)
-    return core.identity.authenticate(secret, source=source)
-
-
-def named_user(scope: Scope) -> str | None:
-    """The user that a request says it acts for, unchecked."""
-    named = [value.decode("latin-1")[:128] for name, value in scope["headers"] if name == b"x-memorist-user"]
-    return named[-1] if named else None
+    secrets = [bearer(value) for name, value in request.scope["headers"] if name == b"authorization"]
+    principal = core_of(request).identity.authenticate(secrets[-1] if secrets else None, source=source)
+    return _acting(principal, request.scope)
 
 
 def _acting(principal: Principal, scope: Scope) -> Principal:
@@ -66,7 +54,8 @@ def _acting(principal: Principal, scope: Scope) -> Principal:
     return access.acting(principal, **acting_for) if acting_for else principal
 
 
-def _bearer(value: bytes) -> str | None:
+def bearer(value: bytes) -> str | None:
+    """The secret in an Authorization header."""
     scheme, _, secret = value.decode("latin-1").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else None
 

@@ -7,7 +7,6 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from memorist.errors import ServerBusy, TooManyRequests
 from memorist.platform.values import Principal
@@ -42,23 +41,18 @@ class Quota:
         self._clock = clock
         self._shares: OrderedDict[tuple[str, str], _Share] = OrderedDict()
 
-    async def enter(self, whose: tuple[str, str]) -> None:
-        """Raises TooManyRequests. What has entered must leave."""
+    def enter(self, whose: tuple[str, str]) -> "asyncio.Future[None] | None":
+        """What to wait for first, if anything. Raises TooManyRequests. What has entered must leave."""
         share = self._share(whose)
         self._take(share)
         if share.at_work < self._at_once:
             share.at_work += 1
-            return
+            return None
         if len(share.waiting) >= self._at_once * _WAITING_FOR_EACH:
             raise TooManyRequests(retry_after=1)
         turn = asyncio.get_running_loop().create_future()
         share.waiting.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave(whose)
-            raise
+        return turn
 
     def leave(self, whose: tuple[str, str]) -> None:
         share = self._shares[whose]
@@ -98,33 +92,51 @@ class Fairness:
         self._keys = Quota(settings.key_rate, settings.key_at_once)
         self._room = settings.requests_at_once
 
-    async def enter(self, principal: Principal, user: str | None) -> Callable[[], None]:
-        """Take part, as the key and as the user it acts for; returns what leaves again.
+    async def enter(self, holder: Principal, user: str | None, place: "Place") -> None:
+        """Take part, as a key and as the user that it acts for, until the place is left.
 
-        Raises TooManyRequests, or ServerBusy where all together are too many.
+        Raises TooManyRequests, or ServerBusy where all together are too many; the place is to be left then, too.
         """
         if not self._room:
             raise ServerBusy
-        of_key = (principal.tenant, principal.key_id or "")
         self._room -= 1
-        entered: list[Callable[[], None]] = []
+        place.fairness = self
+        # The user first: one that waits does not take its key's place.
+        if user is not None:
+            await place.enter(self._users, (holder.tenant, user))
+        await place.enter(self._keys, (holder.tenant, holder.key_id or ""))
 
-        def leave() -> None:
-            self._room += 1
-            for leave_one in entered:
-                leave_one()
+    def left(self) -> None:
+        self._room += 1
 
-        try:
-            # The user first: one that waits does not take its key's place.
-            if user is not None:
-                await self._users.enter((principal.tenant, user))
-                entered.append(partial(self._users.leave, (principal.tenant, user)))
-            await self._keys.enter(of_key)
-            entered.append(partial(self._keys.leave, of_key))
-        except BaseException:
-            leave()
-            raise
-        return leave
+
+class Place:
+    """What one request takes of the server."""
+
+    __slots__ = ("_entered", "fairness")
+
+    def __init__(self) -> None:
+        self.fairness: Fairness | None = None
+        self._entered: list[tuple[Quota, tuple[str, str]]] = []
+
+    async def enter(self, quota: Quota, whose: tuple[str, str]) -> None:
+        turn = quota.enter(whose)
+        if turn is not None:
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.done() and not turn.cancelled():
+                    quota.leave(whose)
+                raise
+        self._entered.append((quota, whose))
+
+    def leave(self) -> None:
+        """Whoever left already stays outside."""
+        if self.fairness is not None:
+            for quota, whose in self._entered:
+                quota.leave(whose)
+            self.fairness.left()
+            self.fairness = None
 
 
 class Failures:

@@ -2,19 +2,16 @@
 
 import hashlib
 import logging
-import re
 import secrets
 import time
 from collections.abc import Mapping
 
 from starlette.types import Scope
 
-from memorist.ids import new_id
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger("memorist.http")
 
-_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _SLOW_SECONDS = 1.0
 _SALT = secrets.token_bytes(16)
 """Lost with the process: within one, lines about the same thing are known by their hash, and nobody turns it back."""
@@ -24,34 +21,33 @@ NO_ROUTE = "(no route)"
 class RequestLog:
     """One request, from its start to the line about it."""
 
+    __slots__ = ("_scope", "_started")
+
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._started = time.perf_counter()
-        self.status = 0
-        given = [value for name, value in scope["headers"] if name == b"x-request-id" and _REQUEST_ID.fullmatch(value)]
-        self.request_id = given[-1].decode() if given else new_id("req")
 
-    def write(self) -> None:
+    def write(self, request_id: str, status: int) -> None:
         elapsed = time.perf_counter() - self._started
-        level = self._level(elapsed)
+        level = self._level(status, elapsed)
         if _log.isEnabledFor(level):
             route, names = _route(self._scope)
             fields = {
-                "request_id": self.request_id,
+                "request_id": request_id,
                 "method": self._scope["method"],
                 "path": route,
-                "status": self.status,
+                "status": status,
                 "ms": round(elapsed * 1000, 2),
             }
             if names:
                 fields["ids"] = {name: _hashed(value) for name, value in names.items()}
             _log.log(level, "request", extra={"fields": fields})
 
-    def _level(self, elapsed: float) -> int:
+    def _level(self, status: int, elapsed: float) -> int:
         """Reads that went well are most of the traffic and the least of the news."""
-        if self.status >= 500:
+        if status >= 500:
             return logging.ERROR
-        quiet = self._scope["method"] in ("GET", "HEAD") and 200 <= self.status < 400 and elapsed < _SLOW_SECONDS
+        quiet = self._scope["method"] in ("GET", "HEAD") and 200 <= status < 400 and elapsed < _SLOW_SECONDS
         return logging.DEBUG if quiet else logging.INFO
 
 
