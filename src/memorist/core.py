@@ -448,10 +448,9 @@ class Core:
         """What another door than the agent tools' is told: where it contradicts a fact, somebody is asked, later."""
         return self.facts.remember_all(principal, drafts, idempotency_key=idempotency_key, later=True)
 
-    def _index_first(self, job: Job) -> None:
+    def _index_first(self, job: Job) -> bool:
         """What was just said is found by its meaning before it is read for facts: both want the same cores."""
-        if "indexer" in self.__dict__:
-            self.indexer.wait_for(job.tenant, _INDEX_FIRST_S)
+        return "indexer" not in self.__dict__ or self.indexer.wait_for(job.tenant, _INDEX_FIRST_S)
 
     def _forget(self, tenant: str, users: Iterable[str | None]) -> None:
         """Drop what is kept in memory of users whose rows were erased."""

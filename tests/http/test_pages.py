@@ -91,6 +91,8 @@ def test_health_needs_no_key(served: Served) -> None:
 def test_openapi_tells_every_whole_answer() -> None:
     routes = [route for route in create_api(cast(Any, None)).routes if isinstance(route, APIRoute)]
     asked = [
-        route.path_format for route in routes if re.search(r"(whole|told|begun)\(request", inspect.getsource(route.endpoint))
+        route.path_format
+        for route in routes
+        if re.search(r"(whole|told|begun)\(request", inspect.getsource(route.endpoint))
     ]
     assert sorted(asked) == sorted(path for _, path in ANSWERS)

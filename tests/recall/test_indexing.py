@@ -538,14 +538,14 @@ def test_index_goes_before_the_reading_for_facts(open_with: OpenCore) -> None:
     core = open_with(WordEmbedder(before=lambda texts: len(texts) > 1 and go.wait(SOON)))
     ada = user_of(core)
     waiting_when_read: list[int] = []
-    read = core.extraction.work
+    read = core.extraction.parts.work
 
     def noting(job: Job) -> object:
         waiting_when_read.append(core.indexer.progress(ada.tenant).waiting)
         done.set()
         return read(job)
 
-    core.extraction.work = noting  # type: ignore[method-assign, assignment]
+    core.extraction.parts.work = noting  # type: ignore[method-assign, assignment]
     core.ingestion.add_messages(ada, "s1", [Message("user", f"I like tea number {number}.") for number in range(40)])
     assert ask(core, ada, "number 17").degraded
     assert not core.indexer.wait_for(ada.tenant, 0)

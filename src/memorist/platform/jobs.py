@@ -62,11 +62,11 @@ class Jobs:
         handlers: Mapping[str, Handler],
         redaction: Redaction | None = None,
         *,
-        before: Callable[[Job], object] = lambda _: None,
+        before: Callable[[Job], bool] = lambda _: True,
         background: bool = True,
     ) -> None:
         """Without `background` nothing is done before it is asked for: by `run` or `run_due`. `before` may wait a while
-        for what goes first, where a job is done in the background.
+        for what goes first, where a job is done in the background, and says whether it is done.
         """
         self._before = before
         self._redaction = redaction or Redaction()
@@ -236,13 +236,22 @@ class Jobs:
 
     def _work(self, job: Job) -> None:
         try:
-            self._before(job)
-            if not self._loop.stopping:
+            if self._before(job) or not self._loop.stopping:
                 self._attempt(job)
+            else:
+                self._give_back(job)
         finally:
             self._running.discard(threading.current_thread())
             # More may be due than there was room for.
             self._loop.tell(job.tenant)
+
+    def _give_back(self, job: Job) -> None:
+        """Let another process have it at once."""
+        now = self._clock.now()
+        try:
+            self._store.write(job.tenant, lambda tx: tx.jobs.finish(replace(job, run_at=now, updated_at=now)))
+        except MemoristError as refusal:
+            _log.warning("the job %s is due when its claim ends: %s", job.id, refusal.message)
 
     def _tidy(self, tenant: str) -> None:
         if time.monotonic() - self._tidied.get(tenant, float("-inf")) > _TIDY_EVERY_S:

@@ -105,9 +105,12 @@ class Indexer:
         self._loop.tell(tenant)
 
     def wait_for(self, tenant: str, seconds: float) -> bool:
-        """Wait until what was written here has its vectors, and at most so long: for work that would take its time."""
+        """Wait until what was written here has its vectors, and at most so long: for work that would take its time.
+        Returns whether it has them.
+        """
         with self._caught_up:
-            return self._caught_up.wait_for(lambda: not self._told[tenant] or self._is_closing, seconds)
+            self._caught_up.wait_for(lambda: not self._told[tenant] or self._is_closing, seconds)
+            return not self._told[tenant]
 
     def let_go(self) -> None:
         """Keep nobody waiting any more: everything ends."""

@@ -49,6 +49,7 @@ ANSWERS: Mapping[tuple[str, str], Any] = {
     ("post", "/v1/records/purge"): Receipt,
     ("get", "/v1/receipts"): Sequence[Receipt],
     ("get", "/v1/receipts/{receipt_id}"): Receipt,
+    ("delete", "/memory/user/purge"): Receipt,
     ("delete", "/v1/admin/users/{user}"): Receipt,
     ("delete", "/v1/admin/tenant"): Receipt,
     ("get", "/v1/admin/policy"): PolicyRevision,
