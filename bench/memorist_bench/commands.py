@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memorist.errors import InvalidField
+from memorist.errors import Invalid, InvalidField
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, register, with_flags
 from memorist.surfaces.cli.progress import progress_bar
 from memorist.surfaces.cli.scratch import scratch
@@ -19,7 +19,10 @@ _QUALITY = ("recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", 
 @with_flags(*STORE, *REFUSED_KEY)
 def recall(
     flags: Flags,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Benchmark files.")],
+    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE...]", help="Benchmark files.")] = None,
+    language: Annotated[
+        list[str] | None, typer.Option(metavar="CODE", help="Our own set in en, de, es, fr, zh, ja or ru; repeatable.")
+    ] = None,
     no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Without the reranker.")] = False,
     by_category: Annotated[bool, typer.Option("--by-category", help="Also for each category of questions.")] = False,
     ablation: Annotated[
@@ -29,18 +32,24 @@ def recall(
         int | None, typer.Option(metavar="N", help="At most so many questions of a file, spread evenly over it.")
     ] = None,
 ) -> None:
-    """Measure how well recall finds, on benchmark files in the normalized format, LoCoMo's or LongMemEval's.
+    """Measure how well recall finds, on benchmark files in the normalized format, LoCoMo's or LongMemEval's, or on our
+    own conversations in several languages (--language).
 
     The messages are stored as a client would store them, one user for each case, and every question that has evidence
     is asked for 20 memories. Without --data or --database it happens in a temporary folder; in a given database the
     rows are erased afterwards. With --json each file gives one JSON document on a line of its own.
     """
-    from memorist_bench.datasets import read_benchmark, with_fewer_questions
+    from memorist_bench.datasets import LANGUAGES, of_language, read_benchmark, with_fewer_questions
     from memorist_bench.quality import measure_recall
 
     if limit is not None and limit < 1:
         raise InvalidField("--limit must be at least 1.", field="limit")
-    benchmarks = [read_benchmark(Path(file)) for file in files]
+    for code in language or ():
+        if code not in LANGUAGES:
+            raise InvalidField(f"--language must be one of {', '.join(LANGUAGES)}.", field="language")
+    benchmarks = [*(read_benchmark(Path(file)) for file in files or ()), *map(of_language, language or ())]
+    if not benchmarks:
+        raise Invalid("Name a file, or a set of our own with --language.", field="file")
     results = []
     for benchmark in benchmarks:
         if limit is not None:

@@ -1,10 +1,11 @@
 """Benchmark files, each in its own format, as cases: messages to store, and questions with their evidence among them.
 
 Three formats are told apart by their content: the normalized one (`{"name", "cases": […]}`), LoCoMo's own and
-LongMemEval's own.
+LongMemEval's own. Sets of our own, the same conversations in seven languages, come with the package.
 """
 
 import json
+import lzma
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,6 +64,17 @@ def read_benchmark(path: Path) -> Benchmark:
         raise Invalid(
             f"{path} is not what its format promises: {type(error).__name__}: {error}.", field="file"
         ) from error
+
+
+LANGUAGES = ("en", "de", "es", "fr", "zh", "ja", "ru")
+
+
+def of_language(code: str) -> Benchmark:
+    """Our own conversations in one of LANGUAGES, said and asked the same in each. A question is of the category `same`
+    or, in English about another language and in others about English, `cross`.
+    """
+    path = Path(__file__).parent / "languages" / f"{code}.json.xz"
+    return _benchmark(path, json.loads(lzma.decompress(path.read_bytes())))
 
 
 def with_fewer_questions(benchmark: Benchmark, limit: int) -> Benchmark:

@@ -1,12 +1,13 @@
 """Benchmark files in three formats become the same cases."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from memorist.errors import Invalid
-from memorist_bench.datasets import read_benchmark, with_fewer_questions
+from memorist_bench.datasets import LANGUAGES, of_language, read_benchmark, with_fewer_questions
 
 
 def test_the_normalized_format(files: dict[str, Path]) -> None:
@@ -72,3 +73,24 @@ def test_a_message_that_is_no_text_is_refused(tmp_path: Path, files: dict[str, P
     path.write_text(json.dumps(broken))
     with pytest.raises(Invalid, match="ValueError"):
         read_benchmark(path)
+
+
+# Our own conversations in several languages
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_same_is_said_and_asked_in_every_language(code: str) -> None:
+    english, found = of_language("en"), of_language(code)
+    assert found.name == f"languages-{code}"
+    assert len(found.cases) == 6
+    for case, same in zip(found.cases, english.cases, strict=True):
+        assert [(one.id, one.session, one.role, one.time) for one in case.messages] == [
+            (one.id, one.session, one.role, one.time) for one in same.messages
+        ]
+        assert [(one.id, one.category, one.evidence) for one in case.questions] == [
+            (one.id, one.category, one.evidence) for one in same.questions
+        ]
+    texts = [one.text for case in found.cases for one in (*case.messages, *case.questions)]
+    assert len(texts) == 768 + 300
+    assert all(text.strip() for text in texts)
+    assert Counter(one.category for case in found.cases for one in case.questions) == {"same": 210, "cross": 90}
