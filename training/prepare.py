@@ -1,7 +1,7 @@
 """Builds the file to train on: `python -m training.prepare CONVERSATIONS --to FILE`.
 
 Sources whose texts are not clearly free for this use are left out, and with them what templates made of their
-sentences; our own conversations (dialogues.py) are added.
+sentences; our own conversations (dialogues.py) are added, and with `--languages` those in eleven languages.
 """
 
 import argparse
@@ -24,7 +24,16 @@ LEFT_OUT = {
     "tweet": "tweets stay their authors'",
 }
 
+LANGUAGES_FILE = Path(__file__).with_name("languages.json.xz")
+"""Conversations of our own in eleven languages, and some in two at once; some questions are in another one."""
+
 Item = dict[str, Any]
+
+
+def read_items(path: Path) -> list[Item]:
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        items: list[Item] = json.load(file)
+    return items
 
 
 def prepare(items: Iterable[Item], dialogues: int, seed: int = 0) -> list[Item]:
@@ -96,10 +105,12 @@ def main() -> None:
     parser.add_argument("conversations", type=Path)
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--dialogues", type=int, default=300, help="how many conversations of our own")
+    parser.add_argument("--languages", action="store_true", help="add the conversations in other languages")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    with lzma.open(arguments.conversations, "rt", encoding="utf-8") as file:
-        items = prepare(json.load(file), arguments.dialogues, arguments.seed)
+    items = prepare(read_items(arguments.conversations), arguments.dialogues, arguments.seed)
+    if arguments.languages:
+        items += read_items(LANGUAGES_FILE)
     with lzma.open(arguments.to, "wt", encoding="utf-8") as file:
         json.dump(items, file, ensure_ascii=False)
     messages, questions = Counter[str](), Counter[str]()

@@ -3,7 +3,7 @@
 import pytest
 
 from training.dialogues import FORMS, SLOT, converse, fits, read_matter
-from training.prepare import by_session, prepare
+from training.prepare import LANGUAGES_FILE, by_session, prepare, read_items
 
 FREE = "I keep seven hens in the garden behind the house and sell the eggs"
 FOREIGN = "My plane was late and so I missed the whole first act of the play"
@@ -72,3 +72,14 @@ def test_a_question_needs_what_it_asks_for() -> None:
     assert fits("When did {N} buy {thing}?", "I bought {thing} {when}.")
     assert not fits("When did {N} buy {thing}?", "I bought {thing}.")
     assert not fits("How much did {N} pay for {thing}?", "I bought {thing} {when}.")
+
+
+def test_conversations_in_other_languages_are_whole() -> None:
+    items = read_items(LANGUAGES_FILE)
+    assert len(items) == 520
+    assert len({one["s"] for one in items}) == 12
+    for one in items:
+        assert all(len(message) == 4 and message[3].strip() for message in one["m"])
+        assert one["q"]
+        assert all(question.strip() and evidence for question, evidence in one["q"])
+        assert all(0 <= place < len(one["m"]) for _, evidence in one["q"] for place in evidence)
