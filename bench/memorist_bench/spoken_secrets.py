@@ -20,7 +20,7 @@ _SECRET = re.compile("⟦(.*?)⟧", re.DOTALL)
 _ESCAPE = re.compile(r"\\(n|u[0-9a-f]{4})")
 
 
-class Statement(NamedTuple):
+class StatedSecret(NamedTuple):
     language: str
     text: str
     secret: str
@@ -31,7 +31,7 @@ class LookAlike(NamedTuple):
     text: str
 
 
-def statements(half: str) -> list[Statement]:
+def statements(half: str) -> list[StatedSecret]:
     """Those of one half, with random parts made up."""
     random = Random(f"statements {half}")
     return [_statement(language, filled(line, random)[0]) for language, line in _lines(f"statements_{half}")]
@@ -49,10 +49,10 @@ def look_alikes(half: str) -> list[LookAlike]:
                 return list(found)
 
 
-def _statement(language: str, line: str) -> Statement:
+def _statement(language: str, line: str) -> StatedSecret:
     text = _ESCAPE.sub(lambda match: "\n" if match[1] == "n" else chr(int(match[1][1:], 16)), line)
     (secret,) = _SECRET.findall(text)
-    return Statement(language, _SECRET.sub(lambda match: match[1], text), secret)
+    return StatedSecret(language, _SECRET.sub(lambda match: match[1], text), secret)
 
 
 def _lines(name: str) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from memorist.secrets.rules import NAMES
 from memorist_bench.ordinary_texts import ordinary_texts
 from memorist_bench.secret_samples import card_number, filled
 from memorist_bench.secrets import Sample, is_caught, secret_texts
-from memorist_bench.spoken_secrets import HALVES, Statement, statements
+from memorist_bench.spoken_secrets import HALVES, StatedSecret, statements
 
 SAMPLES = list(secret_texts(7, 4))
 PASSWORD = "hunter" + str(4221)
@@ -89,7 +89,7 @@ def test_ordinary_text_survives(text: str) -> None:
 
 @pytest.mark.parametrize("half", HALVES)
 def test_what_stands_around_a_stated_secret_stays(half: str) -> None:
-    def is_kept(one: Statement) -> bool:
+    def is_kept(one: StatedSecret) -> bool:
         before, _, after = one.text.partition(one.secret)
         left = redact(one.text).text
         assert redact(left) == (left, ())

@@ -18,6 +18,7 @@ _HIDDEN = (
     rb"\xef\xbb\xbf", rb"\xef\xbc[\x90-\x99]", rb"\xef\xbc[\xa1-\xaa]", rb"\xef\xbc[\xab-\xb4]",
     rb"\xef\xbc[\xb5-\xba]", rb"\xef\xbc[\x9a\x9d]",
     rb"\xef\xbd[\x81-\x8a]", rb"\xef\xbd[\x8b-\x94]", rb"\xef\xbd[\x95-\x9a]",
+    rb"\xc2\xad[0-9]", rb"\xc2\xad[a-i]", rb"\xc2\xad[j-r]", rb"\xc2\xad[s-z]",
 )  # fmt: skip
 # The same as it is found inside a word, by its first byte, so that other texts are passed quickly.
 _UNSEEN = re.compile(rb"\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])[!-~]")
@@ -135,7 +136,7 @@ class _Engine:
         """Where secrets stand, in the order of the text, none touching another."""
         candidates = self._filter.Match(text, True)
         if not self._any_of_them.search(text):
-            if len(candidates) == len(self._anywhere) and (text.isascii() or _SOFT_HYPHEN not in text):
+            if len(candidates) == len(self._anywhere):
                 return []
             candidates = sorted(set(candidates) - set(self._anywhere))
         if text.isascii() or not _is_not_plain(text, bool(candidates)):

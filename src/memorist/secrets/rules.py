@@ -228,7 +228,7 @@ SHAPES = (
     SecretRule("secret-assignment", _LINE, is_secret_value),
     SecretRule("secret-assignment", _ASSIGNMENT, is_secret_value),
     SecretRule("otp-seed", OTP_ADDRESS),
-    SecretRule("otp-seed", OTP_SEED),
+    SecretRule("otp-seed", OTP_SEED, is_no_word),
     SecretRule("password-hash", CRYPT_HASH),
     SecretRule("password-hash", PASSWORD_HASH),
     SecretRule("login-pair", LOGIN_PAIR, is_strong_password),
