@@ -18,8 +18,8 @@ _CONNECTORS = (
     r"is|was|are|be|to|as|now|still|with|and|ist|war|lautet|auf|hei(?:ß|ss)t|habe? ich|(?:ü|ue)brigens|jetzt|es|era|"
     r"ser(?:á|a)|en|a|y|como|ahora|est|sera|c'est|à|et|maintenant|é|foi|para|e|agora|è|in|su|adesso|ora|это|на|теперь"
 )
-_TOKEN = r"[^\s,:=]{0,23}[^\s,:=.!?;]"
-_BETWEEN = rf"(?:[ ,]+{_TOKEN}){{0,7}}?"
+_PART = r"[^\s,:=]{0,23}[^\s,:=.!?;]"
+_BETWEEN = rf"(?:[ ,]+{_PART}){{0,7}}?"
 # An equals sign without a space is an assignment, which other rules know.
 _EQUALS = r"(?: *: *| += *|= +| +-{1,2} )"
 _STATES = rf"(?:{_BETWEEN}[ ,]+(?:{_CONNECTORS}) *[:=]? *|{_BETWEEN}{_EQUALS}|'s +| +)"
@@ -33,8 +33,8 @@ _VALUE = (
 SPOKEN_PASSWORD = rf"(?i)({_WESTERN}|{_TOKENS}){_STATES}{_VALUE}"
 # Short names count with what follows them, so that few texts hold them.
 SPOKEN_PW = (
-    rf"(?i)\b(pass|pw|psw|mdp)[ :=](?:(?:{_TOKEN}[ ,]+){{0,7}}?(?:{_CONNECTORS}) *[:=]? +|"
-    rf"(?:{_TOKEN}[ ,]+){{0,6}}?{_TOKEN}{_EQUALS}| *[:=]? *){_VALUE}"
+    rf"(?i)\b(pass|pw|psw|mdp)[ :=](?:(?:{_PART}[ ,]+){{0,7}}?(?:{_CONNECTORS}) *[:=]? +|"
+    rf"(?:{_PART}[ ,]+){{0,6}}?{_PART}{_EQUALS}| *[:=]? *){_VALUE}"
 )
 # Without their first letters, which have two forms.
 SPOKEN_PASSWORD_RUSSIAN = rf"(арол[\x80-\xff]{{2,4}}){_STATES}{_VALUE}"
@@ -72,8 +72,8 @@ _CODE = rf"""["]?({_DIGITS})(?:[^0-9A-Za-z]|$)"""
 SPOKEN_CODE = rf"""(?i)({_PINS})(?:{_BETWEEN}[ ,]*(?:{_ARE})[ :]*|{_BETWEEN} *[:=-]+ *|[ ,]*){_CODE}"""
 # With what follows the name, since "shopping" holds it as well.
 SPOKEN_PIN = (
-    rf"(?i)\b(pin)[ :=-](?:(?:{_TOKEN}[ ,]+){{0,7}}?(?:{_ARE})[ :]+|"
-    rf"(?:{_TOKEN}[ ,]+){{0,6}}?{_TOKEN} *[:=-]+ *|(?:code|number|nummer)? *[:=-]* *){_CODE}"
+    rf"(?i)\b(pin)[ :=-](?:(?:{_PART}[ ,]+){{0,7}}?(?:{_ARE})[ :]+|"
+    rf"(?:{_PART}[ ,]+){{0,6}}?{_PART} *[:=-]+ *|(?:code|number|nummer)? *[:=-]* *){_CODE}"
 )
 SPOKEN_CODE_FAR_EAST = (
     r"(PIN码|PIN碼|PINコード|PIN番号|PINは|门禁码|暗証番号|解錠コード|解除番号|解除コード)"
