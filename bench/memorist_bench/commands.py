@@ -163,7 +163,8 @@ def secrets(
 ) -> None:
     """Measure how well secrets are found: on invented ones of every format, and on ordinary texts that hold none.
 
-    A secret is caught where no 8 characters of it are left. `unlisted_caught` tells of secrets that no rule knows.
+    A secret is caught where no 8 characters of it are left. `unlisted_caught` tells of secrets that no rule knows,
+    `stated` of sentences in nine languages: the half that rules were developed on, and the half that is reported.
     Nothing is stored.
     """
     from memorist_bench.datasets import read_benchmark
@@ -182,6 +183,10 @@ def secrets(
     rows += [[f"false positives: {name}", _number(share)] for name, share in result["false_positives_in"].items()]
     rows += [[f"unlisted: {name}", _number(share)] for name, share in result["unlisted_caught"].items()]
     print_table(["measured", "value"], rows, whole=["measured"])
+    columns = ["statements", "caught", "look_alikes", "false_positives"]
+    for half, found in result["stated"].items():
+        rows = [[language, *(_number(one[column]) for column in columns)] for language, one in found.items()]
+        print_table([half, *columns], rows)
 
 
 def _number(value: Any) -> str:

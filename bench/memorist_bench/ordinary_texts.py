@@ -83,7 +83,7 @@ def ordinary_texts(seed: int, count: int) -> Iterator[str]:
     turns: Iterator[InventedTurn] = iter(())
     for number in range(count):
         if number % 2:
-            yield _filled(random.choice(_TEMPLATES), random)
+            yield look_alike(random.choice(_TEMPLATES), random)
             continue
         turn = next(turns, None)
         if turn is None:
@@ -99,7 +99,8 @@ def own_source() -> Iterator[str]:
             yield from (part for part in path.read_text("utf-8").split("\n\n\n") if part.strip())
 
 
-def _filled(template: str, random: Random) -> str:
+def look_alike(template: str, random: Random) -> str:
+    """The template with made-up hashes, ids, names and numbers in it."""
     noise = random.randbytes(32)
     sha256 = hashlib.sha256(noise).hexdigest()
     return template.format(

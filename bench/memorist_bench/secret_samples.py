@@ -183,18 +183,27 @@ SHAPE_FORMATS: dict[str, tuple[str, ...]] = {
         "spring.datasource.password={any:15}",
         "encryption_key => '{hex:64}'",
     ),
+    "otp-seed": ("otpauth://totp/Acme:ada?secret={b32:32}&issuer=Acme", "the TOTP seed is {b32:32}"),
+    "password-hash": (
+        "ada:$6${any:16}${any:86}:19700:0:99999:7:::",
+        "ada:$apr1${any:8}${any:22}",
+        "$2b$12${any:53}",
+        "$argon2id$v=19$m=65536,t=3,p=4${any:22}${any:43}",
+    ),
+    "login-pair": ("login: admin / {any:12}", "creds are root:{any:12}"),
     "spoken-password": ("the password for the router is {any:10}", "ok, my new password is {pw:12}"),
+    "spoken-pin": ("my PIN is {dig:6}", "the door code: {dig:8}"),
 }  # fmt: skip
 
 # What no rule knows: said here, so that the figure of what is caught is not taken for more than it is.
 UNLISTED_FORMATS: dict[str, tuple[str, ...]] = {
-    "password without a name": ("use admin / {any:10} to get in", "{any:12} and then press enter"),
+    "password without a name": ("try admin / {any:10} there", "{any:12} and then press enter"),
     "passphrase of words": ("password: correct horse battery staple", "my passphrase is velvet otter sunrise kettle"),
     "key without name or prefix": ("here you go: {hex:32}", "{any:40}"),
-    "another language": ("contraseña: {any:12}", "Passwort: {any:12}", "mot de passe : {any:12}"),
+    "another language": ("parolă: {any:12}", "hasło: {any:12}", "wachtwoord: {any:12}"),
     "file of passwords": ("db.internal:5432:app:svc:{any:14}",),
     "seed phrase": ("legal winner thank year wave sausage worth useful legal winner thank yellow",),
-    "short code": ("my PIN is {dig:4}", "the door code: {dig:6}"),
+    "short code": ("type {dig:4} on the pad", "the number for the bike is {dig:4}"),
     "cut in two": ("token part one {any:20} and part two {any:20}",),
 }
 

@@ -12,6 +12,7 @@ from memorist.secrets.rules import PROVIDERS
 from memorist_bench.datasets import Benchmark
 from memorist_bench.ordinary_texts import ordinary_texts, own_source
 from memorist_bench.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS, UNLISTED_FORMATS, filled
+from memorist_bench.spoken_secrets import HALVES, look_alikes, statements
 
 _PIECE = 8
 """Characters of a secret that must not be left."""
@@ -84,11 +85,29 @@ def measure_secrets(
         "false_positives_in": {name: _share(len(changed(texts)), len(texts)) for name, texts in others.items()},
         "unlisted_secrets": len(unlisted),
         "unlisted_caught": _by_kind(unlisted),
+        "stated": {half: measure_stated(half) for half in HALVES},
         "ordinary_us_per_text": round(_seconds(chat) / len(chat) * 1_000_000, 1),
         "ordinary_mb_per_s": _megabytes_per_second(chat),
         "secrets_mb_per_s": _megabytes_per_second([sample.text for sample in samples]),
         "one_text_mb_per_s": _megabytes_per_second(["\n".join(chat)]),
     }
+
+
+def measure_stated(half: str) -> dict[str, dict[str, float]]:
+    """By language and in all: the share of stated secrets that are caught, and of look-alikes that are changed."""
+    samples = [Sample(one.language, one.text, (one.secret,)) for one in statements(half)]
+    others = [(one.language, bool(redact(one.text).findings)) for one in look_alikes(half)]
+    result = {}
+    for language in [*dict.fromkeys(sample.kind for sample in samples), "all"]:
+        own = [is_caught(sample) for sample in samples if language in (sample.kind, "all")]
+        wrong = [is_changed for spoken, is_changed in others if language in (spoken, "all")]
+        result[language] = {
+            "statements": len(own),
+            "caught": _share(sum(own), len(own)),
+            "look_alikes": len(wrong),
+            "false_positives": _share(sum(wrong), len(wrong)),
+        }
+    return result
 
 
 def is_caught(sample: Sample) -> bool:

@@ -93,7 +93,7 @@ def test_block_gives_way_line_by_line(block: MemoristMemoryBlock) -> None:
 
 
 def test_chat_engine_is_told_what_is_remembered(handle: Handle, session_id: str) -> None:
-    handle.remember_fact("The garden gate code is 7751.")
+    handle.remember_fact("The garden gate is painted turquoise.")
     asked: list[Any] = []
 
     class Listening(MockLLM):
@@ -104,8 +104,8 @@ def test_chat_engine_is_told_what_is_remembered(handle: Handle, session_id: str)
     async def main() -> None:
         memory = Memory.from_defaults(session_id=session_id, memory_blocks=[MemoristMemoryBlock(memories=handle)])
         engine = SimpleChatEngine.from_defaults(llm=Listening(), memory=memory)
-        await engine.achat("What is the code of the garden gate?")
+        await engine.achat("Which colour is the garden gate?")
         await close(memory)
 
     asyncio.run(main())
-    assert any("7751" in str(message.content) for message in asked)
+    assert any("turquoise" in str(message.content) for message in asked)

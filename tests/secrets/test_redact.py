@@ -16,10 +16,12 @@ from memorist.secrets.rules import NAMES
 from memorist_bench.ordinary_texts import ordinary_texts
 from memorist_bench.secret_samples import card_number, filled
 from memorist_bench.secrets import Sample, is_caught, secret_texts
+from memorist_bench.spoken_secrets import HALVES, StatedSecret, statements
 
 SAMPLES = list(secret_texts(7, 4))
 PASSWORD = "hunter" + str(4221)
 TOKEN = filled("ghp_{any:36}", Random("token"))[0]
+WIDE_TOKEN = "".join(chr(ord(character) + 0xFEE0) for character in TOKEN)
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
@@ -43,6 +45,15 @@ def test_every_rule_catches_what_it_is_for(name: str) -> None:
         (f"Grüße, {TOKEN} ←", "Grüße, [REDACTED:github-token] ←"),
         (f"DB_PASSWORD={'sword' + 'fish'}", "DB_PASSWORD=[REDACTED:secret-assignment]"),
         (f"my password is {PASSWORD}, ok?", "my password is [REDACTED:spoken-password], ok?"),
+        (f"pw for the box is {PASSWORD}, user ada", "pw for the box is [REDACTED:spoken-password], user ada"),
+        (f"Das Kennwort lautet „{PASSWORD}“.", "Das Kennwort lautet „[REDACTED:spoken-password]“."),
+        (f"le mdp est « {PASSWORD} », merci", "le mdp est « [REDACTED:spoken-password] », merci"),
+        (f"密码是“{PASSWORD}”，谢谢", "密码是“[REDACTED:spoken-password]”，谢谢"),
+        (f"パスワードは「{PASSWORD}」です", "パスワードは「[REDACTED:spoken-password]」です"),
+        ("my PIN is 2957, ok?", "my PIN is [REDACTED:spoken-pin], ok?"),
+        (f"a {TOKEN[:9]}\u200b{TOKEN[9:]}\u200b b", "a [REDACTED:github-token]\u200b b"),
+        (f"a {WIDE_TOKEN}。", "a [REDACTED:github-token]。"),
+        (f"word\u200b{TOKEN}", "word\u200b[REDACTED:github-token]"),
     ],
 )
 def test_only_the_secret_goes(text: str, expected: str) -> None:
@@ -74,6 +85,31 @@ def test_only_the_secret_goes(text: str, expected: str) -> None:
 )
 def test_ordinary_text_survives(text: str) -> None:
     assert redact(text) == (text, ())
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_what_stands_around_a_stated_secret_stays(half: str) -> None:
+    def is_kept(one: StatedSecret) -> bool:
+        before, _, after = one.text.partition(one.secret)
+        left = redact(one.text).text
+        assert redact(left) == (left, ())
+        return left.startswith(before) and left.endswith(after)
+
+    every = statements(half)
+    assert sum(map(is_kept, every)) >= 0.98 * len(every)
+
+
+@given(
+    st.lists(st.one_of(st.sampled_from("\u200b\u00ad\u2060\ufeff「」«»“：　Ａ"), st.sampled_from(TOKEN)), max_size=30)
+)
+def test_unseen_characters_anywhere_keep_positions(between: list[str]) -> None:
+    text = f"{''.join(between)}\u200b {TOKEN[:20]}\u200b{TOKEN[20:]} {''.join(between)}"
+    redacted = redact(text)
+    assert is_caught(Sample("", text, (TOKEN[:20], TOKEN[20:])))
+    assert [redacted.text[one.at : one.after] for one in redacted.findings] == [
+        f"[REDACTED:{one.rule}]" for one in redacted.findings
+    ]
+    assert redact(redacted.text) == (redacted.text, ())
 
 
 def test_findings_say_where_and_never_what() -> None:
@@ -171,6 +207,17 @@ ADVERSARIAL = {
     "brackets": "<password>",
     "markers": "[REDACTED:jwt]",
     "talk": "password is a, b, c ",
+    "short names": "pw for a ",
+    "codes": "door code a pin is ",
+    "pairs": "login a / ",
+    "seeds": "otpauth://a/b?c&",
+    "hashes": "$6$",
+    "signs": "密码是",
+    "stated signs": "密码：a1b2c3d4x ",
+    "stated codes": "my PIN is 4711. ",
+    "unseen": "a\u200b",
+    "wide": "密码：ａ",
+    "last": "use aaaaaa1 as password ",
 }
 
 

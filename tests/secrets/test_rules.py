@@ -6,7 +6,8 @@ import pytest
 
 from memorist.secrets.rules import NAMES, PROVIDERS, RULES
 from memorist_bench.secret_samples import MADE, PROVIDER_FORMATS, SHAPE_FORMATS
-from memorist_bench.secrets import changed, measure_secrets
+from memorist_bench.secrets import changed, measure_secrets, measure_stated
+from memorist_bench.spoken_secrets import HALVES, look_alikes, statements
 
 ROOT = Path(__file__).parents[2]
 # Pages that show secrets, invented ones, on purpose.
@@ -40,6 +41,23 @@ def test_targets_are_met(seed: int) -> None:
     assert found["false_positives"] <= 0.005
     assert all(share <= 0.005 for share in found["false_positives_in"].values())
     assert found["provider_formats"] >= 60
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_stated_secrets_are_caught_and_look_alikes_stay(half: str) -> None:
+    found = measure_stated(half)
+    assert found["all"]["caught"] >= 0.95
+    assert found["all"]["false_positives"] <= 0.005
+    assert all(one["caught"] >= 0.8 for one in found.values())
+    assert set(found) == {"en", "de", "es", "fr", "pt", "it", "zh", "ja", "ru", "all"}
+
+
+def test_there_are_300_statements_and_2000_look_alikes_and_no_text_is_in_both_parts() -> None:
+    stated, others = ({half: {one.text for one in make(half)} for half in HALVES} for make in (statements, look_alikes))
+    assert [len(stated[half]) for half in ("develop", "report")] == [200, 100]
+    assert [len(others[half]) for half in ("develop", "report")] == [1400, 600]
+    assert not stated["develop"] & stated["report"]
+    assert not others["develop"] & others["report"]
 
 
 def test_no_rule_is_much_worse_than_the_others() -> None:

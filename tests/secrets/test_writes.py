@@ -55,6 +55,17 @@ def test_memory_is_stored_without_its_secrets(core: Core, ada: Principal, token:
     assert token.encode() not in stored()
 
 
+def test_token_with_unseen_or_wide_characters_is_stored_in_no_form(
+    core: Core, ada: Principal, token: str, stored: Stored
+) -> None:
+    unseen = f"{token[:20]}\u200b{token[20:]}"
+    wide = "".join(chr(ord(character) + 0xFEE0) for character in token)
+    [result] = core.memories.remember(ada, [Draft(f"use {unseen} or {wide}, ok?")])
+    assert core.memories.get(ada, result.memory.id).content == f"use {MARKER} or {MARKER}, ok?"
+    left = stored()
+    assert not any(form.encode() in left for form in (token, token[:20], token[20:], wide))
+
+
 def test_what_holds_no_secret_is_left_alone_and_tells_nothing(core: Core, ada: Principal) -> None:
     meta = {"commit": "3f786850e387550fdab836ed7e6dc881de23001b", "numbers": [1, 2.5, None, True], "token": ""}
     [result] = core.memories.remember(ada, [Draft("the password is secret", meta=meta)])

@@ -23,11 +23,19 @@ class SecretMatch(NamedTuple):
 
 _SHORTEST_PASSWORD = 6
 _SHORTEST_TOKEN = 16
+_STRONG_PASSWORD = 8
+_SHORTEST_CODE = 4
+_LONGEST_CODE = 10
+_LONGEST_SPEECH = 80
 _LONGEST_WORD = 24
 _LEAST_ENTROPY = 3.0
 """Bits a character. Words and numbers that repeat have less, random hexadecimal of 16 characters has more."""
 
-_PASSWORDS = re.compile(rb"(?:pass(?:word|wd|phrase|code)|pwd|secret|credentials?)(?:[_-]?(?:value|text))?$")
+_PASSWORDS = re.compile(
+    rb"(?:pass(?:wor[dt]|wd|phrase|code)|pwd|secret|credentials?|kennwort|contrase(?:\xc3\xb1|n)a|senha|passe|"
+    + "пароль|密码|密碼|パスワード".encode()
+    + rb")(?:[_-]?(?:value|text))?$"
+)
 # Tokens that only say where a list goes on, keys that are public, and what is counted or configured.
 _HARMLESS_NAMES = re.compile(
     rb"(?:next|prev|page|paging|sync|cursor|continuation|resume|pagination|start|change|delta|csrf|xsrf|stop|eos|bos|pad|"
@@ -47,6 +55,27 @@ _PLAIN_WORD = re.compile(rb"[A-Za-z]?[a-z]*(?:[A-Z][a-z]+)*s?|[A-Z]+")
 _OWN_ID = re.compile(rb"(?:[a-z]{2,6}_)?[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _PATH = re.compile(rb"[a-z][a-z0-9+.-]*://|(?:\.{1,2}|~)?/|[A-Za-z]:\\|arn:")
 _DATE = re.compile(rb"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:[T ].*)?")
+_TOKEN_NAMES = re.compile(rb"api|secret|token|jeton")
+_FAR_EASTERN_TOKEN = re.compile("密钥|密鑰|金鑰|令牌|トークン|キー|シークレット".encode())
+_PAUSE = re.compile("[,.?!]|，|。|？|！|、".encode())
+_TECHNICAL = re.compile(
+    rb"(?:sha|md|base|argon|pbkdf|utf|oauth|ipv?|aes|rsa|ed|scram|tls|ssl|http|win|x)-?_?[0-9]|bcrypt|scrypt",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(rb"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ID = re.compile(rb"[A-Z]{1,3}-?[0-9]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{40}|[0-9a-f]{64}")
+_WEAK_CONNECTOR = re.compile(rb" (?:and|y|e|et|en|in|a|to|su|with|as)$")
+_YEAR = re.compile(rb"(?:19[5-9]|20[0-4])[0-9]")
+# What comes after a number that says how many, when or how much.
+_COUNTED = re.compile(
+    rb"[.,/:-][0-9]|[%A-Za-z_]| ?(?:\xe2\x82\xac|"
+    + "年|月|日|个|位|次|分|秒|毫|元|页|行|桁|文字|回|円|時|ページ|か月|ミリ".encode()
+    + rb")| (?:characters?|chars|digits?|letters|times|days?|weeks|months|years|hours|minutes|seconds|ms|bits?|bytes|"
+    rb"users|zeichen|ziffern|stellen|tagen?|monaten?|jahren?|stunden|minuten|sekunden|mal|caracteres|d.{1,2}gitos|veces|d.{1,2}as|"
+    rb"meses|a.{1,2}os|horas|minutos|segundos|caract.{1,2}res|chiffres|fois|jours|mois|ans|heures|secondes|vezes|dias|anos|"
+    rb"caratteri|cifre|volte|giorni|mesi|anni|ore|minuti|secondi|euros?|reais|dollars|problems|filas|linhas|righe)\b",
+    re.IGNORECASE,
+)
 _EXPRESSION = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+")
 _CALL = re.compile(rb"[A-Za-z_][\w.:>-]*[(\[]")
 _IDENTIFIER = re.compile(rb"_*[A-Za-z]+(?:_+[A-Za-z0-9]{1,12})+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z]+(?:_[A-Z0-9]+)+")
@@ -65,11 +94,46 @@ def is_secret_value(found: SecretMatch) -> bool:
 def is_spoken_password(found: SecretMatch) -> bool:
     """`my password is …`: only what no sentence would say next."""
     value = found.value.rstrip(b".,:;!?)")
-    if len(value) < _SHORTEST_PASSWORD or not _could_be_a_secret(value) or _is_called(found):
+    name = found.name.rstrip(b" :=")
+    if not _could_be_said(found, value):
         return False
-    if found.name.startswith(b"pass"):
-        return not value.isdigit() and _is_password(value)
-    return _is_token(value)
+    if _TOKEN_NAMES.search(name):
+        return _is_token(value)
+    before = _before(found).rstrip(b" \"'`")
+    if before.endswith(name) or _WEAK_CONNECTOR.search(before):
+        return is_strong_password(found)
+    if value.isdigit():
+        return name != b"pass" and _is_code(found, value)
+    return len(value) >= _SHORTEST_PASSWORD and (_is_stated(value) or _is_numbered_phrase(value))
+
+
+def is_password_said_in_chinese_or_japanese(found: SecretMatch) -> bool:
+    """The same where no spaces part the name from what is said of it."""
+    value = found.value.rstrip(b".,:;!?)")
+    between = _before(found).rpartition(found.name)[2]
+    if not _could_be_said(found, value) or _PAUSE.search(between):
+        return False
+    if _FAR_EASTERN_TOKEN.search(found.name):
+        return _is_token(value)
+    return _is_code(found, value) if value.isdigit() else len(value) >= _SHORTEST_PASSWORD and _is_stated(value)
+
+
+def is_spoken_pin(found: SecretMatch) -> bool:
+    """Digits that are a code: no date, year, amount or count."""
+    value = found.value.strip(b"#*")
+    if value.isdigit():
+        return _is_code(found, value)
+    return sum(48 <= byte <= 57 for byte in value) >= 3 and not _DATE.fullmatch(value)
+
+
+def is_strong_password(found: SecretMatch) -> bool:
+    """What nobody would take for anything but a password, so that little need be said of it."""
+    value = found.value.rstrip(b".,:;!?)")
+    if len(value) < _STRONG_PASSWORD or value.isdigit() or not _could_be_said(found, value):
+        return False
+    if not any(48 <= byte <= 57 for byte in value) and not _is_mixed(value):
+        return False
+    return _is_stated(value)
 
 
 def is_no_placeholder(found: SecretMatch) -> bool:
@@ -140,8 +204,44 @@ def _could_be_a_secret(value: bytes) -> bool:
         or _PATH.match(value)
         or _OWN_ID.fullmatch(value)
         or _DATE.fullmatch(value)
+        or _ADDRESS.fullmatch(value)
         or _EXPRESSION.fullmatch(value)
     )
+
+
+def _could_be_said(found: SecretMatch, value: bytes) -> bool:
+    return (
+        len(value) >= _SHORTEST_CODE
+        and _could_be_a_secret(value)
+        and not _is_called(found)
+        and not _TECHNICAL.match(value)
+    )
+
+
+def _before(found: SecretMatch) -> bytes:
+    """What stands before the secret, as far as a name can be, in small letters."""
+    return found.text[max(0, found.start - _LONGEST_SPEECH) : found.start].lower()
+
+
+def _is_stated(value: bytes) -> bool:
+    """A password, also one of words and a number with a sign that joins no words; no id or number of a ticket."""
+    if _ID.fullmatch(value):
+        return False
+    signed = any(byte in b"!@#$%^&*+=~" for byte in value) and any(48 <= byte <= 57 for byte in value)
+    return _is_password(value) or (signed and any(chr(byte).isalpha() for byte in value))
+
+
+def _is_code(found: SecretMatch, value: bytes) -> bool:
+    """Four digits or more, of which nothing is counted, and which go on in no other number."""
+    if not _SHORTEST_CODE <= len(value) <= _LONGEST_CODE or _COUNTED.match(found.text, found.end):
+        return False
+    return not _YEAR.fullmatch(value) or _before(found).rstrip(b" \"'")[-1:] in (b":", b"=")
+
+
+def _is_numbered_phrase(value: bytes) -> bool:
+    """`bogus-bean-2210`: words, and a number of some digits."""
+    parts = _parts(value)
+    return not (parts[0].isdigit() or _ID.fullmatch(value)) and any(len(part) > 1 and part.isdigit() for part in parts)
 
 
 def _is_called(found: SecretMatch) -> bool:

@@ -6,10 +6,28 @@ from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
+from memorist.secrets.plainly import read_plainly
+
 MOST_PASSES = 4
 """A replacement may lay a secret bare that stood against another one; a few passes find what such a chain hides."""
 
 _MARKER_START = b"[REDACTED:"
+# What is unseen or wide, for the first pass: a few characters a pattern, since it gives up on many.
+_HIDDEN = (
+    rb"\xe2\x80[\x8b-\x8f]", rb"\xe2\x80[\xaa-\xae]", rb"\xe2\x81[\xa0-\xa9]", rb"\xe2\x81[\xaa-\xaf]",
+    rb"\xef\xbb\xbf", rb"\xef\xbc[\x90-\x99]", rb"\xef\xbc[\xa1-\xaa]", rb"\xef\xbc[\xab-\xb4]",
+    rb"\xef\xbc[\xb5-\xba]", rb"\xef\xbc[\x9a\x9d]",
+    rb"\xef\xbd[\x81-\x8a]", rb"\xef\xbd[\x8b-\x94]", rb"\xef\xbd[\x95-\x9a]",
+    rb"\xc2\xad[0-9]", rb"\xc2\xad[a-i]", rb"\xc2\xad[j-r]", rb"\xc2\xad[s-z]",
+)  # fmt: skip
+# The same as it is found inside a word, by its first byte, so that other texts are passed quickly.
+_UNSEEN = re.compile(rb"\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])[!-~]")
+_WIDE = re.compile(
+    rb"\xef(?:\xbc[\x90-\x99\xa1-\xba]|\xbd[\x81-\x9a]|\xbc[\x9a\x9d] ?[!-~]|(?:\xbb\xbf|\xb8[\x80-\x8f])[!-~])"
+)
+_SOFT_HYPHEN = b"\xc2\xad"
+# Spaces, quotation marks, colons and dashes of other scripts, which matter where a name of a secret is said.
+_MARKS = re.compile(rb"\xe2\x80[\x93\x94\x9c-\x9e\xaf]|\xc2[\xa0\xab]|\xe3\x80[\x80\x8c\x8e]|\xef\xbc[\x81-\x9f]")
 _QUOTE = re.compile(rb"\\{0,9}[\"'`]")
 
 
@@ -91,6 +109,7 @@ class _Engine:
         from memorist.secrets.checks import SecretMatch, is_secret_value
 
         self._names = rules.NAMES
+        self._providers = len(rules.PROVIDERS)
         self._found = SecretMatch
         self._is_secret_value = is_secret_value
         options = re2.Options()
@@ -103,6 +122,8 @@ class _Engine:
             pattern = rule.pattern.encode()
             self._filter.Add(pattern, options)
             self._rules.append((rule.name, cache(partial(re2.compile, pattern, options)), rule.check))
+        for hidden in _HIDDEN:
+            self._filter.Add(hidden, options)
         self._filter.Compile()
         # Rules that no fixed text gives away can match anywhere; one pattern for all of them mostly says no.
         self._anywhere = self._filter.Match(b"", True)
@@ -118,8 +139,21 @@ class _Engine:
             if len(candidates) == len(self._anywhere):
                 return []
             candidates = sorted(set(candidates) - set(self._anywhere))
-        found = [span for index in candidates for span in self._matches(index, text)]
+        if text.isascii() or not _is_not_plain(text, bool(candidates)):
+            found = self._found_in(text, candidates)
+        else:
+            plain = read_plainly(text)
+            # An unseen character may also be all that parts a token from a word.
+            found = self._found_in(text, [index for index in candidates if index < self._providers])
+            found += [
+                _Span(*plain.span(one.start, one.end), one.order, one.rule)
+                for one in self._found_in(plain.text, self._filter.Match(plain.text, True))
+            ]
         return _apart_from(self._markers(text), _joined(found)) if found else []
+
+    def _found_in(self, text: bytes, candidates: list[int]) -> list[_Span]:
+        rules = len(self._rules)
+        return [span for index in candidates if index < rules for span in self._matches(index, text)]
 
     def names_a_secret(self, name: bytes) -> bool:
         return self._name.search(name) is not None
@@ -155,6 +189,15 @@ class _Engine:
 @lru_cache(maxsize=1)
 def _engine() -> _Engine:
     return _Engine()
+
+
+def _is_not_plain(text: bytes, names_something: bool) -> bool:
+    return bool(
+        (b"\xe2" in text and _UNSEEN.search(text))
+        or (b"\xef" in text and _WIDE.search(text))
+        or _SOFT_HYPHEN in text
+        or (names_something and _MARKS.search(text))
+    )
 
 
 def _literal(text: bytes, start: int, end: int) -> tuple[int, int]:

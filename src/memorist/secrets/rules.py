@@ -16,8 +16,27 @@ from memorist.secrets.checks import (
     is_cookie,
     is_no_placeholder,
     is_no_word,
+    is_password_said_in_chinese_or_japanese,
     is_secret_value,
     is_spoken_password,
+    is_spoken_pin,
+    is_strong_password,
+)
+from memorist.secrets.spoken import (
+    CRYPT_HASH,
+    LOGIN_PAIR,
+    OTP_ADDRESS,
+    OTP_SEED,
+    PASSWORD_HASH,
+    PASSWORD_LAST,
+    SPOKEN_CODE,
+    SPOKEN_CODE_FAR_EAST,
+    SPOKEN_PASSWORD,
+    SPOKEN_PASSWORD_FAR_EAST,
+    SPOKEN_PASSWORD_RUSSIAN,
+    SPOKEN_PIN,
+    SPOKEN_PINS_RUSSIAN,
+    SPOKEN_PW,
 )
 
 
@@ -28,24 +47,20 @@ class SecretRule(NamedTuple):
 
 
 SECRET_NAMES = (
-    r"pass(?:word|wd|phrase|code)|pwd|secret|token|credentials?|auth|(?:secret|password)[_-]?(?:value|text)|"
+    r"pass(?:wor[dt]|wd|phrase|code)|kennwort|contrase(?:ñ|n)a|senha|mot[_ -]?de[_ -]?passe|ароль|"
+    r"密码|密碼|パスワード|pwd|secret|token|credentials?|auth|(?:secret|password)[_-]?(?:value|text)|"
     r"(?:api|access|auth|account|app|secret|private|encryption|signing|master|service|subscription|license|shared|admin|"
     r"webhook|hmac|storage|client|root)[_-]?(?:secret[_-]?)?key"
 )
 _QUOTES = r"""\\*["'`]?"""
 _LITERAL = r"""\\+"[^"\r\n\\]+|\\+'[^'\r\n\\]+|"(?:[^"\r\n\\]|\\.)+|'(?:[^'\r\n\\]|\\.)+|`[^`\r\n]+"""
 _VALUE = rf"""({_LITERAL}|[^\s"'`\\<>{{}}()\[\],;|&]+)"""
-_WORD = rf"""({_LITERAL}|[^\s"'`\\<>{{}}()\[\],;]+)"""
 _LINE = (
     rf"(?im)^[ \t]*(?:(?:-|export|set|env)[ \t]+)?([a-z0-9_.-]*(?:{SECRET_NAMES}))"
     r"""[ \t]*[:=][ \t]*([^\s"'`#]+)[ \t]*\r?$"""
 )
 _ASSIGNMENT = rf"(?i)([a-z0-9_.-]*(?:{SECRET_NAMES})){_QUOTES}[ \t]*(?:=>|:=|={{1,3}}|:)[ \t]*[bfru]?{_VALUE}"
 _FLAG = rf"(?i)(?:^|\s)(--?(?:[a-z-]*-)?(?:{SECRET_NAMES}))[ =]+{_VALUE}"
-_SPOKEN = (
-    r"(?i)\b(pass(?:word|phrase|code)|api key|secret|token)(?:[ ,]+[a-z]+){0,5}?[ ,]+(?:is|was|to|be|as)[: ]+"
-    rf"{_WORD}"
-)
 _HEADER = (
     r"""(?i)\bauthorization["'\\]*\s*[:=]\s*["'\\]*"""
     r"""(?:(?:bearer|token|basic|apikey|bot|key)\s+)?([^\s"'\\<>{},;]{8,})"""
@@ -212,7 +227,20 @@ SHAPES = (
     SecretRule("secret-flag", _FLAG, is_secret_value),
     SecretRule("secret-assignment", _LINE, is_secret_value),
     SecretRule("secret-assignment", _ASSIGNMENT, is_secret_value),
-    SecretRule("spoken-password", _SPOKEN, is_spoken_password),
+    SecretRule("otp-seed", OTP_ADDRESS),
+    SecretRule("otp-seed", OTP_SEED, is_no_word),
+    SecretRule("password-hash", CRYPT_HASH),
+    SecretRule("password-hash", PASSWORD_HASH),
+    SecretRule("login-pair", LOGIN_PAIR, is_strong_password),
+    SecretRule("spoken-password", SPOKEN_PASSWORD, is_spoken_password),
+    SecretRule("spoken-password", SPOKEN_PW, is_spoken_password),
+    SecretRule("spoken-password", SPOKEN_PASSWORD_FAR_EAST, is_password_said_in_chinese_or_japanese),
+    SecretRule("spoken-password", PASSWORD_LAST, is_strong_password),
+    SecretRule("spoken-password", SPOKEN_PASSWORD_RUSSIAN, is_spoken_password),
+    SecretRule("spoken-pin", SPOKEN_PIN, is_spoken_pin),
+    SecretRule("spoken-pin", SPOKEN_CODE, is_spoken_pin),
+    SecretRule("spoken-pin", SPOKEN_CODE_FAR_EAST, is_spoken_pin),
+    *(SecretRule("spoken-pin", pattern, is_spoken_pin) for pattern in SPOKEN_PINS_RUSSIAN),
 )  # fmt: skip
 
 RULES = (*PROVIDERS, *SHAPES)
