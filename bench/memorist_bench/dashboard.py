@@ -25,6 +25,7 @@ from memorist_bench.quality import Report
 
 _PAGES = {
     "home": "",
+    "about you": "/about",
     "memories": "/memories",
     "memories, a word": "/memories?q={word}",
     "memories, two words": "/memories?q={word}+{other}",

@@ -48,7 +48,7 @@ class FactScope(StrEnum):
 class Nearest(Protocol):
     """The active facts of the same owner that lie nearest to one (`Recall.nearest_facts`)."""
 
-    def __call__(self, memory: Memory, *, most: int, distance: float) -> list[Memory]: ...
+    def __call__(self, memory: Memory, *, most: int, distance: float, every: bool = False) -> list[Memory]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Facts(Doubts, FactHistory):
         owner that such a draft has. Raises InvalidField or Forbidden.
         """
         probes = [self._memories.prepare(principal, replace(like, content=text)) for text in texts]
-        ranked = [self._nearest(probe, most=most, distance=self._threshold) for probe in probes]
+        ranked = [self._nearest(probe, most=most, distance=self._threshold, every=True) for probe in probes]
         in_turn = [one for rank in zip_longest(*ranked) for one in rank if one is not None]
         return list({one.id: one for one in in_turn if access.can_see(principal, one.owner)}.values())[:most]
 

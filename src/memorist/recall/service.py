@@ -115,11 +115,12 @@ class Recall:
             why_not=None if question.why_not is None else self._why_not(principal, question.why_not, found),
         )
 
-    def nearest_facts(self, memory: Memory, *, most: int, distance: float) -> list[Memory]:
+    def nearest_facts(self, memory: Memory, *, most: int, distance: float, every: bool = False) -> list[Memory]:
         """The active facts of exactly the same owner that lie nearest to a memory, within a cosine distance; then a few
         that another door keeps for another agent of the same user.
 
-        What has no vector yet, and everything where there are none, is near by the share of words in common.
+        Only those that a judge compares with it, unless it is `every` one. What has no vector yet, and everything where
+        there are none, is near by the share of words in common.
         """
         self._indexer.prepare(memory.tenant)
         view = self._shelves.look(memory.tenant, memory.owner.user)
@@ -129,7 +130,7 @@ class Recall:
             return []
         rows = {row.id: row for row in self._store.read(memory.tenant, lambda tx: tx.memories.get_many(ids))}
         found = [rows[memory_id] for memory_id in ids if memory_id in rows]
-        return [row for row in found if row.is_current(now) and are_compared(row, memory)]
+        return [row for row in found if row.is_current(now) and (every or are_compared(row, memory))]
 
     # The stages
 
