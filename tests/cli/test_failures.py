@@ -26,7 +26,8 @@ def test_every_error_has_its_documented_exit_code() -> None:
     refused = {"HeadersTooLarge", "MethodNotAllowed", "PayloadTooLarge"}
     invalid = {kind.__name__ for kind in errors.all_errors(errors.Invalid)} | refused
     conflicts = {kind.__name__ for kind in errors.all_errors(errors.Conflict)} | {"StaleVersion"}
-    stores = {kind.__name__ for kind in errors.all_errors(errors.StoreError)} | {"ServerUnavailable"}
+    busy = {"RequestTimeout", "ServerBusy", "ServerUnavailable", "TooManyRequests"}
+    stores = {kind.__name__ for kind in errors.all_errors(errors.StoreError)} | busy
     models = {kind.__name__ for kind in errors.all_errors(errors.ModelError)}
     assert {name for name, code in codes.items() if code == 2} == invalid
     assert {name for name, code in codes.items() if code == 3} == {"NotFound"}
