@@ -127,14 +127,14 @@ class Profiles:
     def _current(self, principal: Principal, slices: Sequence[OwnerFilter], *, most: int | None = None) -> list[Memory]:
         """The facts that a profile is made of, newest first."""
         now = self._clock.now()
-        query = Query(tuple(slices), kind=Kind.FACT, limit=_PAGE)
+        query = Query(tuple(slices), kind=Kind.FACT, limit=min(_PAGE, most or _PAGE))
 
         def work(tx: Reader) -> list[Memory]:
             found: list[Memory] = []
             page = tx.memories.page(query, now)
             while page:
                 found += filter(is_of_profile, page)
-                is_last = len(page) < _PAGE or (most is not None and len(found) >= most)
+                is_last = len(page) < query.limit or (most is not None and len(found) >= most)
                 page = [] if is_last else tx.memories.page(replace(query, after=position_of(page[-1])), now)
             return found[:most]
 

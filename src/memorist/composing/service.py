@@ -48,6 +48,7 @@ _AFTER_CHANGED = 0.3
 _LINES_OF_A_TOPIC = 5
 _MOST_PEOPLE = 5
 _MOST_FACTS = 500
+_MOST_FACTS_OF_A_TURN = 80
 # A tagger's reading takes milliseconds, and somebody waits: the others are read the next time. Where nothing is asked,
 # no model is needed, and none is loaded for it.
 _MOST_READ = 24
@@ -119,14 +120,15 @@ class Composer:
 
     def for_turn(self, principal: Principal, question: str, *, window: int, apart_from: Collection[str]) -> Composed:
         """What a turn of the user's own is told, in which nobody else reads it; without what the model sees anyway.
-        No more than a quarter of what the model can read. Raises Forbidden.
+        No more than a quarter of what the model can read. Somebody waits for the first word: nothing is read by a
+        tagger or a reranker for it, and a model that wants to know better calls recall. Raises Forbidden.
         """
         sheet = Sheet(min(self._budget, window // 4), _HEADINGS)
         if principal.agent is not None:
             for memory in self._context.named(principal, None):
                 sheet.add(_NAMED, _named_line(memory), always=True)
         asked = question[: validation.MAX_QUERY]
-        return self._composed(principal, sheet, asked, apart_from=apart_from, is_noted=False)
+        return self._composed(principal, sheet, asked, apart_from=apart_from, is_turn=True)
 
     def _composed(
         self,
@@ -136,7 +138,7 @@ class Composer:
         project: str | None = None,
         *,
         apart_from: Collection[str] = (),
-        is_noted: bool = True,
+        is_turn: bool = False,
     ) -> Composed:
         named = len(sheet.ids)
         is_asked = bool(question.strip())
@@ -145,7 +147,9 @@ class Composer:
             with sheet.leaving(_AFTER_DOUBTS):
                 self._add_doubts(principal, sheet)
             with sheet.leaving(_AFTER_KNOWN if goes_on else 0):
-                self._add_known(principal, sheet, most_read=_MOST_READ if is_asked else 0)
+                most = _MOST_FACTS_OF_A_TURN if is_turn else _MOST_FACTS
+                most_read = _MOST_READ if is_asked and not is_turn else 0
+                self._add_known(principal, sheet, most=most, most_read=most_read)
             with sheet.leaving(_AFTER_CHANGED if goes_on else 0):
                 self._add_changes(principal, sheet)
         except Forbidden:
@@ -153,8 +157,8 @@ class Composer:
         if project is not None:
             for memory in self._chunks.recent(principal, project=project, limit=MAX_RECENT):
                 sheet.add(_OF_PROJECT[memory.category or "fact"], _line(memory, memory.content))
-        degraded = is_asked and self._add_recalled(principal, sheet, question, apart_from)
-        if is_noted:
+        degraded = is_asked and self._add_recalled(principal, sheet, question, apart_from, rerank=not is_turn)
+        if not is_turn:
             self._companion.note_reading(principal, sheet.ids)
         text = sheet.text()
         fenced = fence(text, reads_by_name=named > 0) if text else ""
@@ -162,10 +166,10 @@ class Composer:
 
     # What is known
 
-    def _add_known(self, principal: Principal, sheet: Sheet, *, most_read: int) -> None:
+    def _add_known(self, principal: Principal, sheet: Sheet, *, most: int, most_read: int) -> None:
         """The first line of each topic, then a companion's newest entries, then the other lines."""
         entries = self._companion.newest(principal)
-        people = self._people(principal, most_read)
+        people = self._people(principal, most, most_read)
         of_entries = {one.id for one in entries}
         for heading, line in _by_rank(people, 0, 1):
             # An entry stands under its category.
@@ -177,8 +181,8 @@ class Composer:
             sheet.add(heading, _profile_line(line))
         sheet.newest_first(_KNOWN)
 
-    def _people(self, principal: Principal, most_read: int) -> tuple[PersonProfile, ...]:
-        limits = {"limit": _LINES_OF_A_TOPIC, "most": _MOST_FACTS}
+    def _people(self, principal: Principal, most: int, most_read: int) -> tuple[PersonProfile, ...]:
+        limits = {"limit": _LINES_OF_A_TOPIC, "most": most}
         try:
             return self._profiles.people(principal, **limits, most_read=most_read)
         except ModelError:
@@ -196,8 +200,11 @@ class Composer:
 
     # What fits the question
 
-    def _add_recalled(self, principal: Principal, sheet: Sheet, question: str, apart_from: Collection[str]) -> bool:
-        recalled = self._recall().recall(principal, Question(question, top_k=_MOST_HITS, min_score=_LEAST_SCORE))
+    def _add_recalled(
+        self, principal: Principal, sheet: Sheet, question: str, apart_from: Collection[str], *, rerank: bool
+    ) -> bool:
+        asked = Question(question, top_k=_MOST_HITS, min_score=_LEAST_SCORE, enable_rerank=rerank)
+        recalled = self._recall().recall(principal, asked)
         least = _SHARE_OF_BEST * max((hit.score for hit in recalled.hits), default=0)
         for hit in (one for one in recalled.hits if one.score >= least):
             is_told = sheet.tells(hit.memory.id, len(hit.memory.content))
