@@ -163,7 +163,13 @@ class Core:
 
     @_made_once
     def judge(self) -> Judge | None:
-        return self.options.judge()
+        from memorist.facts.judges import AutoJudge, LlmJudge
+        from memorist.platform.spending import Spending
+
+        judge = self.options.judge()
+        if isinstance(judge, AutoJudge | LlmJudge):
+            judge.count_with(Spending(self.store, self.clock).add)
+        return judge
 
     # Finding
 

@@ -167,3 +167,20 @@ def test_setting_names_the_judge(settings: Settings, kind: type, name: str) -> N
 
 def test_empty_setting_is_no_judge() -> None:
     assert open_judge(Settings(judge_model="")) is None
+
+
+@pytest.mark.parametrize("said", [ruling("contradicts"), "nonsense"])
+def test_what_it_costs_is_counted_whatever_it_says(
+    open_with: OpenCore, server: ScriptedServer, ada: Principal, said: str
+) -> None:
+    body = {"choices": [{"message": {"content": said}}], "usage": {"prompt_tokens": 1000, "completion_tokens": 100}}
+    server.always = lambda reply, _: reply.json(body)
+    settings = Settings(judge_model="openai:gpt-4o", llm_url=server.url, llm_api_key="sk-secret", llm_prices="2/10")
+    core = open_with(judge=lambda: open_judge(settings), background=False)
+    tell(core, ada, BERLIN)
+    tell(core, ada, LISBON)
+    core.jobs.run_due(ada.tenant)
+    asked = len(server.requests)
+    assert asked
+    spent = core.store.read(ada.tenant, core.turns.spending.this_month)
+    assert spent == pytest.approx(asked * (1000 * 2 + 100 * 10) / 1_000_000)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memorist.errors import LlmMalformed
@@ -11,8 +11,10 @@ from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
 from memorist.models.port import Comparer, Llm
-from memorist.models.values import DatedFact, LlmMessage, LlmRequest
+from memorist.models.values import DatedFact, LlmMessage, LlmRequest, Usage
 from memorist.times import to_iso
+
+Count = Callable[[str, Sequence[Usage]], None]
 
 _LONGEST_FACT = 4000
 _LONGEST_REASON = 300
@@ -115,9 +117,12 @@ class AutoJudge:
 
     is_local = False
 
-    def __init__(self, local: Judge, llm: Judge) -> None:
+    def __init__(self, local: Judge, llm: "LlmJudge") -> None:
         self._local = local
         self._llm = llm
+
+    def count_with(self, count: Count) -> None:
+        self._llm.count_with(count)
 
     @property
     def name(self) -> str:
@@ -139,6 +144,11 @@ class LlmJudge:
 
     def __init__(self, llm: Llm) -> None:
         self._llm = llm
+        self._count: Count = lambda *_: None
+
+    def count_with(self, count: Count) -> None:
+        """Have what each call took told, with the tenant, whatever comes of it."""
+        self._count = count
 
     @property
     def name(self) -> str:
@@ -152,6 +162,7 @@ class LlmJudge:
         question = json.dumps({"older": _shown(old), "newer": _shown(new)}, ensure_ascii=False)
         message = LlmMessage("user", question)
         answer = self._llm.ask(LlmRequest((message,), _SYSTEM, max_tokens=300, schema=_SCHEMA, temperature=0.0))
+        self._count(new.tenant, [answer.usage])
         return _verdict(answer.text)
 
 
