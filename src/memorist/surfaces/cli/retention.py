@@ -177,20 +177,20 @@ def set_(
         change = door.core.policies.change(principal, changes, dry_run=dry_run)
         while change.pending and not door.core.policies.recompute(principal.tenant, batches=100):
             pass
+    _print_change(flags, change)
+
+
+def _print_change(flags: Flags, change: PolicyChange) -> None:
     if flags.as_json:
         print_json({**change_to_record(change), "pending": False})
         return
-    _print_change(change)
-    note("Nothing was changed." if dry_run else f"Changed: revision {change.revision}, {change.after.mode}.")
-
-
-def _print_change(change: PolicyChange) -> None:
     touched = [[kind, str(count)] for kind, count in sorted(change.touched.items())]
     if touched:
         print_table(["kind", "rows with other deadlines"], touched, whole=["kind"])
     due = [[move, kind, str(count)] for move, kinds in change.due.items() for kind, count in kinds.items()]
     if due:
         print_table(["due at once", "kind", "rows"], due, whole=["due at once"])
+    note("Nothing was changed." if change.dry_run else f"Changed: revision {change.revision}, {change.after.mode}.")
 
 
 def _given(**values: Any) -> dict[str, Any]:
