@@ -41,10 +41,12 @@ class _CountedFacets:
     until: float
     left: _Users
     """Whose are still to be counted; of the first of them, those after the last row."""
+    left_projects: _Users
+    """Whose projects are still to be read, likewise."""
 
     @property
     def is_complete(self) -> bool:
-        return not self.left
+        return not self.left and not self.left_projects
 
 
 class FacetCounts:
@@ -103,11 +105,11 @@ def _count(tx: Reader, users: _Users, before: _CountedFacets | None, now: dateti
     """Count on from what was counted before, as far as the time allows."""
     until = time.perf_counter() + budget_s
     if before is None:
-        projects = tuple(_projects(tx, users, until - budget_s / 2))
-        before = _CountedFacets((), projects, time.monotonic() + _KEPT_S, users)
+        before = _CountedFacets((), (), time.monotonic() + _KEPT_S, users, users)
+    projects, left_projects = _more_projects(tx, before, until - budget_s / 2)
     rows = list(before.rows)
     left = before.left
-    after = rows[-1] if rows and _is_of(rows[-1], left[0]) else None
+    after = rows[-1] if rows and left and _is_of(rows[-1], left[0]) else None
     while left:
         user, any_user, entries = left[0]
         some = tx.browsing.count_facets(user, after, now, _GROUPS, any_user=any_user, entries=entries)
@@ -115,24 +117,32 @@ def _count(tx: Reader, users: _Users, before: _CountedFacets | None, now: dateti
         left, after = (left, some[-1]) if len(some) == _GROUPS else (left[1:], None)
         if time.perf_counter() > until:
             break
-    return replace(before, rows=tuple(rows), left=left)
+    return replace(before, rows=tuple(rows), left=left, projects=tuple(projects), left_projects=left_projects)
 
 
-def _is_of(row: FacetRow, whose: tuple[str | None, bool, bool]) -> bool:
+def _more_projects(tx: Reader, before: _CountedFacets, until: float) -> tuple[list[ProjectRow], _Users]:
+    """Every project with whose it is and its state, and whose are left: who may see it is another question."""
+    found = list(before.projects)
+    left = before.left_projects
+    after = found[-1] if found and left and _is_of(found[-1], left[0]) else ProjectRow()
+    while left:
+        user, any_user, _ = left[0]
+        position = tx.browsing.next_project(user, after, any_user=any_user)
+        if position is None:
+            left, after = left[1:], ProjectRow()
+        else:
+            found.append(position)
+            after = position
+        if len(found) >= _GROUPS:
+            return found, ()
+        if time.perf_counter() > until:
+            break
+    return found, left
+
+
+def _is_of(row: FacetRow | ProjectRow, whose: tuple[str | None, bool, bool]) -> bool:
     user, any_user, _ = whose
     return any_user or row.user == (user or "")
-
-
-def _projects(tx: Reader, users: _Users, until: float) -> list[ProjectRow]:
-    """Every project with whose it is and its state: who may see it is another question."""
-    found: list[ProjectRow] = []
-    for user, any_user, _ in users:
-        position: ProjectRow | None = ProjectRow()
-        while position is not None and len(found) < _GROUPS and time.perf_counter() < until:
-            position = tx.browsing.next_project(user, position, any_user=any_user)
-            if position is not None:
-                found.append(position)
-    return found
 
 
 def _tally(rows: Sequence[FacetRow], browse: Browse) -> dict[str, dict[str, int]]:
