@@ -1,8 +1,15 @@
 """Who waits for a model comes in turn by whose they are, however many others came before."""
 
+import os
+import sys
 import threading
+from contextlib import ExitStack
 
-from memorist.models.fair_share import FairShare, Whose
+import numpy as np
+import pytest
+
+from memorist.models.embedder import LocalEmbedder
+from memorist.models.fair_share import COMPUTING, FairShare, Whose, background_threads, in_background
 from tests.support.waiting import eventually
 
 
@@ -33,3 +40,23 @@ def test_as_many_as_there_are_places_compute_at_once() -> None:
     with share.place(None), share.place(("t", "ada")):
         assert share._free == 0
     assert share._free == 2
+
+
+def test_what_nobody_waits_for_takes_no_place_of_those_who_wait(embedder: LocalEmbedder) -> None:
+    texts = [f"the {number}th of many texts, none of them short" for number in range(200)]
+    with ExitStack() as taken:
+        while COMPUTING._free:
+            taken.enter_context(COMPUTING.place(None))
+        with in_background():
+            vectors = embedder.embed(texts)
+    assert (vectors * embedder.embed(texts)).sum(1) == pytest.approx(np.ones(len(texts)), abs=0.01)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of threads")
+def test_threads_of_the_background_give_way_and_others_do_not() -> None:
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before = priority()
+    assert background_threads().submit(priority).result(10) == max(before, 10)
+    assert priority() == before

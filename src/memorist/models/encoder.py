@@ -3,17 +3,19 @@
 import io
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from memorist.models.fair_share import COMPUTING, WHOSE
+from memorist.models.fair_share import BACKGROUND, COMPUTING, WHOSE, background_threads
 from memorist.models.files import FOLDER, read_weights
 
 # The library reports its use to its maker unless it is told not to, before it is imported. Nothing leaves this machine.
@@ -34,6 +36,8 @@ _CHARACTERS = 40_000
 
 _BULK = 8
 """Batches from which on each thread computes its own: two together take a quarter longer for the same."""
+
+T = TypeVar("T")
 
 
 def default_threads() -> int:
@@ -58,26 +62,32 @@ class LocalModel:
 
     @property
     def loaded(self) -> bool:
-        return "_parts" in self.__dict__
+        return "_several" in self.__dict__ or "_single" in self.__dict__
 
     @property
     def session_threads(self) -> int:
         """The threads that the loaded network computes with."""
-        return int(self._ready().network.get_session_options().intra_op_num_threads)
+        return int(self._ready().get_session_options().intra_op_num_threads)
 
     def load(self) -> None:
         """Read and check the weights now rather than at the first use. Raises WeightsDamaged."""
-        with self._lock:
-            _ = self._parts
+        _shared(self._folder, self.words)
+        self._ready()
 
     @cached_property
-    def _parts(self) -> "_Parts":
-        return _Parts(_shared(self._folder, self.words), self._network(self.threads))
+    def _several(self) -> onnxruntime.InferenceSession:
+        """A network whose threads compute one batch together."""
+        return self._network(self.threads)
 
     @cached_property
-    def _bulk(self) -> "_Bulk":
-        """For much at once: a network that computes with one thread, and as many of them as there may be."""
-        return _Bulk(self._network(1), ThreadPoolExecutor(self.threads, thread_name_prefix="memorist-model"))
+    def _single(self) -> onnxruntime.InferenceSession:
+        """A network that computes with one thread, for several threads that have a batch each."""
+        return self._network(1)
+
+    @cached_property
+    def _bulk(self) -> ThreadPoolExecutor:
+        """For much at once that somebody waits for."""
+        return ThreadPoolExecutor(self.threads, thread_name_prefix="memorist-model")
 
     def _network(self, threads: int) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
@@ -92,10 +102,13 @@ class LocalModel:
             read_weights(self.file, self._folder), options, providers=["CPUExecutionProvider"]
         )
 
-    def _ready(self) -> "_Parts":
-        if not self.loaded:
-            self.load()
-        return self._parts
+    def _ready(self) -> onnxruntime.InferenceSession:
+        with self._lock:
+            return self._several
+
+    def _ready_single(self) -> onnxruntime.InferenceSession:
+        with self._lock:
+            return self._single
 
     def _run(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]], more: "More | None" = None
@@ -104,32 +117,52 @@ class LocalModel:
 
         `more` makes what the network is fed beside the tokens.
         """
-        parts = self._ready()
+        shared = _shared(self._folder, self.words)
         whose = WHOSE.get()  # Not known on the threads of a pool.
+        turn: Callable[[], AbstractContextManager[None]] = partial(COMPUTING.place, whose)
+        if whose == BACKGROUND:
+            turn = nullcontext
         encodings: list[Encoding] = []
         for some in _pieces(inputs):
-            with COMPUTING.place(whose):
-                encodings += parts.shared.tokenizer.encode_batch(some)
+            with turn():
+                encodings += shared.tokenizer.encode_batch(some)
         order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
-        wanted = {node.name for node in parts.network.get_inputs()}
 
         def compute(network: onnxruntime.InferenceSession, batch: list[int]) -> tuple[list[int], NDArray[np.float32]]:
             read = [encodings[index] for index in batch]
-            feed = parts.shared.feed(read)
+            feed = shared.feed(read)
             if more is not None:
                 feed |= more(batch, read)
-            with COMPUTING.place(whose):
-                results: list[Any] = network.run(None, {name: feed[name] for name in wanted})
+            wanted = {node.name: feed[node.name] for node in network.get_inputs()}
+            with turn():
+                results: list[Any] = network.run(None, wanted)
             return batch, results[0]
 
-        bulk = list(batches(order, encodings, BULK_TOKENS)) if self.computes_in_bulk and self.threads > 1 else []
-        if len(bulk) < _BULK:
+        small = list(batches(order, encodings, BULK_TOKENS))
+        if whose == BACKGROUND:
+            yield from _in_order(background_threads(), self.threads, partial(compute, self._ready_single()), small)
+        elif self.computes_in_bulk and self.threads > 1 and len(small) >= _BULK:
+            network = self._ready_single()
+            with self._lock:
+                threads = self._bulk
+            yield from _in_order(threads, self.threads, partial(compute, network), small)
+        else:
+            network = self._ready()
             for batch in batches(order, encodings):
-                yield compute(parts.network, batch)
-            return
-        with self._lock:
-            network, threads = self._bulk
-        yield from threads.map(lambda batch: compute(network, batch), bulk)
+                yield compute(network, batch)
+
+
+def _in_order(
+    threads: ThreadPoolExecutor, at_once: int, work: Callable[[list[int]], T], items: Sequence[list[int]]
+) -> Iterator[T]:
+    """The results, with so many computed at once and one ready to follow: others have work for the same threads."""
+    ahead: deque[Future[T]] = deque()
+    for item in items:
+        ahead.append(threads.submit(work, item))
+        if len(ahead) > at_once:
+            yield ahead.popleft().result()
+    while ahead:
+        yield ahead.popleft().result()
 
 
 def _pieces(inputs: Sequence[str] | Sequence[tuple[str, str]]) -> Iterator[list[Any]]:
@@ -166,16 +199,6 @@ class _Shared(NamedTuple):
             segments[row, :length] = encoding.type_ids
         words = self.rows[ids] * self.scales[ids][..., None]
         return {"words": words, "mask": mask, "segments": segments}
-
-
-class _Parts(NamedTuple):
-    shared: _Shared
-    network: onnxruntime.InferenceSession
-
-
-class _Bulk(NamedTuple):
-    network: onnxruntime.InferenceSession
-    threads: ThreadPoolExecutor
 
 
 _FILES = {

@@ -17,6 +17,7 @@ from typing import Any
 
 from memorist.errors import Conflict, Forbidden, Invalid, LlmRefused, MemoristError, NotFound
 from memorist.ids import new_id, parse_id
+from memorist.models.fair_share import BACKGROUND, WHOSE
 from memorist.platform import access, validation
 from memorist.platform.loop import TenantLoop, unexpected_is_logged
 from memorist.platform.paging import Page, id_cursors, page_of
@@ -235,6 +236,7 @@ class Jobs:
         self._tidy(tenant)
 
     def _work(self, job: Job) -> None:
+        WHOSE.set(BACKGROUND)
         try:
             if self._before(job) or not self._loop.stopping:
                 self._attempt(job)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from memorist.errors import MemoristError
+from memorist.models.fair_share import BACKGROUND, WHOSE
 from memorist.platform.rounds import Rounds
 from memorist.ports import Store
 from memorist.secrets.logs import redacting_logger
@@ -102,6 +103,7 @@ class Loop:
         return [name for name in names if not self.stopping and not self._attempt(name, partial(work, name))[0]]
 
     def _run(self, first: Callable[[], None]) -> None:
+        WHOSE.set(BACKGROUND)
         self._attempt("", first)
         failures = 0
         wait: float = 0 if self._at_once else self.every

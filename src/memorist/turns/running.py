@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memorist.errors import TurnAbandoned, TurnInterrupted, TurnTooLong
+from memorist.models.fair_share import WHOSE, in_background
 from memorist.platform.loop import Loop
 from memorist.ports import Store, Writer
 from memorist.times import Clock
@@ -59,6 +60,7 @@ class Runner:
         self._loop.start()
 
         def to_its_end() -> None:
+            WHOSE.set((run.principal.tenant, run.principal.user or ""))
             try:
                 work(run)
             finally:
@@ -72,7 +74,7 @@ class Runner:
         with self._lock:
             if self._workers is None or self._loop.stopping:
                 return None
-            return self._workers.submit(work)
+            return self._workers.submit(_in_background, work)
 
     def hold_all(self) -> None:
         """Say which turns are worked on, all of a tenant in one write: one each would last as long as a lease."""
@@ -135,3 +137,8 @@ class Runner:
             run.stop(TurnAbandoned())
         elif (now - turn.created_at).total_seconds() > self._limits.timeout_s:
             run.stop(TurnTooLong())
+
+
+def _in_background(work: Callable[[], None]) -> None:
+    with in_background():
+        work()

@@ -18,6 +18,7 @@ from memorist.ingestion.service import Ingestion, Message
 from memorist.learning.outcomes import told_dropped
 from memorist.learning.service import ExtractedMemories, Extraction
 from memorist.memories.values import Memory
+from memorist.models.fair_share import in_background
 from memorist.models.port import Llm
 from memorist.models.values import LlmAnswer, LlmMessage, LlmRequest, LlmTool, Stop, ToolCall, Usage
 from memorist.platform import validation
@@ -130,7 +131,8 @@ class _Work:
         started = time.monotonic()
         spent: list[Usage] = []
         try:
-            found = self._learned(spent)
+            with in_background():  # Whoever asked has the answer, and others wait for theirs.
+                found = self._learned(spent)
         except MemoristError as error:
             usage = Usage.of_all(spent)
             summary = f"not extracted: {error.code}"
