@@ -17,14 +17,14 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _ROUGH = re.compile(rf"\b(?:(?P<month>{_MONTH}) (?P<year>[12]\d{{3}})|in (?P<alone>[12]\d{{3}}))\b", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"\d{4}")
 _IN_BRACKETS = re.compile(r"\((?:around )?([12]\d{3})\)")
 
 
 def day_in(text: str) -> str | None:
     """The first date of a text as `2027-05-08`; else its month, `2027-05`, or year, `2027`."""
-    if not _DIGIT.search(text):
-        return None
+    if not _YEAR.search(text):
+        return None  # As most texts: what follows takes its time.
     for match in _DATE.finditer(text):
         try:
             return _date_of(match).isoformat()
