@@ -101,6 +101,7 @@ FOLLOWS = {
 MOUNTED = {
     "memorist.surfaces.http.mcp": {"memorist.surfaces.mcp"},
     "memorist.surfaces.http.app": {"memorist.surfaces.dashboard"},
+    "memorist.surfaces.http.pages": {"memorist.surfaces.dashboard"},
     "memorist.surfaces.cli.hook": {"memorist.surfaces.claude_code"},
 }
 

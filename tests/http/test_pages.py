@@ -62,12 +62,14 @@ def test_errors_page_explains_every_code(served: Served) -> None:
         assert f'id="{kind.code}"' in page
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/errors"])
+@pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/post-v1-memories"])
 def test_pages_load_nothing_from_elsewhere(served: Served, path: str) -> None:
     response = httpx2.get(f"{served.url}{path}")
 
-    assert response.headers["content-security-policy"].startswith("default-src 'none'")
-    assert "<script" not in response.text
+    policy = response.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
+    assert re.findall(r"<script(?! src=\"/dashboard/static/)", response.text) == []
     assert not re.search(r"""(?:src|href)=["']https?://""", response.text)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from memorist.times import SystemClock
@@ -26,6 +26,7 @@ SECURITY_POLICY = (
 
 
 _OVERRIDES = {"\u202d": ("LRO", "left-to-right override"), "\u202e": ("RLO", "right-to-left override")}
+_CODE = re.compile("`([^`]+)`")
 _OVERRIDE = re.compile("[\u202d\u202e]")
 _TAGS_AND_TEXTS = re.compile(r"<(?:textarea|title|option)\b.*?</(?:textarea|title|option)>|<[^>]*>|[^<]+", re.S)
 
@@ -106,6 +107,7 @@ def _environment() -> Environment:
         "dollars": _dollars,
         "pretty": _pretty,
         "plural": _plural,
+        "prose": _prose,
     }
     return environment
 
@@ -174,3 +176,8 @@ def _pretty(value: Any) -> str:
 
 def _plural(value: int, word: str, plural: str | None = None) -> str:
     return f"{value:,} {word if value == 1 else plural or word + 's'}"
+
+
+def _prose(text: str) -> Markup:
+    """A text of ours, in which backquotes mark code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))

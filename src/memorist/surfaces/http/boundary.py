@@ -21,7 +21,7 @@ from memorist.surfaces.http.uploads import Uploads
 
 _log = redacting_logger("memorist.http")
 
-OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", "/docs/errors", "/openapi.json"})
+OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json"})
 """What is shown to anybody. The dashboard has sessions of its own; all else, also what is not there, takes a key."""
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _SECURITY_HEADERS = [
@@ -62,7 +62,7 @@ class Boundary:
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         path: str = scope["path"]
-        if path in OPEN or f"{path}/".startswith(self._dashboard):
+        if path in OPEN or f"{path}/".startswith((self._dashboard, "/docs/")):
             exchange.shows_key = path == self._sign_in
             await self._app(scope, exchange.receive, exchange.send)
             return

@@ -1,31 +1,20 @@
-"""Pages for people, rendered here without scripts or outside assets: the API reference and the errors."""
+"""Pages for people, in the look of the dashboard: the API reference, an operation to try, and the errors."""
 
 import re
-from html import escape
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memorist.errors import all_errors
+from memorist.errors import NotFound, all_errors
+from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.http.examples import examples
+from memorist.surfaces.http.operations import group_of, operations
 from memorist.surfaces.http.problems import ERRORS_PAGE, status_of
 
 router = APIRouter(include_in_schema=False)
 
-_CODE = re.compile(r"`([^`]+)`")
-_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_STYLE = """
-:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); }
-body { font: 16px/1.6 system-ui, sans-serif; max-width: 52rem; margin: 3rem auto; padding: 0 1.25rem; }
-h1, h2 { line-height: 1.25; text-wrap: balance; } h2 { margin-top: 2.5rem; }
-code, pre { font: .9em ui-monospace, monospace; }
-pre { overflow-x: auto; padding: .75rem 1rem; border: 1px solid var(--line); }
-section { border-top: 1px solid var(--line); padding: .75rem 0; }
-.method { display: inline-block; min-width: 4rem; font-weight: 600; }
-table { border-collapse: collapse; width: 100%; }
-td, th { text-align: left; padding: .3rem .75rem .3rem 0; vertical-align: top; }
-td { border-top: 1px solid var(--line); }
-"""
+_SERVER = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+")
 
 
 @router.get("/")
@@ -35,48 +24,37 @@ def start_page() -> Response:
 
 @router.get("/docs")
 def api_page(request: Request) -> Response:
-    schema = request.app.openapi()
-    operations = [
-        _operation(path, method, operation)
-        for path, methods in schema["paths"].items()
-        for method, operation in methods.items()
-    ]
-    head = '<h1>API reference</h1><p>Generated from <a href="/openapi.json">/openapi.json</a>.</p>'
-    return _page("API reference · Memorist", head + "".join(operations))
+    return _page(request, "docs.html", server=_server(request))
 
 
 @router.get(ERRORS_PAGE)
-def errors_page() -> Response:
-    rows = "".join(
-        f'<tr id="{kind.code}"><td><code>{kind.code}</code></td><td>{status_of(kind())}</td>'
-        f"<td>{_prose(kind().message)}</td></tr>"
-        for kind in all_errors()
-    )
-    table = f"<table><tr><th>code</th><th>status</th><th>what it means, what to do</th></tr>{rows}</table>"
-    return _page("Errors · Memorist", f"<h1>Errors</h1>{table}")
-
-
-def _operation(path: str, method: str, operation: dict[str, Any]) -> str:
-    parameters = "".join(
-        f"<tr><td><code>{escape(parameter['name'])}</code></td><td>{escape(parameter['in'])}</td>"
-        f"<td>{_prose(parameter.get('description', ''))}</td></tr>"
-        for parameter in operation.get("parameters", [])
-    )
-    return (
-        f'<section><h3><span class="method">{method.upper()}</span> <code>{escape(path)}</code></h3>'
-        f"<p><strong>{escape(operation.get('summary', ''))}.</strong> {_prose(operation.get('description', ''))}</p>"
-        f"{f'<table>{parameters}</table>' if parameters else ''}</section>"
+def errors_page(request: Request) -> Response:
+    return _page(
+        request, "docs_errors.html", errors=[(kind.code, status_of(kind()), kind().message) for kind in all_errors()]
     )
 
 
-def _prose(text: str) -> str:
-    return _CODE.sub(r"<code>\1</code>", escape(text))
+@router.get("/docs/{slug}")
+def operation_page(request: Request, slug: str) -> Response:
+    """One operation. Raises NotFound."""
+    every = operations(request.app.openapi()).values()
+    for operation in (one for group in every for one in group):
+        if operation.slug == slug:
+            server = _server(request)
+            calls = examples(operation, server)
+            return _page(request, "docs_operation.html", server=server, operation=operation, examples=calls)
+    raise NotFound("There is no such page. /docs has them all.")
 
 
-def _page(title: str, body: str) -> Response:
-    html = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
-        f"<body>{body}</body></html>"
-    )
-    return HTMLResponse(html, headers={"Content-Security-Policy": _SECURITY_POLICY})
+def _server(request: Request) -> str:
+    """The address by which the reader came; a script corrects it where a proxy is in between."""
+    found = _SERVER.fullmatch(str(request.base_url).rstrip("/"))
+    return found[0] if found else "http://127.0.0.1:8377"
+
+
+def _page(request: Request, template: str, **context: Any) -> Response:
+    groups = [(tag, group_of(tag), members) for tag, members in operations(request.app.openapi()).items()]
+    html = rendering.render(template, {"theme": "auto", "groups": groups, "operation": None, **context})
+    response = HTMLResponse(html)
+    rendering.protect(response)
+    return response
