@@ -93,6 +93,11 @@ class Settings:
         "127.0.0.1", "Address that the server listens on. Other than loopback, it needs a key to exist."
     )
     port: int = _setting(8377, "Port that the server listens on; 0 takes a free one.", _between(0, 65535))
+    first_key: str = _setting(
+        "",
+        "File of the first key, an admin's, for a database that has none yet: the key in it is taken, or one is made "
+        "and written there. Empty: local.key in the data folder, on loopback only.",
+    )
     tenant: str = _setting("local", "Tenant that the command line acts in.")
     user: str = _setting("local", "User that the command line acts as.")
     agent: str = _setting("", "Agent (profile) that the command line acts as. Empty: none.")

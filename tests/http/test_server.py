@@ -1,6 +1,7 @@
 """The server as a process: its first start, its refusals, its signals, and several of them on one database."""
 
 import json
+import os
 import re
 import signal
 import stat
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +19,8 @@ import pytest
 from memorist import Memorist, Role
 from memorist.bootstrap import open_core
 from memorist.errors import InvalidSetting
+from memorist.platform.identity import new_secret
+from memorist.platform.values import Principal
 from memorist.settings import Settings
 from memorist.surfaces.http.server import ensure_local_key, is_loopback
 from tests.http.conftest import new_memory
@@ -104,6 +108,44 @@ def test_first_key_is_not_made_where_its_secret_cannot_be_kept(tmp_path: Path) -
     settings = Settings(data=tmp_path / "file", database=str(tmp_path / "memorist.db"))
     core = open_core(settings)
     with pytest.raises(InvalidSetting, match="first key"):
+        ensure_local_key(core, settings)
+    assert not core.identity.has_keys()
+    core.close()
+
+
+def test_first_key_of_a_file_is_an_admins_for_all_that_start_with_it(tmp_path: Path, new_database_url: str) -> None:
+    file = tmp_path / "first-key"
+    file.write_text(f"{new_secret()}\n")
+    settings = Settings(data=tmp_path / "data", database=new_database_url, host="0.0.0.0", first_key=str(file))
+    core = open_core(settings)
+    with ThreadPoolExecutor(4) as starting:
+        assert list(starting.map(lambda _: ensure_local_key(core, settings), range(4))) == [file] * 4
+    assert core.identity.authenticate(file.read_text().strip()).role is Role.ADMIN
+    assert len(core.identity.list_keys(Principal("local", Role.ADMIN))) == 1
+    core.close()
+
+
+def test_first_key_is_made_where_its_file_is_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "data" / "local.key"
+    environment = os.environ | {"MEMORIST_FIRST_KEY": str(file)}
+    command = [*MEMORIST, "serve", "--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path / "data"), "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        greeting = json.loads(process.stdout.readline())
+        assert greeting["key_file"] == str(file)
+        # Others may read what a server writes that others can reach.
+        assert "link=" not in greeting["dashboard"]
+        process.terminate()
+
+
+def test_first_key_that_is_none_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "first-key"
+    file.write_text("CHANGE-ME")
+    settings = Settings(data=tmp_path / "data", first_key=str(file))
+    core = open_core(settings)
+    with pytest.raises(InvalidSetting, match="no whole API key"):
         ensure_local_key(core, settings)
     assert not core.identity.has_keys()
     core.close()

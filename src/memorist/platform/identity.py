@@ -42,7 +42,7 @@ class Identity:
 
     def find_key(self, secret: str | None) -> ApiKey:
         """The valid key with that secret, whose use is noted. Raises Unauthenticated."""
-        if not secret or not _is_whole(secret, KEY_PREFIX):
+        if not secret or not is_key(secret):
             raise Unauthenticated
         digest = hash_secret(secret)
         key = self._store.find_key(digest)
@@ -137,6 +137,11 @@ def new_secret(prefix: str = KEY_PREFIX) -> str:
     """256 random bits and a checksum, so that a mistyped key is recognised without asking the database."""
     body = secrets.token_hex(_SECRET_BYTES)
     return f"{prefix}{body}{_checksum(body)}"
+
+
+def is_key(secret: str) -> bool:
+    """Whether it is a whole key, mistyped nowhere; whether anybody knows it is another question."""
+    return _is_whole(secret, KEY_PREFIX)
 
 
 def hash_secret(secret: str) -> str:

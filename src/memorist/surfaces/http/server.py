@@ -13,8 +13,8 @@ from pathlib import Path
 import uvicorn
 
 from memorist.core import Core
-from memorist.errors import InvalidSetting, Unauthenticated
-from memorist.platform.identity import new_secret
+from memorist.errors import Conflict, InvalidSetting, Unauthenticated
+from memorist.platform.identity import is_key, new_secret
 from memorist.platform.values import Principal, Role
 from memorist.running_servers import noted
 from memorist.settings import Settings
@@ -36,17 +36,18 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
     while_serving = ExitStack()
     try:
         loopback = is_loopback(settings.host)
-        if not loopback and not core.identity.has_keys():
+        if not loopback and not settings.first_key and not core.identity.has_keys():
             raise InvalidSetting(
                 f"{settings.host} is reachable from other machines, and no API key exists yet. "
                 "Make one first with `memorist keys create --role admin`, or listen on 127.0.0.1.",
                 field="host",
             )
         listener = _listen(settings)
-        key_file = ensure_local_key(core, settings) if loopback else None
+        key_file = ensure_local_key(core, settings) if loopback or settings.first_key else None
         set_up_logging(settings)
         address = _address(listener)
-        link = f"{address}/dashboard{_link(core, key_file)}"
+        # Where others may read the output, it signs nobody in.
+        link = f"{address}/dashboard{_link(core, key_file if loopback else None)}"
         while_serving.enter_context(noted(settings, address))
         print((_greeting_json if as_json else _greeting)(address, link, key_file, settings), flush=True)
     except BaseException:
@@ -100,22 +101,41 @@ def is_loopback(host: str) -> bool:
 def ensure_local_key(core: Core, settings: Settings) -> Path | None:
     """On the first start make the local tenant, user and key. Returns the file of a key that is valid here, if any.
 
-    Raises InvalidSetting where the file cannot be written; no key is made then.
+    A key that lies in the file `first_key` is the first one; several processes may start with it at once. Raises
+    InvalidSetting where it is no key, or where the file cannot be written; no key is made then.
     """
-    path = settings.data / LOCAL_KEY_FILE
+    path = Path(settings.first_key).expanduser() if settings.first_key else settings.data / LOCAL_KEY_FILE
     if core.identity.has_keys():
         return path if _is_valid(core, path) else None
     operator = Principal(settings.tenant, Role.ADMIN, source="first_start")
-    secret = new_secret()
-    # The file first: a key whose secret was lost would keep later starts from making another.
-    _write_secret(path, secret)
+    given = _given_secret(path) if settings.first_key else None
+    secret = given or new_secret()
+    if given is None:
+        # The file first: a key whose secret was lost would keep later starts from making another.
+        _write_secret(path, secret)
     try:
         label = "made on the first start"
         core.identity.create_key(operator, Role.ADMIN, user=settings.user, label=label, secret=secret)
-    except BaseException:
-        path.unlink(missing_ok=True)
+    except BaseException as error:
+        if given is not None and isinstance(error, Conflict) and _is_valid(core, path):
+            return path  # Another process was faster.
+        if given is None:
+            path.unlink(missing_ok=True)
         raise
     return path
+
+
+def _given_secret(path: Path) -> str | None:
+    """The key that lies in the file; None where there is no file. Raises InvalidSetting where it holds none."""
+    try:
+        secret = path.read_text("utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSetting(f"The first key cannot be read from {path}: {error}.", field="first_key") from error
+    if not is_key(secret):
+        raise InvalidSetting(f"{path} holds no whole API key, which begins with mst_live_.", field="first_key")
+    return secret
 
 
 def _is_valid(core: Core, path: Path) -> bool:
