@@ -11,7 +11,7 @@ WORKERS ?= 3
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint format docs screenshots bench lifecycle training lock clean
+.PHONY: help run test check lint format docs screenshots bench lifecycle training lock version release clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -36,8 +36,9 @@ format: $(VENV)/.dev ## Rewrite the code in the project's style
 	$(BIN)/ruff format .
 	@test ! -e $(VENV)/.node || PATH="$(abspath $(BIN)):$$PATH" npm run --silent --prefix $(TYPESCRIPT) format
 
-docs: $(VENV)/.dev ## Write the generated parts of the documentation anew
+docs: $(VENV)/.dev ## Write the generated parts of the documentation anew, and build it as a site into site/
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m mkdocs build --quiet
 
 screenshots: $(VENV)/.dev $(VENV)/.browser ## Make the pictures of the dashboard in docs/images anew
 	$(BIN)/python -m docs.screenshots
@@ -58,8 +59,14 @@ lock: $(VENV)/.dev ## Resolve the dependencies again and write requirements/*.tx
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
 		--group dev pyproject.toml -c requirements/run.txt -o requirements/dev.txt $(LOCK_ARGS)
 
+version: $(VENV)/.dev ## Write a new version down, and give it a heading in the changelog (VERSION=1.2.3)
+	$(BIN)/python -m ops.release --version $(VERSION)
+
+release: $(VENV)/.dev ## Check that everything is ready for a release and build it into dist/ (ARGS="--rehearse --skip-tests")
+	$(BIN)/python -m ops.release $(ARGS)
+
 clean: ## Remove the virtual environment and caches; memories stay
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist \
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site \
 		$(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist
 
 $(BIN)/python:

@@ -72,6 +72,8 @@ _SLOW = (
     "contracts/test_profiles.py",
     "core/test_transfer.py",
     "dashboard",
+    "distribution/test_packages.py",
+    "distribution/test_site.py",
     "docs/test_examples.py",
     "documents",
     "erasure/test_kills.py",

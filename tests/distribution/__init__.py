@@ -1,0 +1,1 @@
+"""What is built from this tree, and how it is run elsewhere."""
