@@ -73,8 +73,8 @@ def _files_of(there: Distribution) -> Iterator[tuple[str, int]]:
 
 
 def _bytecode(every: Mapping[str, int]) -> int:
-    """What Python makes of it, about as large as what it is made of."""
-    return sum(size for path, size in every.items() if path.endswith(".py"))
+    """What Python makes of it: of all packages here 1.3 times what it is made of."""
+    return sum(size * 13 // 10 for path, size in every.items() if path.endswith(".py"))
 
 
 def main() -> None:

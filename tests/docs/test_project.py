@@ -14,7 +14,7 @@ from tests.docs.pages import ROOT, page
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
-_NOT_OURS = {"data", "dist", "build"}
+_NOT_OURS = {"data", "dist", "build", "site"}
 _ENDINGS = {".py", ".md", ".toml", ".txt", ".sql", ".svg", ".cfg", ".yml", ".yaml", ".json", ""}
 
 # In pieces, so that this file does not hold what it looks for.
