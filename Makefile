@@ -38,7 +38,7 @@ format: $(VENV)/.dev ## Rewrite the code in the project's style
 
 docs: $(VENV)/.dev ## Write the generated parts of the documentation anew, and build it as a site into site/
 	$(BIN)/python docs/generate.py
-	$(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 screenshots: $(VENV)/.dev $(VENV)/.browser ## Make the pictures of the dashboard in docs/images anew
 	$(BIN)/python -m docs.screenshots
