@@ -17,6 +17,7 @@ from memorist.surfaces.http.operations import Operation, operations
 from tests.http.conftest import Served
 
 EVERY = [one for group in operations(create_api(cast(Any, None)).openapi()).values() for one in group]
+NODE = ["node", "--input-type=module", "--eval"]
 # What these name is not there, and a turn needs a language model.
 FOUND_NOWHERE = ("/v1/turns", "{memory_id}", "/v1/records/erase")
 
@@ -73,15 +74,18 @@ def test_bodies_of_the_examples_are_taken(by_keyword: Served, tenant: str) -> No
     assert [f"{one}" for one in refused] == []
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-@pytest.mark.parametrize("language", ["curl", "Python"])
-def test_example_does_what_it_says(by_keyword: Served, tenant: str, language: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "program"), [("curl", ["sh", "-c"]), ("Python", [sys.executable, "-c"]), ("TypeScript", NODE)]
+)
+def test_example_does_what_it_says(by_keyword: Served, tenant: str, language: str, program: list[str]) -> None:
+    if shutil.which(language if language == "curl" else program[0]) is None:
+        pytest.skip(f"nothing here runs {language}")
     key = by_keyword.key(tenant, Role.USER, "ada")
     for operation in (find("POST", "/v1/memories"), find("GET", "/v1/memories"), find("GET", "/healthz")):
         text = dict(examples(operation, by_keyword.url))[language]
-        command = ["sh", "-c", f"{text} --silent"] if language == "curl" else [sys.executable, "-c", text]
         environment = os.environ | {"MEMORIST_API_KEY": key}
-        said = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True).stdout
+        done = subprocess.run([*program, text], capture_output=True, text=True, timeout=60, env=environment, check=True)
+        said = done.stdout
         answer = json.loads(said[said.index("{") :])
         if operation.path == "/v1/memories":
             assert "deploy_day" in json.dumps(answer)
