@@ -1,17 +1,21 @@
 """The image, compose, systemd and Kubernetes: what can be checked of them without running any."""
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import psycopg
 import pytest
 import yaml  # type: ignore[import-untyped]
 
 from memorist import __version__
+from memorist.platform.identity import new_secret
 from memorist.settings import load_settings
 from ops.release import ROOT
 from tests.distribution.dockerfile import Dockerfile
@@ -171,6 +175,41 @@ def test_replicas_are_asked_whether_they_serve_and_migrate_before(objects: dict[
     keys = {one["valueFrom"]["secretKeyRef"]["key"] for one in server["env"] if "valueFrom" in one}
     keys |= {item["key"] for volume in pod["volumes"] for item in volume.get("secret", {}).get("items", ())}
     assert keys == set(objects["Secret"]["stringData"])
+
+
+def test_two_replicas_start_at_once_on_an_empty_database(
+    objects: dict[str, dict[str, Any]], new_postgres_url: str, tmp_path: Path
+) -> None:
+    """Each as its pod has it: the first container until it is done, then the server."""
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    key = tmp_path / "first-key"
+    key.write_text(new_secret())
+    given = {one["name"]: one.get("value", new_postgres_url) for one in pod["containers"][0]["env"]}
+    given |= Dockerfile(ROOT / "Dockerfile").variables | {"MEMORIST_FIRST_KEY": str(key), "MEMORIST_EMBEDDER": "off"}
+    given |= {"PATH": os.environ["PATH"], "MEMORIST_PORT": "0", "MEMORIST_DATA": str(tmp_path), "HOME": str(tmp_path)}
+
+    def begun(arguments: list[str]) -> list[subprocess.Popen[str]]:
+        command = [sys.executable, "-m", "memorist", *arguments]
+        options: dict[str, Any] = {"stderr": subprocess.DEVNULL, "text": True, "env": given}
+        return [subprocess.Popen(command, stdout=subprocess.PIPE, **options) for _ in range(2)]
+
+    migrating = begun(pod["initContainers"][0]["args"])
+    said = [one.communicate(timeout=120)[0] for one in migrating]
+    assert [one.returncode for one in migrating] == [0, 0]
+    assert sorted("0001 foundation" in each for each in said) == [False, True], said
+    servers = begun(pod["containers"][0]["args"])
+    try:
+        for server in servers:
+            assert server.stdout is not None
+            address = server.stdout.readline().split()[-1].replace("0.0.0.0", "127.0.0.1")
+            headers = {"Authorization": f"Bearer {key.read_text()}"}
+            assert httpx2.get(f"{address}/readyz", timeout=60).status_code == 200
+            assert httpx2.get(f"{address}/v1/principal", headers=headers, timeout=60).json()["role"] == "admin"
+    finally:
+        for server in servers:
+            server.terminate()
+        for server in servers:
+            server.communicate(timeout=60)
 
 
 def test_everything_chooses_the_same_pods(objects: dict[str, dict[str, Any]]) -> None:
