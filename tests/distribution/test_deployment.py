@@ -185,7 +185,8 @@ def test_two_replicas_start_at_once_on_an_empty_database(
     key = tmp_path / "first-key"
     key.write_text(new_secret())
     given = {one["name"]: one.get("value", new_postgres_url) for one in pod["containers"][0]["env"]}
-    given |= Dockerfile(ROOT / "Dockerfile").variables | {"MEMORIST_FIRST_KEY": str(key), "MEMORIST_EMBEDDER": "off"}
+    given |= Dockerfile(ROOT / "Dockerfile").variables | {"MEMORIST_FIRST_KEY": str(key)}
+    given |= {"MEMORIST_EMBEDDER": "off", "MEMORIST_RERANKER": "off"}
     given |= {"PATH": os.environ["PATH"], "MEMORIST_PORT": "0", "MEMORIST_DATA": str(tmp_path), "HOME": str(tmp_path)}
 
     def begun(arguments: list[str]) -> list[subprocess.Popen[str]]:
