@@ -66,7 +66,8 @@ def test_recipe_names_few_files_and_all_exist(recipe: str, most: int) -> None:
 
 
 def test_changelog_has_this_version() -> None:
-    assert __version__ in page("CHANGELOG.md").headings()
+    # With its day, once it is released.
+    assert __version__ in [heading.partition(" - ")[0] for heading in page("CHANGELOG.md").headings()]
 
 
 # What tools leave beside our files.

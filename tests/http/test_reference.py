@@ -39,8 +39,17 @@ def test_every_call_has_a_page_with_its_inputs_and_the_readers_own_address(by_ke
             for inside in (one.path, "curl ", "httpx2.request", "await fetch"):
                 assert inside in page.text
             assert page.text.count(by_keyword.url) >= 3
-            assert all(f"<code>{field.name}</code>" in page.text for field in (*one.parameters, *one.fields))
+            answered = [field for answer in one.answers for field in answer.fields]
+            assert all(f"<code>{field.name}</code>" in page.text for field in (*one.parameters, *one.fields, *answered))
         assert client.get("/docs/nothing").status_code == 404
+
+
+def test_objects_in_a_body_and_in_an_answer_are_described_too() -> None:
+    messages = find("POST", "/v1/sessions/{session_id}/messages")
+    assert {"messages", "messages[].role", "messages[].content"} <= {field.name for field in messages.fields}
+    (answer,) = find("GET", "/v1/memories").answers
+    assert (answer.status, answer.media_types) == ("200", ("application/json",))
+    assert {"data[].name", "next_cursor"} <= {field.name for field in answer.fields}
 
 
 def test_address_in_an_example_is_never_markup(by_keyword: Served) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from memorist.surfaces.http.samples import BODIES, VALUES
@@ -53,6 +53,12 @@ class ApiInput:
     sample: str = ""
 
 
+class ApiAnswer(NamedTuple):
+    status: str
+    media_types: tuple[str, ...]
+    fields: tuple[ApiInput, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     method: str
@@ -65,6 +71,8 @@ class Operation:
     body: Any
     """An example of the body; None where it takes none."""
     needs_key: bool
+    answers: tuple[ApiAnswer, ...] = ()
+    """What it answers where nothing is refused."""
 
     @property
     def slug(self) -> str:
@@ -103,8 +111,7 @@ def group_of(tag: str) -> ApiGroup:
 
 def _operation(schema: Mapping[str, Any], method: str, path: str, described: Mapping[str, Any]) -> Operation:
     content = described.get("requestBody", {}).get("content", {}).get("application/json")
-    body = _resolved(schema, content["schema"]) if content else None
-    fields = tuple(_fields(body)) if body else ()
+    fields = tuple(_fields(schema, content["schema"])) if content else ()
     return Operation(
         method,
         path,
@@ -113,8 +120,9 @@ def _operation(schema: Mapping[str, Any], method: str, path: str, described: Map
         (described.get("tags") or ["other"])[0],
         tuple(map(_parameter, described.get("parameters", ()))),
         fields,
-        None if body is None else BODIES.get((method, path), _sample_body(fields)),
+        BODIES.get((method, path), _sample_body(fields)) if content else None,
         "security" in described,
+        tuple(_answers(schema, described["responses"])),
     )
 
 
@@ -125,13 +133,28 @@ def _parameter(described: Mapping[str, Any]) -> ApiInput:
     return ApiInput(name, described["in"], kind, described.get("description", ""), required, sample)
 
 
-def _fields(body: Mapping[str, Any]) -> Iterator[ApiInput]:
+def _answers(schema: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[ApiAnswer]:
+    for status, answer in described.items():
+        if status.startswith("2"):
+            content = answer.get("content", {})
+            body = content.get("application/json", {}).get("schema", {})
+            fields = tuple(replace(field, is_required=False) for field in _fields(schema, body))
+            yield ApiAnswer(status, tuple(content), fields)
+
+
+def _fields(schema: Mapping[str, Any], body: Mapping[str, Any], inside: str = "") -> Iterator[ApiInput]:
+    """The fields of an object, and those of the objects in it, which are named after it."""
+    body = _resolved(schema, body)
     for name, described in body.get("properties", {}).items():
-        required = name in body.get("required", ())
         text = described.get("description", "")
         if "default" in described and described["default"] not in (None, ""):
             text = f"{text} Default: `{described['default']}`.".strip()
-        yield ApiInput(name, "body", _kind(described), text, required)
+        required = not inside and name in body.get("required", ())
+        yield ApiInput(f"{inside}{name}", "body", _kind(described), text, required)
+        is_list = described.get("type") == "array"
+        nested = described.get("items", {}) if is_list else described
+        if not inside and "$ref" in nested:
+            yield from _fields(schema, nested, f"{name}[]." if is_list else f"{name}.")
 
 
 def _sample_body(fields: tuple[ApiInput, ...]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from memorist.errors import NotFound, all_errors
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.http.examples import examples
-from memorist.surfaces.http.operations import group_of, operations
+from memorist.surfaces.http.operations import Operation, group_of, operations
 from memorist.surfaces.http.problems import ERRORS_PAGE, status_of
 
 router = APIRouter(include_in_schema=False)
@@ -37,13 +37,21 @@ def errors_page(request: Request) -> Response:
 @router.get("/docs/{slug}")
 def operation_page(request: Request, slug: str) -> Response:
     """One operation. Raises NotFound."""
-    every = operations(request.app.openapi()).values()
-    for operation in (one for group in every for one in group):
+    for operation in (one for group in _operations(request).values() for one in group):
         if operation.slug == slug:
             server = _server(request)
             calls = examples(operation, server)
             return _page(request, "docs_operation.html", server=server, operation=operation, examples=calls)
     raise NotFound("There is no such page. /docs has them all.")
+
+
+def _operations(request: Request) -> dict[str, list[Operation]]:
+    """Made once: the document does not change while the server runs."""
+    state = request.app.state
+    if not hasattr(state, "operations"):
+        state.operations = operations(request.app.openapi())
+    found: dict[str, list[Operation]] = state.operations
+    return found
 
 
 def _server(request: Request) -> str:
@@ -53,7 +61,7 @@ def _server(request: Request) -> str:
 
 
 def _page(request: Request, template: str, **context: Any) -> Response:
-    groups = [(tag, group_of(tag), members) for tag, members in operations(request.app.openapi()).items()]
+    groups = [(tag, group_of(tag), members) for tag, members in _operations(request).items()]
     html = rendering.render(template, {"theme": "auto", "groups": groups, "operation": None, **context})
     response = HTMLResponse(html)
     rendering.protect(response)
