@@ -10,12 +10,22 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 
 from memorist.ids import new_id
 from memorist.settings import Settings
+from memorist.version import __version__
+
+LOCAL_KEY_FILE = "local.key"
+"""In the data folder: the key that the first server made for the user of this machine."""
 
 _FOLDER = "servers"
+# Who asks, where the database is and how a server is reached change no answer.
+_NO_MATTER = {
+    "data", "database", "host", "port", "tenant", "user", "agent", "api_key", "url", "connection", "log_level",
+    "log_format",
+}  # fmt: skip
 _REACHED_BY = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
 
 
@@ -25,7 +35,7 @@ def noted(settings: Settings, address: str) -> Iterator[None]:
     path = settings.data / _FOLDER / f"{new_id('srv')}.json"
     # Locked before it has a name that is looked for: until then it could be taken for one that a crash left.
     draft = path.with_suffix(".new")
-    note = {"address": address, "database": _fingerprint(settings)}
+    note = {"address": address, "database": _fingerprint(settings), "answers": _manner(settings)}
     lock = None
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -43,8 +53,9 @@ def noted(settings: Settings, address: str) -> Iterator[None]:
             os.close(lock)
 
 
-def running(settings: Settings) -> list[str]:
-    """The addresses of the servers of this database that run on this machine, the last started first.
+def running(settings: Settings, *, alike: bool = False) -> list[str]:
+    """The addresses of the servers of this database that run on this machine, the last started first; `alike`: only
+    those of this release that answer by the same settings.
 
     One that listens on every address is reached by the loopback. What a crash left behind is removed.
     """
@@ -52,7 +63,9 @@ def running(settings: Settings) -> list[str]:
     # An id begins with when it was made.
     for path in sorted((settings.data / _FOLDER).glob("*.json"), reverse=True):
         note = _read(path)
-        if note is not None and note.get("database") == _fingerprint(settings):
+        if note is None or (alike and note.get("answers") != _manner(settings)):
+            continue
+        if note.get("database") == _fingerprint(settings):
             address = str(note.get("address"))
             for everywhere, here in _REACHED_BY.items():
                 address = address.replace(everywhere, here)
@@ -85,3 +98,9 @@ def _fingerprint(settings: Settings) -> str:
     file = settings.sqlite_path()
     database = settings.database_url() if file is None else str(file.resolve())
     return hashlib.sha256(database.encode()).hexdigest()
+
+
+def _manner(settings: Settings) -> str:
+    """By what a server answers: its release, and every setting that may matter."""
+    values = {name: value for name, value in asdict(settings).items() if name not in _NO_MATTER}
+    return hashlib.sha256(json.dumps([__version__, values], default=str).encode()).hexdigest()

@@ -14,6 +14,8 @@ from typing import Any
 
 from memorist.addresses import MASK, without_password
 from memorist.errors import InvalidSetting
+from memorist.known_servers import FILE as CONNECTIONS
+from memorist.known_servers import KnownServers, read_known_servers
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
 # Read by the loader itself and by the test suite; not fields of Settings.
@@ -106,9 +108,14 @@ class Settings:
     )
     url: str = _setting(
         "",
-        "Address of a server that `memorist mcp` and the hooks talk to, with the API key, instead of opening the "
-        "database. Empty: none.",
+        "Address of a server that the command line, `memorist mcp` and the hooks talk to, with the API key, instead of "
+        "opening the database. Empty: none.",
         _address,
+    )
+    connection: str = _setting(
+        "",
+        "Name of a server that `memorist connect` keeps: its address and its key are used. Empty: the default one, if "
+        "there is one and no store is named.",
     )
     allowed_hosts: str = _setting(
         "",
@@ -348,6 +355,9 @@ class Settings:
         return None if url.startswith(_POSTGRES_SCHEMES) else Path(url.removeprefix(_SQLITE_SCHEME)).expanduser()
 
 
+_FIELDS = {setting.name: setting for setting in fields(Settings)}
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
     """The settings, where each value came from, and what looked like a setting but is none."""
@@ -394,6 +404,7 @@ def load_settings(
         values[setting.name] = _convert(setting, raw, origin)
         origins[setting.name] = origin
     _refuse_two_stores(values, origins)
+    _use_connection(values, origins, path.with_name(CONNECTIONS))
     return LoadedSettings(Settings(**values), origins, _unknown_variables(environment))
 
 
@@ -421,6 +432,50 @@ def _refuse_two_stores(values: Mapping[str, Any], origins: Mapping[str, str]) ->
             f"--data names the folder {values['data']}, and {origins['database']} the database "
             f"{without_password(database)}. Leave one of them out, or choose with --database."
         )
+    servers = [name for name in ("url", "connection") if origins[name] == "flag" and values[name]]
+    stores = [name for name in ("data", "database") if origins[name] == "flag" and values[name]]
+    if servers and (stores or len(servers) > 1):
+        first, second, *_ = [*stores, *servers]
+        raise InvalidSetting(f"--{first} and --{second} name two places for memories. Leave one of them out.")
+
+
+def known_servers(environment: Mapping[str, str] | None = None) -> KnownServers:
+    """What `memorist connect` keeps beside the settings file. Raises InvalidSetting."""
+    return read_known_servers(_config_path(os.environ if environment is None else environment).with_name(CONNECTIONS))
+
+
+def _use_connection(values: dict[str, Any], origins: dict[str, str], path: Path) -> None:
+    """Take address and key from the connection that is named; from the default one where no place is named at all."""
+    if any(origins[name] == "flag" and values[name] for name in ("data", "database")):
+        return
+    name, origin = values["connection"], origins["connection"]
+    if name and values["url"]:
+        if _rank(origins["url"]) == _rank(origin):
+            raise InvalidSetting(
+                f"{origins['url']} names the server {without_password(values['url'])}, and {origin} the connection "
+                f"{name}. Leave one of them out.",
+                field="connection",
+            )
+        if _rank(origins["url"]) > _rank(origin):
+            return
+    if not name and (values["url"] or values["database"] or _rank(origins["data"])):
+        return
+    known = read_known_servers(path)
+    name = name or known.default
+    if not name:
+        return
+    server = known.get(name)
+    values["url"], origins["url"] = _convert(_FIELDS["url"], server.url, str(path)), f"connection {name}"
+    if origins["api_key"] != "flag":
+        # Never the key of another server, which the environment may hold.
+        values["api_key"], origins["api_key"] = server.api_key, f"connection {name}"
+
+
+def _rank(origin: str) -> int:
+    """Flags count before the environment, that before the settings file, and any of them before a default."""
+    if origin in ("default", "folder"):
+        return 0
+    return 3 if origin == "flag" else 2 if origin.startswith(ENVIRONMENT_PREFIX) else 1
 
 
 def _config_path(environment: Mapping[str, str]) -> Path:

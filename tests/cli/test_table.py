@@ -1,13 +1,14 @@
 """The table of commands: it is complete, cheap to read, and the whole command line is built from it."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 import typer
 
-from memorist.surfaces.cli.commands import COMMANDS, help_text
+from memorist.surfaces.cli.commands import COMMANDS, GROUPS, help_text
 from memorist.surfaces.cli.runner import full_app
 from tests.cli.conftest import Cli, execute
 
@@ -40,9 +41,14 @@ def test_help_and_the_full_application_list_the_same_commands() -> None:
     root = typer.main.get_command(full_app())
     built = {name: command.get_short_help_str(limit=200) for name, command in root.commands.items()}  # type: ignore[attr-defined]
     assert built == {name: summary for name, _, summary in COMMANDS}
-    listed = help_text().partition("Commands:\n")[2].partition("\n\n")[0]
-    lines = [line.split(maxsplit=1) for line in listed.splitlines()]
-    assert [tuple(line) for line in lines] == [(name, summary) for name, _, summary in COMMANDS]
+    listed = [tuple(line.split(maxsplit=1)) for line in help_text().splitlines() if line.startswith("  ")]
+    assert sorted(listed) == sorted((name, summary) for name, _, summary in COMMANDS)
+
+
+def test_help_has_every_command_under_a_heading() -> None:
+    named = [name for _, names in GROUPS for name in names.split()]
+    assert sorted(named) == sorted(name for name, _, _ in COMMANDS)
+    assert [f"{title}:" for title, _ in GROUPS] == re.findall(r"^[A-Z][a-z ]+:$", help_text(), re.MULTILINE)
 
 
 def test_every_group_has_its_commands() -> None:

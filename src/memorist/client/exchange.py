@@ -113,7 +113,10 @@ def is_passing(response: httpx2.Response) -> bool:
 def error_of(outcome: Outcome) -> MemoristError:
     """What an answer that is no success, or none at all, means in the one tree of errors."""
     if not isinstance(outcome, httpx2.Response):
-        return ServerUnavailable(f"The server did not answer: {str(outcome) or type(outcome).__name__}.")
+        reason = (str(outcome) or type(outcome).__name__).rstrip(".")
+        return ServerUnavailable(
+            f"The server at {_asked(outcome)} did not answer: {reason}. Check the address, and that it runs."
+        )
     problem = _problem(outcome)
     kind = _BY_CODE.get(str(problem.get("code")))
     if kind is None:
@@ -123,6 +126,15 @@ def error_of(outcome: Outcome) -> MemoristError:
     if outcome.status_code >= 500 and "request_id" in problem:
         message = f"{message} [{problem['request_id']}]"
     return kind(message, field=problem.get("field"))
+
+
+def _asked(failed: httpx2.TransportError) -> str:
+    """The address of the server, without what of it may be secret."""
+    try:
+        url = failed.request.url
+    except RuntimeError:  # It failed before there was a request.
+        return "that address"
+    return f"{url.scheme}://{url.netloc.decode('ascii').rpartition('@')[2]}"
 
 
 def _request(call: Call[Any]) -> Send:

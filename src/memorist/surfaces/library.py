@@ -8,7 +8,7 @@ The verbs of a handle are described in `memorist.verbs`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
 from itertools import islice
 from pathlib import Path
 from typing import Self, TypeVar
@@ -18,8 +18,11 @@ from memorist.core import Core
 from memorist.platform import validation
 from memorist.platform.values import Change, Principal, Role
 from memorist.settings import Settings, load_settings
-from memorist.verbs import AsyncVerbs, Verbs
-from memorist.verbs.kinds import Acting, Stream, Verb
+from memorist.verbs import AsyncVerbs
+from memorist.verbs.here import Handle
+from memorist.verbs.kinds import Stream, Verb
+
+__all__ = ["AsyncHandle", "AsyncMemorist", "Handle", "Memorist"]
 
 T = TypeVar("T")
 
@@ -76,52 +79,6 @@ class Memorist:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class Handle(Verbs):
-    """What one principal can do. Every call goes through the same policy layer as the server's."""
-
-    def __init__(self, core: Core, who: Callable[[], Principal]) -> None:
-        self._acting = _Acting(core, who)
-
-    @property
-    def principal(self) -> Principal:
-        """Whom this handle acts as. Raises Unauthenticated once its API key is revoked."""
-        return self._acting.principal
-
-    def _do(self, verb: Verb[T]) -> T:
-        return verb.here(self._acting)
-
-    def _stream(self, stream: Stream[T]) -> Iterator[T]:
-        return stream.here(self._acting)
-
-
-class _Acting(Acting):
-    """A principal in this process. Reading makes nothing, not even its tenant."""
-
-    def __init__(self, core: Core, who: Callable[[], Principal]) -> None:
-        self._core = core
-        self._who = who
-        self._tenant_exists = False
-
-    @property
-    def core(self) -> Core:
-        return self._core
-
-    @property
-    def who(self) -> Callable[[], Principal]:
-        return self._who
-
-    @property
-    def principal(self) -> Principal:
-        return self._who()
-
-    def writing(self) -> Principal:
-        principal = self.principal
-        if not self._tenant_exists:
-            self._core.identity.create_tenant(principal.tenant)
-            self._tenant_exists = True
-        return principal
 
 
 class AsyncHandle(AsyncVerbs):

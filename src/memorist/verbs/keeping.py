@@ -37,7 +37,7 @@ def set_policy(changes: Mapping[str, Any], *, dry_run: bool = False) -> Verb[Pol
     Raises Forbidden, InvalidField or Conflict.
     """
     return Verb(
-        lambda me: me.core.policies.change(me.writing(), changes, dry_run=dry_run),
+        lambda me: me.core.policies.change(me.principal if dry_run else me.writing(), changes, dry_run=dry_run),
         lambda: Call("PUT", "/v1/admin/policy", told(PolicyChange), {"dry_run": dry_run}, body=to_record(changes)),
     )
 
@@ -48,7 +48,7 @@ def sweep(*, dry_run: bool = False) -> Verb[Sweep]:
     def work(me: Acting) -> Sweep:
         access.require(me.principal, access.Action.ADMINISTER)
         sweeper = me.core.sweeper
-        return sweeper.dry_run(me.principal.tenant) if dry_run else sweeper.sweep(me.writing().tenant)
+        return sweeper.dry_run(me.principal.tenant) if dry_run else sweeper.sweep(me.principal.tenant)
 
     return Verb(work, lambda: Call("POST", "/v1/admin/retention/sweep", told(Sweep), {"dry_run": dry_run}))
 

@@ -53,26 +53,49 @@ COMMANDS = (
     ("tokens", "tokens:app", "Make and revoke tokens of users, for browsers."),
     ("tenants", "tenants:app", "Create, list and delete tenants."),
     ("db", "db:app", "Migrate, inspect and check the database."),
+    ("connect", "connect:connect", "Keep the address and the key of a server under a name."),
     ("config", "config:app", "Show the settings and where they come from."),
     ("bench", "memorist_bench.commands:app", "Measure how well and how fast recall works here."),
     ("completion", "completion:completion", "Print the completion script of a shell."),
 )
 
+GROUPS = (
+    ("Begin", "demo serve dashboard connect install uninstall mcp hook"),
+    ("Remember and recall", "remember fact recall context section ingest extract about turn chat memory"),
+    ("Look after memories", "list show edit forget archive restore events history doubts watch"),
+    ("Move and erase", "export import reset purge erase"),
+    ("Run it", "policy sweep jobs index backup doctor db"),
+    ("Who may", "keys tokens tenants"),
+    ("This program", "config bench completion"),
+)
+"""What belongs together in the help, by names; whatever is in none of them comes last."""
+
+
+def grouped() -> list[tuple[str, list[tuple[str, str]]]]:
+    """The names of the commands and what each does, under their headings."""
+    summaries = {name: summary for name, _, summary in COMMANDS}
+    found = [(title, [(name, summaries.pop(name)) for name in names.split()]) for title, names in GROUPS]
+    return [*found, ("Others", list(summaries.items()))] if summaries else found
+
 
 def help_text() -> str:
     """What `memorist --help` prints."""
     width = max(len(name) for name, _, _ in COMMANDS) + 2
+    shown = [
+        line
+        for title, commands in grouped()
+        for line in ("", f"{title}:", *[f"  {name:{width}}{summary}" for name, summary in commands])
+    ]
     return "\n".join(
         [
             "Memorist: long-term memory for AI agents.",
             "",
             "Usage: memorist COMMAND [OPTIONS]",
             "       memorist --version",
-            "",
-            "Commands:",
-            *[f"  {name:{width}}{summary}" for name, _, summary in COMMANDS],
+            *shown,
             "",
             "Every command takes --data DIR or --database URL, and --json, at its end: `memorist jobs list --json`.",
+            "What reads and writes memories speaks to a server as well: --url URL, or --connection NAME.",
             "`memorist COMMAND --help` describes a command and its options.",
         ]
     )

@@ -1,11 +1,11 @@
 """`memorist config show`."""
 
 from memorist.settings import load_settings, shown_settings
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, new_group, with_flags
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, new_group, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def show(flags: Flags) -> None:
     """Show every setting, its value and where that comes from. Secrets are masked."""
     loaded = load_settings(flags.as_settings())

@@ -6,13 +6,13 @@ import typer
 
 from memorist.errors import ServerUnavailable
 from memorist.running_servers import running
-from memorist.settings import Settings
-from memorist.surfaces.cli.door import reading
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
+from memorist.settings import Settings, load_settings
+from memorist.surfaces.cli.door import opened_database
+from memorist.surfaces.cli.flags import DATABASE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*DATABASE, *IDENTITY)
 def dashboard(
     flags: Flags,
     url: Annotated[
@@ -22,7 +22,10 @@ def dashboard(
     """Print a link that signs you in to the dashboard once, within 15 minutes. The server must be running."""
     from memorist.platform.sign_ins import LINK_LIFETIME
 
-    with reading(flags) as door:  # No server has a database that is not there.
+    # The link is made in the database, whichever server it is for.
+    with opened_database(
+        load_settings(flags.as_settings()), flags, reads=True
+    ) as door:  # No server has a database that is not there.
         caller = door.caller()
         named = url or door.settings.url
         address, *others = [named] if named else _running(door.settings)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from memorist.addresses import without_password
 from memorist.bootstrap import open_core
@@ -12,61 +13,114 @@ from memorist.errors import Forbidden, Invalid, StoreUnavailable
 from memorist.platform import access, validation
 from memorist.platform.values import Principal, Role
 from memorist.settings import LoadedSettings, Settings, load_settings
-from memorist.surfaces.cli.flags import Flags
+from memorist.surfaces.cli.flags import Flags, works_on_a_database
 from memorist.surfaces.cli.terminal import note
+from memorist.verbs.here import Handle
 
 _SOURCE = "cli"
 
 
+class Whose(Enum):
+    """As whom a command acts."""
+
+    CALLER = auto()
+    """One user: the holder of the API key, or whom it acts for."""
+    EVERYBODY = auto()
+    """The whole tenant, which takes an admin."""
+    BACKUP = auto()
+    """Whom the key or the flags name, and otherwise the whole tenant."""
+    HOLDER = auto()
+    """Who holds the key, whomever the flags name."""
+
+
+def whose(all_users: bool) -> Whose:
+    """What --all-users means."""
+    return Whose.EVERYBODY if all_users else Whose.CALLER
+
+
 def settings_of(flags: Flags) -> Settings:
-    """The settings with what the flags say; on a terminal it is said which store they mean. Raises InvalidSetting."""
-    return _loaded(flags).settings
-
-
-def _loaded(flags: Flags) -> LoadedSettings:
+    """The settings with what the flags say; on a terminal it is said where the memories are. Raises InvalidSetting."""
     loaded = load_settings(flags.as_settings())
-    if sys.stderr.isatty() and not flags.as_json:
-        settings = loaded.settings
-        named = "database" if settings.database else "data"
-        origin = {"flag": f"--{named}", "folder": "found from here", "default": "the default"}.get(
-            loaded.origins[named], loaded.origins[named]
-        )
-        note(f"Store: {settings.sqlite_path() or without_password(settings.database_url())} ({origin})")
-    return loaded
+    tell_place(loaded, flags)
+    return loaded.settings
+
+
+def tell_place(loaded: LoadedSettings, flags: Flags, through: str = "") -> None:
+    """On a terminal, say which store or server is used and who named it; `through`: the server that has the store."""
+    if not sys.stderr.isatty() or flags.as_json:
+        return
+    settings = loaded.settings
+    if settings.url:
+        note(f"Server: {without_password(settings.url)} ({origin_of(loaded, 'url')})")
+        return
+    store = settings.sqlite_path() or without_password(settings.database_url())
+    origin = origin_of(loaded, "database" if settings.database else "data")
+    note(f"Store: {store} ({origin}{f'; through its server at {through}' if through else ''})")
+
+
+def origin_of(loaded: LoadedSettings, name: str) -> str:
+    """Where a setting came from, in words."""
+    origin = loaded.origins[name]
+    flag = "--key" if name == "api_key" else f"--{name}"
+    return {"flag": flag, "folder": "found from here", "default": "the default"}.get(origin, origin)
 
 
 def operator_settings(flags: Flags) -> Settings:
     """The settings of a command about the database itself. Raises Forbidden where an API key is set."""
-    settings = settings_of(flags)
-    if settings.api_key:
+    loaded = load_settings(flags.as_settings())
+    _require_database(loaded)
+    tell_place(loaded, flags)
+    if loaded.settings.api_key:
         raise Forbidden(
             "This command is for the operator of the database, and takes no API key. "
             "Leave out --key, and unset MEMORIST_API_KEY."
         )
-    return settings
+    return loaded.settings
 
 
 @contextmanager
 def opened(flags: Flags) -> Iterator["Door"]:
-    """The core, migrated, for as long as the block runs. Raises StoreError or InvalidSetting."""
-    with _opened(settings_of(flags), flags) as door:
+    """The core, migrated, for as long as the block runs. Raises StoreError, InvalidSetting, or Invalid where a server
+    is named.
+    """
+    loaded = load_settings(flags.as_settings())
+    _require_database(loaded)
+    with opened_database(loaded, flags) as door:
         yield door
 
 
 @contextmanager
-def _opened(settings: Settings, flags: Flags) -> Iterator["Door"]:
-    core = open_core(settings)
+def reading(flags: Flags) -> Iterator["Door"]:
+    """The same for a command that only reads: see `opened_database`."""
+    loaded = load_settings(flags.as_settings())
+    _require_database(loaded)
+    with opened_database(loaded, flags, reads=True) as door:
+        yield door
+
+
+@contextmanager
+def opened_database(loaded: LoadedSettings, flags: Flags, *, reads: bool = False) -> Iterator["Door"]:
+    """The core of those settings. Where a command only `reads`, and somebody said where the database is, and it is not
+    there, none is made: its name was mistyped rather than meant. Raises StoreError.
+    """
+    if reads:
+        _require_there(loaded)
+    tell_place(loaded, flags)
+    core = open_core(loaded.settings)
     try:
-        yield Door(core, settings, flags)
+        yield Door(core, loaded.settings, flags)
     finally:
         core.close()
 
 
-@contextmanager
-def reading(flags: Flags) -> Iterator["Door"]:
-    """The same for a command that only reads. Where somebody said where the database is, and it is not there, none is
-    made: its name was mistyped rather than meant. Raises StoreUnavailable."""
-    loaded = _loaded(flags)
+def _require_database(loaded: LoadedSettings) -> None:
+    if loaded.settings.url:
+        raise works_on_a_database(
+            f"{origin_of(loaded, 'url')} names the server {without_password(loaded.settings.url)}"
+        )
+
+
+def _require_there(loaded: LoadedSettings) -> None:
     path = loaded.settings.sqlite_path()
     named = [
         name
@@ -74,13 +128,10 @@ def reading(flags: Flags) -> Iterator["Door"]:
         if loaded.origins[name] not in ("default", "folder") and getattr(loaded.settings, name)
     ]
     if path is not None and named and not path.exists():
-        origin = loaded.origins[named[0]]
         raise StoreUnavailable(
-            f"There is no database at {path}. Check {f'--{named[0]}' if origin == 'flag' else origin}; "
+            f"There is no database at {path}. Check {origin_of(loaded, named[0])}; "
             "`memorist db migrate` makes an empty one there, and so does the first thing that is remembered."
         )
-    with _opened(loaded.settings, flags) as door:
-        yield door
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +141,16 @@ class Door:
     core: Core
     settings: Settings
     flags: Flags
+
+    def verbs(self, acting_as: Whose, session: str | None = None) -> Handle:
+        """What the command line can do as one of those, in a session. Nothing is refused before the first verb."""
+        who = {
+            Whose.CALLER: self.caller,
+            Whose.EVERYBODY: self.everybody,
+            Whose.BACKUP: self.backup,
+            Whose.HOLDER: self.holder,
+        }[acting_as]
+        return Handle(self.core, lambda: access.acting(who(), session=session), _tell_new_tenant)
 
     def caller(self) -> Principal:
         """One user: the holder of the API key (or whom it acts for), else the user of the settings.
@@ -131,10 +192,14 @@ class Door:
         """Make sure that the tenant exists before something is written to it."""
         _, is_new = self.core.identity.create_tenant(principal.tenant)
         if is_new:
-            note(f"The tenant {principal.tenant} is new.")
+            _tell_new_tenant(principal.tenant)
 
     def _named_user(self) -> str | None:
         return None if self.flags.user is None else validation.identifier("user", self.flags.user)
 
     def _named_agent(self) -> str | None:
         return None if self.flags.agent is None else validation.identifier("agent", self.flags.agent)
+
+
+def _tell_new_tenant(name: str) -> None:
+    note(f"The tenant {name} is new.")

@@ -13,18 +13,30 @@ from memorist.erasure.values import Receipt, Verification
 from memorist.errors import Invalid, InvalidField, NotFound
 from memorist.ids import parse_id
 from memorist.surfaces.cli.answers import answer
-from memorist.surfaces.cli.door import Door, opened, operator_settings, reading
+from memorist.surfaces.cli.door import Whose, opened, operator_settings, reading
 from memorist.surfaces.cli.failures import FAILED_CHECK
-from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, REFUSED_KEY, STORE, Flags, new_group, with_flags
+from memorist.surfaces.cli.flags import (
+    ANYWHERE,
+    CREDENTIAL,
+    IDENTITY,
+    REFUSED_KEY,
+    STORE,
+    Flags,
+    new_group,
+    with_flags,
+    works_on_a_database,
+)
+from memorist.surfaces.cli.speaking import core_here, speaking
 from memorist.surfaces.cli.terminal import counted, note, print_json, print_line, print_table
 from memorist.times import to_iso
+from memorist.verbs import Verbs
 
 _STREAM = "-"
 
 ReceiptFile = Annotated[str | None, typer.Option(metavar="FILE", help="Also write the receipt to this file, as JSON.")]
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def purge(
     flags: Flags,
     keys: Annotated[bool, typer.Option("--keys", help="The user's API keys too (operator and admins).")] = False,
@@ -36,19 +48,20 @@ def purge(
     Neither an import nor a restored backup brings it back. The receipt counts what went from where, and says whether it
     was found anywhere afterwards; exits with 1 where it was. Without --yes it shows counts and asks on the terminal.
     """
-    with opened(flags) as door:
-        principal = door.caller()
-        counts = door.core.erasure.preview(principal)
+    with speaking(flags) as memory:
         if not yes:
-            found = ", ".join(f"{count} {table}" for table, count in counts.items() if count) or "nothing"
-            note(f"Of the user {principal.user!r} there is: {found}.")
+            principal, core = memory.principal, core_here(memory)
+            if core is not None:
+                counts = core.erasure.preview(principal)
+                found = ", ".join(f"{count} {table}" for table, count in counts.items() if count) or "nothing"
+                note(f"Of the user {principal.user!r} there is: {found}.")
             confirm(
                 f"everything of the user {principal.user!r} in the tenant {principal.tenant!r}", str(principal.user)
             )
-        report_receipt(door, door.core.erasure.purge_user(principal, keys=keys), receipt)
+        report_receipt(flags, memory, memory.purge(keys=keys), receipt)
 
 
-@with_flags(*STORE, *CREDENTIAL)
+@with_flags(*ANYWHERE, *CREDENTIAL)
 def verify(
     flags: Flags,
     receipt: Annotated[str, typer.Argument(metavar="RECEIPT", help="A receipt's id, or the file of one.")],
@@ -61,9 +74,15 @@ def verify(
 
     The write-ahead log is emptied first. Exits with 1 where anything is found.
     """
-    with reading(flags) as door:
-        found, ids = _find(door, receipt)
-        verification = door.core.erasure.verifier.verify(found, user=name, ids=ids)
+    with speaking(flags, Whose.HOLDER, reads=True) as memory:
+        found, ids = _find(memory, receipt)
+        core = core_here(memory)
+        if core is not None:
+            verification = core.erasure.verifier.verify(found, user=name, ids=ids)
+        elif name is None:
+            verification = memory.verify(found.id)
+        else:
+            raise works_on_a_database("A server does not know --name")
     if flags.as_json:
         print_json({"receipt": found.id, **_plain(verification)})
     else:
@@ -74,11 +93,11 @@ def verify(
         raise typer.Exit(FAILED_CHECK)
 
 
-@with_flags(*STORE, *CREDENTIAL)
+@with_flags(*ANYWHERE, *CREDENTIAL)
 def list_(flags: Flags) -> None:
     """List the receipts of the tenant or, with a user's key, one's own."""
-    with reading(flags) as door:
-        receipts = door.core.erasure.receipts(door.holder())
+    with speaking(flags, Whose.HOLDER, reads=True) as memory:
+        receipts = memory.receipts()
     if flags.as_json:
         print_json({"items": [receipt_to_record(receipt) for receipt in receipts]})
         return
@@ -145,13 +164,16 @@ def confirm(what: str, word: str) -> None:
         raise Invalid("That was something else. Nothing was erased.")
 
 
-def report_receipt(door: Door, receipt: Receipt, file: str | None) -> None:
-    """Print a receipt, and write it to a file, there with the ids of what was erased. Exits with 1 where it is bad."""
+def report_receipt(flags: Flags, memory: Verbs, receipt: Receipt, file: str | None) -> None:
+    """Print a receipt, and write it to a file, there with the ids of what was erased, which a server does not tell.
+    Exits with 1 where it is bad.
+    """
     record = receipt_to_record(receipt)
     if file is not None:
-        whole = {**record, "memory_ids": door.core.erasure.ids_of(receipt)}
+        core = core_here(memory)
+        whole = record if core is None else {**record, "memory_ids": core.erasure.ids_of(receipt)}
         _write(Path(file), json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
-    if door.flags.as_json:
+    if flags.as_json:
         print_json(record)
     else:
         print_line(receipt.id)
@@ -180,11 +202,10 @@ def read_lines(file: str) -> list[str]:
         raise InvalidField(f"{file} cannot be read: {reason}.", field="file") from error
 
 
-def _find(door: Door, text: str) -> tuple[Receipt, list[str]]:
+def _find(memory: Verbs, text: str) -> tuple[Receipt, list[str]]:
     """The receipt of an id or a file. That of a file is taken as it is where this database does not know it."""
-    holder = door.holder()
     if not Path(text).is_file():
-        return door.core.erasure.get(holder, text), []
+        return memory.receipt(text), []
     try:
         record: dict[str, Any] = json.loads("\n".join(read_lines(text)))
         ids = [parse_id("mem", memory_id) for memory_id in record.pop("memory_ids", [])]
@@ -192,9 +213,9 @@ def _find(door: Door, text: str) -> tuple[Receipt, list[str]]:
     except (ValueError, TypeError, AttributeError) as error:
         raise InvalidField(f"{text} holds no receipt.", field="receipt") from error
     try:
-        return door.core.erasure.get(holder, receipt.id), ids
+        return memory.receipt(receipt.id), ids
     except NotFound:
-        if door.settings.api_key:
+        if core_here(memory) is None or memory.principal.key_id is not None:
             raise
         return receipt, ids
 

@@ -13,13 +13,13 @@ from memorist.learning.outcomes import told_dropped
 from memorist.learning.service import ExtractedMemories, Preview
 from memorist.learning.transcript_files import MAX_BYTES
 from memorist.models.values import Usage
-from memorist.surfaces.cli.door import opened
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.progress import progress_bar
+from memorist.surfaces.cli.speaking import core_here, only_here, speaking
 from memorist.surfaces.cli.terminal import counted, note, print_json, print_table
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def extract(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A transcript; - reads from stdin.")],
@@ -41,21 +41,19 @@ def extract(
     not read is read by the local one, and waits for it in `memorist jobs list`.
     """
     text = _read(file)
-    with opened(flags) as door, progress_bar() as report:
+    with speaking(flags) as memory, progress_bar() as report:
+
+        def advance(done: int, total: int) -> None:
+            report("Reading", done, total)
+
         if dry_run:
-            found = door.core.extraction.find(
-                text, vocabulary=vocabulary, report=lambda done, total: report("Reading", done, total)
-            )
+            found = only_here(memory, "--dry-run").core.extraction.find(text, vocabulary=vocabulary, report=advance)
+        elif core_here(memory) is None and vocabulary is Vocabulary.CODING:
+            extracted = memory.extract(text, session=session, project=project)
         else:
-            principal = door.caller()
-            door.make_tenant(principal)
-            extracted = door.core.extraction.read_transcript(
-                principal,
-                text,
-                session=session,
-                project=project,
-                vocabulary=vocabulary,
-                report=lambda done, total: report("Reading", done, total),
+            me = only_here(memory, "--vocabulary")
+            extracted = me.core.extraction.read_transcript(
+                me.writing(), text, session=session, project=project, vocabulary=vocabulary, report=advance
             )
     if dry_run:
         _show_found(flags, found, vocabulary)

@@ -8,15 +8,13 @@ import typer
 from memorist.about.text import format_about
 from memorist.codec import to_record
 from memorist.facts.records import doubt_record, version_record
-from memorist.facts.service import Facts, FactScope
+from memorist.facts.service import FactScope
 from memorist.facts.values import DoubtStatus, FactVersion, InDoubt
 from memorist.platform import validation
-from memorist.platform.values import Principal
 from memorist.surfaces.cli.answers import answer, answer_page
-from memorist.surfaces.cli.door import opened, reading
 from memorist.surfaces.cli.flags import (
+    ANYWHERE,
     IDENTITY,
-    STORE,
     Cursor,
     Flags,
     IdempotencyKey,
@@ -24,13 +22,16 @@ from memorist.surfaces.cli.flags import (
     new_group,
     with_flags,
 )
+from memorist.surfaces.cli.naming import id_of
 from memorist.surfaces.cli.records import memory_record
+from memorist.surfaces.cli.speaking import speaking
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
+from memorist.verbs import Verbs
 
 DoubtId = Annotated[str, typer.Argument(metavar="ID", help="Id of the doubt, as dbt_….")]
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def fact(
     flags: Flags,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact, as a sentence.")],
@@ -43,23 +44,21 @@ def fact(
     with `memorist restore`.
     """
     validation.text("content", text, longest=validation.MAX_CONTENT)
-    with opened(flags) as door:
-        principal = door.caller()
-        door.make_tenant(principal)
-        told = door.core.facts.remember(principal, text, scope, idempotency_key=idempotency_key)
-        chain = door.core.facts.history(principal, told.memory.id)
+    with speaking(flags, models=True) as memory:
+        told = memory.remember_fact(text, scope, idempotency_key=idempotency_key)
+        chain = memory.history(told.memory.id)
     replaced = [version.memory for version in chain if version.memory.superseded_by == told.memory.id]
     if flags.as_json:
         record = {**memory_record(told.memory), "was_new": told.was_new, "replayed": told.replayed}
-        print_json({**record, "supersedes": [memory.id for memory in replaced]})
+        print_json({**record, "supersedes": [one.id for one in replaced]})
         return
     print_line(told.memory.id)
     note("Remembered." if told.was_new else "This was remembered already; nothing was written.")
-    for memory in replaced:
-        note(f"It takes the place of {memory.id}: {memory.content}")
+    for one in replaced:
+        note(f"It takes the place of {one.id}: {one.content}")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def about(
     flags: Flags,
     person: Annotated[
@@ -71,18 +70,19 @@ def about(
     """Show what is known of you and of all who speak, or of one person: facts by topic, each with its date; a timeline;
     who and what is mentioned; what changed in the last 30 days; what is in doubt.
     """
-    with reading(flags) as door:
-        found = door.core.profiles.about(door.caller(), person, limit=limit, written=written)
+    with speaking(flags, reads=True) as memory:
+        found = memory.about(person, limit=limit, written=written)
     answer(flags, to_record(found), format_about(found))
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def history(
-    flags: Flags, fact_id: Annotated[str, typer.Argument(metavar="ID", help="Id of a fact, current or retired.")]
+    flags: Flags,
+    fact_id: Annotated[str, typer.Argument(metavar="ID|NAME", help="Id of a fact, current or retired, or its name.")],
 ) -> None:
     """Show the facts that replaced each other, oldest first, and why."""
-    with reading(flags) as door:
-        chain = door.core.facts.history(door.caller(), fact_id)
+    with speaking(flags, reads=True) as memory:
+        chain = memory.history(id_of(memory, fact_id))
     records = [version_record(version) for version in chain]
     if flags.as_json:
         print_json({"items": records})
@@ -94,7 +94,7 @@ def history(
     print_table(["id", "state", "from", "until", "fact", "why it went"], rows, whole=["id", "state", "from", "until"])
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def list_(
     flags: Flags,
     status: Annotated[DoubtStatus, typer.Option(help="Those not decided, or decided so.")] = DoubtStatus.OPEN,
@@ -102,8 +102,8 @@ def list_(
     cursor: Cursor = None,
 ) -> None:
     """List pairs of facts that may contradict each other, or say the same, newest first."""
-    with reading(flags) as door:
-        page = door.core.facts.in_doubt(door.caller(), status=status, limit=limit, cursor=cursor)
+    with speaking(flags, reads=True) as memory:
+        page = memory.in_doubt(status=status, limit=limit, cursor=cursor)
     answer_page(
         flags,
         page,
@@ -115,27 +115,27 @@ def list_(
     )
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def confirm(flags: Flags, doubt_id: DoubtId) -> None:
     """Decide that the newer fact holds: the older one is retired."""
-    _decide(flags, lambda facts, principal: facts.confirm(principal, doubt_id), "The older fact is retired.")
+    _decide(flags, lambda memory: memory.confirm_doubt(doubt_id), "The older fact is retired.")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def refute(flags: Flags, doubt_id: DoubtId) -> None:
     """Decide that the older fact holds: the newer one is retired."""
-    _decide(flags, lambda facts, principal: facts.refute(principal, doubt_id), "The newer fact is retired.")
+    _decide(flags, lambda memory: memory.refute_doubt(doubt_id), "The newer fact is retired.")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def dismiss(flags: Flags, doubt_id: DoubtId) -> None:
     """Decide that both facts hold: the two are not judged again."""
-    _decide(flags, lambda facts, principal: facts.dismiss(principal, doubt_id), "Both facts stay.")
+    _decide(flags, lambda memory: memory.dismiss_doubt(doubt_id), "Both facts stay.")
 
 
-def _decide(flags: Flags, decide: Callable[[Facts, Principal], InDoubt], remark: str) -> None:
-    with opened(flags) as door:
-        pair = decide(door.core.facts, door.caller())
+def _decide(flags: Flags, decide: Callable[[Verbs], InDoubt], remark: str) -> None:
+    with speaking(flags) as memory:
+        pair = decide(memory)
     answer(flags, doubt_record(pair), pair.doubt.id, remark=remark)
 
 

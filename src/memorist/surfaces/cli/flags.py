@@ -2,7 +2,7 @@
 
 A command is a function whose first parameter is `Flags`; `with_flags` replaces that parameter by the shared options:
 
-    @with_flags(*STORE, *IDENTITY)
+    @with_flags(*ANYWHERE, *IDENTITY)
     def show(flags: Flags, memory_id: ...) -> None: ...
 """
 
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memorist.errors import Invalid
 from memorist.surfaces.cli.plain_values import PlainCommand, PlainGroup
 
 
@@ -23,6 +24,8 @@ class Flags:
 
     data: str | None = None
     database: str | None = None
+    url: str | None = None
+    connection: str | None = None
     as_json: bool = False
     tenant: str | None = None
     key: str | None = None
@@ -31,10 +34,12 @@ class Flags:
 
     def as_settings(self) -> dict[str, str | None]:
         """The flags under the names of the settings that they override."""
+        here = self.data is not None or self.database is not None
         return {
             "data": self.data,
             "database": self.database,
-            "url": None if self.data is None and self.database is None else "",
+            "url": "" if here and self.url is None else self.url,
+            "connection": self.connection,
             "tenant": self.tenant,
             "api_key": self.key,
             "user": self.user,
@@ -49,22 +54,34 @@ def _option(name: str, flag: str, help: str, *, metavar: str, hidden: bool = Fal
 
 _KEY_HELP = "Act with this API key, instead of as the operator of the database."
 
-# Where the memories are and how to answer: every command takes these.
-STORE = (
+
+def _server_options(*, hidden: bool = False) -> tuple[inspect.Parameter, ...]:
+    url = _option("url", "--url", "Address of a server, instead of a database.", metavar="URL", hidden=hidden)
+    name = "A server that `memorist connect` keeps."
+    return url, _option("connection", "--connection", name, metavar="NAME", hidden=hidden)
+
+
+_DATABASE = (
     _option("data", "--data", "Folder of the embedded database.", metavar="DIR"),
     _option("database", "--database", "A postgresql:// URL or an SQLite file.", metavar="URL"),
-    inspect.Parameter(
-        "as_json",
-        inspect.Parameter.KEYWORD_ONLY,
-        default=False,
-        annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
-    ),
 )
+_AS_JSON = inspect.Parameter(
+    "as_json",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document.")],
+)
+_REFUSED_SERVER = _server_options(hidden=True)
+
+# Where the memories are and how to answer: every command takes these.
+ANYWHERE = (*_DATABASE, *_server_options(), _AS_JSON)
+# For what is done to a database; those who name a server are told so.
+STORE = (*_DATABASE, *_REFUSED_SERVER, _AS_JSON)
+# For those that have a --url of their own.
+DATABASE = (*_DATABASE, _AS_JSON)
 # Which tenant, and by what right.
-CREDENTIAL = (
-    _option("tenant", "--tenant", "Tenant to act in.", metavar="NAME"),
-    _option("key", "--key", _KEY_HELP, metavar="KEY"),
-)
+KEY = _option("key", "--key", _KEY_HELP, metavar="KEY")
+CREDENTIAL = (_option("tenant", "--tenant", "Tenant to act in.", metavar="NAME"), KEY)
 # On whose behalf.
 IDENTITY = (
     *CREDENTIAL,
@@ -83,6 +100,13 @@ IdempotencyKey = Annotated[
 REFUSED_KEY = (_option("key", "--key", _KEY_HELP, metavar="KEY", hidden=True),)
 
 
+def works_on_a_database(but: str) -> Invalid:
+    """What is said to those who ask a server for what is done to a database alone."""
+    return Invalid(
+        f"{but}, and this is done to a database: run it where that is, with --data or --database.", field="url"
+    )
+
+
 def with_flags(*options: inspect.Parameter) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the shared options; it receives them as one `Flags`."""
 
@@ -92,6 +116,9 @@ def with_flags(*options: inspect.Parameter) -> Callable[[Callable[..., None]], C
         @functools.wraps(function)
         def command(**arguments: Any) -> None:
             flags = Flags(**{option.name: arguments.pop(option.name) for option in options})
+            for option in _REFUSED_SERVER:
+                if option in options and getattr(flags, option.name) is not None:
+                    raise works_on_a_database(f"--{option.name} names a server")
             function(flags, **arguments)
 
         parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memorist import words
-from memorist.ids import to_uuid
 from memorist.ingestion.values import output_key
 from memorist.memories.kinds import KINDS, source_of
 from memorist.memories.values import Kind, Memory
@@ -23,7 +22,9 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 def recalled_record(recalled: Recalled) -> dict[str, Any]:
-    """The answer as the agent tool `recall` gives it; made here, because the tools' own module takes pydantic."""
+    """The answer as the agent tool `recall` gives it, with ids as the command line prints them; made here, because the
+    tools' own module takes pydantic.
+    """
     record: dict[str, Any] = {
         "items": [_hit_record(hit) for hit in recalled.hits],
         "total": len(recalled.hits),
@@ -31,14 +32,14 @@ def recalled_record(recalled: Recalled) -> dict[str, Any]:
         "rerank_used": recalled.rerank_used,
     }
     if recalled.why_not is not None:
-        record["why_not"] = {**recalled.why_not, "id": str(to_uuid(recalled.why_not["id"]))}
+        record["why_not"] = dict(recalled.why_not)
     return record
 
 
 def _hit_record(hit: Hit) -> dict[str, Any]:
     memory = hit.memory
     record: dict[str, Any] = {
-        "id": str(to_uuid(memory.id)),
+        "id": memory.id,
         "source_kind": memory.kind,
         "source_ref": source_of(memory),
         "content": hit.excerpt,

@@ -10,13 +10,10 @@ from typing import Annotated
 
 import typer
 
-from memorist.core import Core
 from memorist.documents import media_type_of
-from memorist.errors import Invalid, InvalidField
+from memorist.errors import Invalid, InvalidField, PayloadTooLarge
 from memorist.ingestion.service import Message
 from memorist.platform import validation
-from memorist.platform.values import Principal
-from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.failures import exit_code_of
 from memorist.surfaces.cli.files import (
     Format,
@@ -27,13 +24,15 @@ from memorist.surfaces.cli.files import (
     in_batches,
     read_conversations,
 )
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
+from memorist.surfaces.cli.speaking import core_here, speaking
 from memorist.surfaces.cli.terminal import note, print_json
+from memorist.verbs import Verbs
 
 # One transaction each: large enough to be fast, small enough to be held in memory twice.
 _MESSAGES_AT_ONCE = 200
-_CHARACTERS_AT_ONCE = 1_000_000
+_CHARACTERS_AT_ONCE = 250_000  # Well below what a server takes at once, where nobody changed that.
 # The most bytes that the longest document can take in UTF-8.
 _LARGEST_DOCUMENT = 4 * validation.MAX_DOCUMENT
 _SHOWN = 5
@@ -51,10 +50,10 @@ class _Summary:
     already_there: int = 0
     skipped: list[dict[str, str]] = field(default_factory=list)
     failed: list[dict[str, str]] = field(default_factory=list)
-    waiting: int = 0
+    waiting: int | None = 0
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def ingest(
     flags: Flags,
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, and folders with everything below.")],
@@ -85,10 +84,8 @@ def ingest(
     found = list(_found(paths, summary))
     if title is not None and len(found) != 1:
         raise InvalidField(f"--title is for one document, and there are {len(found)} files.", field="title")
-    with opened(flags) as door:
-        principal = door.caller()
-        door.make_tenant(principal)
-        step = _Ingesting(door.core, principal, summary, session, title, shared, not no_extract)
+    with speaking(flags) as memory:
+        step = _Ingesting(memory, summary, session, title, shared, not no_extract)
         try:
             with _bytes_of(found) as moved:
                 for number, one in enumerate(found):
@@ -97,19 +94,28 @@ def ingest(
         except BaseException:
             _note(summary)
             raise
-        summary.waiting = (
-            door.core.indexer.progress(principal.tenant).waiting
-            if no_wait
-            else wait_for_vectors(door.core, principal.tenant)
-        )
-        if not no_wait:
-            door.core.jobs.run_due(principal.tenant)
+        summary.waiting = _finish(memory, no_wait=no_wait)
     if flags.as_json:
         print_json(asdict(summary))
     else:
         _note(summary)
     if summary.failed:
         raise typer.Exit(exit_code_of(Invalid()))
+
+
+def _finish(memory: Verbs, *, no_wait: bool) -> int | None:
+    """Have what was stored found by meaning and read for facts, unless somebody else is to. How many memories still
+    wait, which a server does not tell; it also reads by itself.
+    """
+    core = core_here(memory)
+    if core is None:
+        return None if no_wait else memory.wait_until_indexed() or 0
+    tenant = memory.principal.tenant
+    if no_wait:
+        return core.indexer.progress(tenant).waiting
+    waiting = wait_for_vectors(core, tenant)
+    core.jobs.run_due(tenant)
+    return waiting
 
 
 def _found(paths: list[str], summary: _Summary) -> Iterator[FoundFile]:
@@ -124,8 +130,7 @@ def _found(paths: list[str], summary: _Summary) -> Iterator[FoundFile]:
 class _Ingesting:
     """Takes one file after the other, and writes down what came of it."""
 
-    core: Core
-    principal: Principal
+    memory: Verbs
     summary: _Summary
     session: str | None
     title: str | None
@@ -142,7 +147,7 @@ class _Ingesting:
             else:
                 self._take_document(found)
             self.summary.files += 1
-        except Invalid as error:
+        except (Invalid, PayloadTooLarge) as error:
             self._fail(found, error.message)
         except OSError as error:
             self._fail(found, f"It cannot be read: {error.strerror}.")
@@ -153,10 +158,9 @@ class _Ingesting:
     def _take_document(self, found: FoundFile) -> None:
         if found.size > _LARGEST_DOCUMENT:
             raise Invalid(f"It is larger than {_LARGEST_DOCUMENT >> 20} MB. Split it.", field="path")
-        stored = self.core.ingestion.add_document(
-            self.principal,
-            title=self.title or found.name,
-            content=found.path.read_bytes(),
+        stored = self.memory.add_document(
+            self.title or found.name,
+            found.path.read_bytes(),
             media_type=media_type_of(found.name) or "text/plain",
             shared=self.shared,
         )
@@ -178,12 +182,8 @@ class _Ingesting:
 
     def _store(self, session: str, first: int, batch: list[Message]) -> None:
         try:
-            results = self.core.ingestion.add_messages(
-                self.principal,
-                session,
-                batch,
-                extract=self.extract,
-                idempotency_key=_batch_key(session, first, batch),
+            results = self.memory.add_messages(
+                session, batch, extract=self.extract, idempotency_key=_batch_key(session, first, batch)
             )
         except InvalidField as error:
             counted = f"After {first} messages: " if first else ""

@@ -9,14 +9,15 @@ from memorist.facts.records import job_record
 from memorist.learning.outcomes import outcome_of
 from memorist.platform.values import Job, JobStatus
 from memorist.surfaces.cli.answers import answer, answer_page
-from memorist.surfaces.cli.door import opened, reading
-from memorist.surfaces.cli.flags import IDENTITY, STORE, AllUsers, Cursor, Flags, Limit, new_group, with_flags
+from memorist.surfaces.cli.door import opened, whose
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, STORE, AllUsers, Cursor, Flags, Limit, new_group, with_flags
+from memorist.surfaces.cli.speaking import speaking
 from memorist.surfaces.cli.terminal import counted, minute, print_card, print_json
 
 JobId = Annotated[str, typer.Argument(metavar="ID", help="Id of the job, as job_….")]
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def list_(
     flags: Flags,
     status: Annotated[JobStatus | None, typer.Option(help="Only these; dead ones need somebody.")] = None,
@@ -26,9 +27,8 @@ def list_(
     all_users: AllUsers = False,
 ) -> None:
     """List jobs, newest first, with what went wrong, was found and was dropped. Done ones are kept for a week."""
-    with reading(flags) as door:
-        principal = door.everybody() if all_users else door.caller()
-        page = door.core.jobs.list(principal, status=status, kind=kind, limit=limit, cursor=cursor)
+    with speaking(flags, whose(all_users), reads=True) as memory:
+        page = memory.jobs(status=status, kind=kind, limit=limit, cursor=cursor)
     columns = ["id", "kind", *(["user"] if all_users else []), "status", "attempts", "run_at", "outcome"]
 
     def row(job: Job) -> list[str]:
@@ -40,11 +40,11 @@ def list_(
     answer_page(flags, page, job_record, columns, row, whole=whole, empty="There are no jobs.")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def show(flags: Flags, job_id: JobId, all_users: AllUsers = False) -> None:
     """Show one job: what it was asked, and what came of it."""
-    with reading(flags) as door:
-        job = door.core.jobs.get(door.everybody() if all_users else door.caller(), job_id)
+    with speaking(flags, whose(all_users), reads=True) as memory:
+        job = memory.get_job(job_id)
     record = job_record(job)
     if flags.as_json:
         print_json(record)
@@ -64,19 +64,19 @@ def run(flags: Flags) -> None:
     answer(flags, {"run": done}, remark=told)
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def retry(flags: Flags, job_id: JobId, all_users: AllUsers = False) -> None:
     """Make a job due now; a dead one gets all its attempts again. A server does it, or `memorist jobs run`."""
-    with opened(flags) as door:
-        job = door.core.jobs.retry(door.everybody() if all_users else door.caller(), job_id)
+    with speaking(flags, whose(all_users)) as memory:
+        job = memory.retry_job(job_id)
     answer(flags, job_record(job), job.id, remark="It is due now.")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def drop(flags: Flags, job_id: JobId, all_users: AllUsers = False) -> None:
     """Remove a job: what it was to do is not done."""
-    with opened(flags) as door:
-        job = door.core.jobs.drop(door.everybody() if all_users else door.caller(), job_id)
+    with speaking(flags, whose(all_users)) as memory:
+        job = memory.drop_job(job_id)
     answer(flags, job_record(job), job.id, remark="Dropped.")
 
 

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from memorist.errors import Invalid
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def mcp(
     flags: Flags,
     session: Annotated[
@@ -17,8 +17,8 @@ def mcp(
 ) -> None:
     """Serve one MCP client over stdin and stdout, until it closes them.
 
-    Opens the database itself, which any number of clients may do at once. With MEMORIST_URL set, and neither --data nor
-    --database given, it passes everything on to that server, with the API key.
+    Opens the database itself, which any number of clients may do at once. Where --url, MEMORIST_URL or a connection
+    names a server, and neither --data nor --database is given, it passes everything on to that, with the API key.
     """
     from memorist.bootstrap import run_mcp
     from memorist.surfaces.cli.door import settings_of

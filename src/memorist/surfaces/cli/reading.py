@@ -12,18 +12,18 @@ from memorist.memories.records import event_to_record
 from memorist.memories.values import Kind, Memory, Order, Status
 from memorist.platform.paging import Page
 from memorist.surfaces.cli.answers import answer
-from memorist.surfaces.cli.door import reading
-from memorist.surfaces.cli.flags import IDENTITY, STORE, AllUsers, Cursor, Flags, Limit, with_flags
+from memorist.surfaces.cli.door import whose
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, AllUsers, Cursor, Flags, Limit, with_flags
+from memorist.surfaces.cli.naming import MemoryName, id_of
 from memorist.surfaces.cli.records import memory_record
+from memorist.surfaces.cli.speaking import speaking
 from memorist.surfaces.cli.terminal import minute, note, print_card, print_json, print_json_page, print_table
 
 _PAGE = 20
 _LARGEST_PAGE = 100
 
-MemoryId = Annotated[str, typer.Argument(metavar="ID", help="Id of a memory, as mem_… or as a UUID.")]
 
-
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def list_(
     flags: Flags,
     category: Annotated[str | None, typer.Option(metavar="NAME", help="Only this category.")] = None,
@@ -40,10 +40,9 @@ def list_(
     all_users: AllUsers = False,
 ) -> None:
     """List memories, newest first: of no agent but the one that is named."""
-    with reading(flags) as door:
+    with speaking(flags, whose(all_users), reads=True) as memory:
         read_page = partial(
-            door.core.memories.list,
-            door.everybody() if all_users else door.caller(),
+            memory.list,
             every_agent=every_agent, category=category, kind=kind, project=project, session=session, status=status,
             named=named, order=order,
             limit=_LARGEST_PAGE if all_ else limit,
@@ -52,7 +51,7 @@ def list_(
         pages = _pages(first, read_page) if all_ else iter([first])
         next_cursor = None if all_ else first.next_cursor
         if flags.as_json:
-            print_json_page((memory_record(memory) for page in pages for memory in page.items), next_cursor)
+            print_json_page((memory_record(one) for page in pages for one in page.items), next_cursor)
             return
         for page in pages:
             _print_page(page, with_user=all_users)
@@ -82,12 +81,12 @@ def _print_page(page: Page[Memory], *, with_user: bool) -> None:
     print_table(columns, rows, whole=["id", "created"])
 
 
-@with_flags(*STORE, *IDENTITY)
-def show(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None:
+@with_flags(*ANYWHERE, *IDENTITY)
+def show(flags: Flags, name: MemoryName, all_users: AllUsers = False) -> None:
     """Show one memory in full. The read is counted."""
-    with reading(flags) as door:
-        memory = door.core.memories.get(door.everybody() if all_users else door.caller(), memory_id)
-    record = memory_record(memory)
+    with speaking(flags, whose(all_users), reads=True) as memory:
+        found = memory.get(id_of(memory, name))
+    record = memory_record(found)
     if flags.as_json:
         print_json(record)
         return
@@ -95,11 +94,11 @@ def show(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None
     print_card({name: _text(value) for name, value in record.items() if value is not None}, body)
 
 
-@with_flags(*STORE, *IDENTITY)
-def events(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> None:
+@with_flags(*ANYWHERE, *IDENTITY)
+def events(flags: Flags, name: MemoryName, all_users: AllUsers = False) -> None:
     """Show what happened to a memory, oldest first, even if it was deleted."""
-    with reading(flags) as door:
-        trail = door.core.memories.events(door.everybody() if all_users else door.caller(), memory_id)
+    with speaking(flags, whose(all_users), reads=True) as memory:
+        trail = memory.events(id_of(memory, name))
     records = [event_to_record(event) for event in trail]
     if flags.as_json:
         print_json({"items": records})
@@ -111,7 +110,7 @@ def events(flags: Flags, memory_id: MemoryId, all_users: AllUsers = False) -> No
     print_table(["when", "event", "by", "through", "details"], rows, whole=["when", "event"])
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def context(
     flags: Flags,
     question: Annotated[str, typer.Argument(metavar="[QUESTION]", help="What the agent is asked.")] = "",
@@ -121,18 +120,18 @@ def context(
     """Print what an agent is given for a question: what is known, what changed lately and what recall finds, dated,
     within a budget, fenced as data.
     """
-    with reading(flags) as door:
-        found = door.core.composer.compose(door.caller(), question, project=project, budget_tokens=budget)
+    with speaking(flags, reads=True, models=True) as memory:
+        found = memory.context(question, project=project, budget_tokens=budget)
     answer(flags, to_record(found), found.fenced or "Nothing is remembered yet.")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def section(flags: Flags) -> None:
     """Print the memory section for a system prompt, fenced as data: the named memories of a profile (--agent), and what
     is known.
     """
-    with reading(flags) as door:
-        found = door.core.composer.section(door.caller(), None)
+    with speaking(flags, reads=True) as memory:
+        found = memory.section()
     answer(flags, {"text": found.text, "count": found.count}, found.text)
 
 

@@ -5,22 +5,20 @@ from typing import Annotated
 
 import typer
 
-from memorist.core import Core
 from memorist.errors import InvalidField
 from memorist.memories.values import Kind
-from memorist.platform import access, validation
-from memorist.platform.values import Principal
-from memorist.recall.values import Question, Recalled, Scope
-from memorist.surfaces.cli.door import reading
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
+from memorist.recall.values import Recalled, Scope
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.hits import explained, print_hits, recalled_record
+from memorist.surfaces.cli.speaking import core_here, speaking
 from memorist.surfaces.cli.terminal import note, print_json, print_line
 from memorist.times import from_iso
+from memorist.verbs import Verbs
 
 _MOMENT = "TIME"
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def recall(
     flags: Flags,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to find, as one would ask it.")],
@@ -48,16 +46,15 @@ def recall(
 
     TIME is a date such as 2026-05-02 or a time such as 2026-05-02T14:30, in UTC unless it names an offset.
     """
-    asked = Question(
-        question, top_k, kind or None, scope, not no_rerank, _moment("as_of", as_of), _moment("known_at", known_at),
-        _moment("after", after), _moment("before", before), category, project, budget, min_score, explain, why_not,
-    )  # fmt: skip
-    if session is not None:
-        validation.identifier("session", session)
-    with reading(flags) as door:
-        principal = access.acting(door.caller(), session=session)
-        recalled = door.core.recall.recall(principal, asked)
-        advice = _advice(door.core, principal) if recalled.degraded and not flags.as_json else ""
+    moments = {"as_of": as_of, "known_at": known_at, "after": after, "before": before}
+    asked = {name: _moment(name, text) for name, text in moments.items()}
+    with speaking(flags, reads=True, models=True, session=session) as memory:
+        recalled = memory.recall(
+            question, top_k=top_k, source_kinds=kind or None, scope=scope, enable_rerank=not no_rerank, **asked,
+            category=category, project=project, budget_tokens=budget, min_score=min_score, explain=explain,
+            why_not=why_not,
+        )  # fmt: skip
+        advice = _advice(memory) if recalled.degraded and not flags.as_json else ""
     if flags.as_json:
         print_json(recalled_record(recalled))
         return
@@ -88,11 +85,14 @@ def _print(recalled: Recalled, query: str) -> None:
             print_line(f"  {explained(recalled.why_not['explanation'])}")
 
 
-def _advice(core: Core, principal: Principal) -> str:
+def _advice(memory: Verbs) -> str:
     """Why some memories are found by keyword only, and what to do."""
+    core = core_here(memory)
+    if core is None:
+        return "Some are found by keyword alone. `memorist index status`, where the server's database is, says why."
     if core.embedder is None:
         return "By keyword alone: meaning search is off. Set MEMORIST_EMBEDDER=local, or MEMORIST_EMBEDDER_URL."
-    progress = core.indexer.progress(principal.tenant)
+    progress = core.indexer.progress(memory.principal.tenant)
     if progress.waiting:
         reason = f" ({core.indexer.failure})" if core.indexer.failure else ""
         return (

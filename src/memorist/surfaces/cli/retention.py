@@ -1,6 +1,7 @@
 """`memorist archive`, `restore`, `sweep` and `policy show|set`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -10,55 +11,53 @@ from memorist.memories.policies import PolicyChange, change_to_record, changed, 
 from memorist.memories.policy import Mode, Policy
 from memorist.memories.sweeper import Sweep
 from memorist.memories.values import Kind, Memory
-from memorist.platform.values import Principal
-from memorist.surfaces.cli.door import Door, opened, reading
-from memorist.surfaces.cli.flags import CREDENTIAL, IDENTITY, STORE, Flags, new_group, with_flags
+from memorist.surfaces.cli.door import Whose
+from memorist.surfaces.cli.flags import ANYWHERE, CREDENTIAL, IDENTITY, Flags, new_group, with_flags
 from memorist.surfaces.cli.records import memory_record
+from memorist.surfaces.cli.speaking import core_here, only_here, speaking
 from memorist.surfaces.cli.terminal import note, print_json, print_line, print_table
+from memorist.verbs import Verbs
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the memories.")]
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def archive(flags: Flags, memory_ids: Ids) -> None:
     """Archive memories: out of recall and of lists, and still readable by their ids.
 
     One by one; the first that cannot be archived ends the command, and those before it are printed.
     """
-    moved = _each(flags, memory_ids, lambda door: door.core.retention.archive)
+    moved = _each(flags, memory_ids, lambda memory: memory.archive)
     note(f"{len(moved)} archived.")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def restore(flags: Flags, memory_ids: Ids) -> None:
     """Restore memories that are archived, replaced by another, or deleted and still recoverable.
 
     One by one; the first that cannot be restored ends the command, and those before it are printed.
     """
-    moved = _each(flags, memory_ids, lambda door: door.core.retention.restore)
+    moved = _each(flags, memory_ids, lambda memory: memory.restore)
     note(f"{len(moved)} restored.")
 
 
-def _each(
-    flags: Flags, memory_ids: list[str], verb: Callable[[Door], Callable[[Principal, str], Memory]]
-) -> list[Memory]:
+def _each(flags: Flags, memory_ids: list[str], verb: Callable[[Verbs], Callable[[str], Memory]]) -> list[Memory]:
     moved: list[Memory] = []
     try:
-        with opened(flags) as door:
-            principal = door.caller()
+        with speaking(flags) as memory:
             for memory_id in memory_ids:
                 # One by one, so that what was done before an error is known.
-                moved.append(verb(door)(principal, memory_id))  # noqa: PERF401
+                moved.append(verb(memory)(memory_id))  # noqa: PERF401
     finally:
         if flags.as_json:
-            print_json({"items": [memory_record(memory) for memory in moved]})
+            print_json({"items": [memory_record(one) for one in moved]})
         else:
-            for memory in moved:
-                print_line(memory.id)
+            for one in moved:
+                print_line(one.id)
     return moved
 
 
-@with_flags(*STORE, *CREDENTIAL)
+@with_flags(*ANYWHERE, *CREDENTIAL)
 def sweep(
     flags: Flags,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what an enforced sweep would do.")] = False,
@@ -68,15 +67,15 @@ def sweep(
     For cron; a server does the same by itself. Where the policy observes, what is due is only counted. Without --tenant
     and --key all tenants are swept. Any number of sweeps may run at the same time.
     """
-    with opened(flags) as door:
-        if door.settings.api_key or flags.tenant is not None:
-            tenants = [door.everybody().tenant]
+    with speaking(flags, Whose.HOLDER) as memory:
+        core = core_here(memory)
+        if core is None or flags.tenant is not None or memory.principal.key_id is not None:
+            sweeps = [memory.sweep(dry_run=dry_run)]
         else:
-            tenants = [tenant.id for tenant in door.core.identity.list_tenants()]
-        run = door.core.sweeper.dry_run if dry_run else door.core.sweeper.sweep
-        sweeps = [run(tenant) for tenant in tenants]
-        if not dry_run:
-            door.core.erasure.resume()
+            run = core.sweeper.dry_run if dry_run else core.sweeper.sweep
+            sweeps = [run(tenant.id) for tenant in core.identity.list_tenants()]
+        if core is not None and not dry_run:
+            core.erasure.resume()
     if flags.as_json:
         print_json({"sweeps": [one.to_record() for one in sweeps]})
         return
@@ -98,16 +97,15 @@ def _rows(one: Sweep) -> list[list[str]]:
     ]
 
 
-@with_flags(*STORE, *CREDENTIAL)
+@with_flags(*ANYWHERE, *CREDENTIAL)
 def show(
     flags: Flags,
     history: Annotated[bool, typer.Option("--history", help="Also the last changes, newest first.")] = False,
 ) -> None:
     """Show a tenant's retention policy."""
-    with reading(flags) as door:
-        principal = door.everybody()
-        revision = door.core.policies.get(principal)
-        changes = [revision_to_record(one) for one in door.core.policies.history(principal)] if history else []
+    with speaking(flags, Whose.HOLDER, reads=True) as memory:
+        revision = memory.policy()
+        changes = _history(memory) if history else []
     record = revision_to_record(revision)
     if flags.as_json:
         print_json({**record, "history": changes} if history else record)
@@ -118,7 +116,7 @@ def show(
         print_table(columns, [[_shown(one[column]) for column in columns] for one in changes], whole=["changed_at"])
 
 
-@with_flags(*STORE, *CREDENTIAL)
+@with_flags(*ANYWHERE, *CREDENTIAL)
 def set_(
     flags: Flags,
     mode: Annotated[
@@ -170,19 +168,23 @@ def set_(
     if not changes:
         raise Invalid("Name at least one rule to change. `memorist policy set --help` lists them.")
     changed(Policy(), changes)  # Refused before a tenant is made for it.
-    with opened(flags) as door:
-        principal = door.everybody()
-        if not dry_run:
-            door.make_tenant(principal)
-        change = door.core.policies.change(principal, changes, dry_run=dry_run)
-        while change.pending and not door.core.policies.recompute(principal.tenant, batches=100):
-            pass
+    with speaking(flags, Whose.HOLDER) as memory:
+        change = memory.set_policy(changes, dry_run=dry_run)
+        core = core_here(memory)
+        while core is not None and change.pending:
+            if core.policies.recompute(memory.principal.tenant, batches=100):
+                change = replace(change, pending=False)
     _print_change(flags, change)
+
+
+def _history(memory: Verbs) -> list[dict[str, Any]]:
+    me = only_here(memory, "--history")
+    return [revision_to_record(one) for one in me.core.policies.history(me.principal)]
 
 
 def _print_change(flags: Flags, change: PolicyChange) -> None:
     if flags.as_json:
-        print_json({**change_to_record(change), "pending": False})
+        print_json(change_to_record(change))
         return
     touched = [[kind, str(count)] for kind, count in sorted(change.touched.items())]
     if touched:

@@ -7,7 +7,7 @@ import typer
 from memorist.errors import NotFound
 from memorist.platform.values import Principal, Role, Tenant
 from memorist.surfaces.cli.answers import answer, answer_list
-from memorist.surfaces.cli.door import opened, operator_settings, reading
+from memorist.surfaces.cli.door import Whose, opened, operator_settings, reading
 from memorist.surfaces.cli.erasure import ReceiptFile, confirm, report_receipt
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
 from memorist.times import to_iso
@@ -59,7 +59,7 @@ def delete(
             confirm(f"the tenant {name!r}, everything in it and all of its keys", name)
         operator = Principal(name, Role.ADMIN, source="cli")
         erased = door.core.erasure.delete_tenant(operator, confirm=name, at_once=at_once)
-        report_receipt(door, erased, receipt)
+        report_receipt(flags, door.verbs(Whose.HOLDER), erased, receipt)
 
 
 def _described(tenant: Tenant) -> dict[str, Any]:

@@ -8,14 +8,15 @@ import typer
 from memorist.codec import to_record
 from memorist.platform.values import TokenRights
 from memorist.surfaces.cli.answers import answer
-from memorist.surfaces.cli.door import opened
-from memorist.surfaces.cli.flags import CREDENTIAL, STORE, Flags, new_group, with_flags
+from memorist.surfaces.cli.door import Whose
+from memorist.surfaces.cli.flags import ANYWHERE, CREDENTIAL, Flags, new_group, with_flags
+from memorist.surfaces.cli.speaking import speaking
 from memorist.times import to_iso
 
 _User = Annotated[str, typer.Argument(metavar="USER", help="Whom a token stands for.")]
 
 
-@with_flags(*STORE, *CREDENTIAL)
+@with_flags(*ANYWHERE, *CREDENTIAL)
 def create(
     flags: Flags,
     user: _User,
@@ -24,19 +25,17 @@ def create(
     minutes: Annotated[float, typer.Option(help="How long it lives.")] = 15,
 ) -> None:
     """Make a token of one user for a page in a browser, and print it, this once: only its hash is kept."""
-    with opened(flags) as door:
-        tokens = door.core.user_tokens
-        lifetime = timedelta(minutes=minutes)
-        made = tokens.create(door.holder(), user, agent=agent, rights=rights, lifetime=lifetime)
+    with speaking(flags, Whose.HOLDER) as memory:
+        made = memory.create_token(user, agent=agent, rights=rights, lifetime=timedelta(minutes=minutes))
     remark = f"Stands for {made.user}, to {made.rights}, until {to_iso(made.expires_at)}."
     answer(flags, to_record(made), made.token, remark=remark)
 
 
-@with_flags(*STORE, *CREDENTIAL)
+@with_flags(*ANYWHERE, *CREDENTIAL)
 def revoke(flags: Flags, user: _User) -> None:
     """End all tokens of a user at once, in every process."""
-    with opened(flags) as door:
-        count = door.core.user_tokens.revoke(door.holder(), user)
+    with speaking(flags, Whose.HOLDER) as memory:
+        count = memory.revoke_tokens(user)
     answer(flags, {"revoked": count}, str(count), remark="Revoked.")
 
 

@@ -14,20 +14,21 @@ import typer
 
 from memorist.errors import Invalid, InvalidField
 from memorist.importers import Source
-from memorist.platform.values import Principal
-from memorist.surfaces.cli.door import Door, opened, reading
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
+from memorist.surfaces.cli.door import Whose
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
+from memorist.surfaces.cli.speaking import core_here, only_here, speaking
 from memorist.surfaces.cli.terminal import counted, escaped_json, note, print_json
 from memorist.transfer.service import ImportReport
+from memorist.verbs import Verbs
 
 _STREAM = "-"
 # One memory with a long history. A file without line breaks must not fill the memory before it is refused.
 _LONGEST_LINE = 256 * 1024 * 1024
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def export(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = _STREAM,
@@ -37,8 +38,8 @@ def export(
     A file appears only when it is complete, and is readable by its owner only.
     """
     counts: Counter[str] = Counter()
-    with reading(flags) as door:
-        lines = _counting(door.core.transfer.export(door.backup()), counts)
+    with speaking(flags, Whose.BACKUP, reads=True) as memory:
+        lines = _counting(memory.export(), counts)
         if file == _STREAM:
             # Pipes and files get the very bytes; on a terminal no text may act as a command to it.
             shown = map(escaped_json, lines) if sys.stdout.isatty() else lines
@@ -55,7 +56,7 @@ def export(
         note(f"{' and '.join(parts)} exported.")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def import_(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="An export; - is stdin.")],
@@ -76,20 +77,23 @@ def import_(
         return
     if dry_run:
         raise Invalid("--dry-run is for the exports of other programs: name one with --from.", field="dry_run")
-    with _binary_input(file) as stream, opened(flags) as door:
-        principal = door.backup()
-        report = _import(door, principal, stream)
+    with _binary_input(file) as stream, speaking(flags, Whose.BACKUP) as memory:
+        report = _import(memory, stream)
         if report.imported and not no_wait:
-            wait_for_vectors(door.core, principal.tenant)
+            core = core_here(memory)
+            memory.wait_until_indexed() if core is None else wait_for_vectors(core, memory.principal.tenant)
     _print_report(report, as_json=flags.as_json)
 
 
-def _import(door: Door, principal: Principal, source: BinaryIO) -> ImportReport:
+def _import(memory: Verbs, source: BinaryIO) -> ImportReport:
     report = ImportReport()
-    door.make_tenant(principal)
     try:
         with _progress(source) as advance:
-            for report in door.core.transfer.import_(principal, _lines(source, advance)):  # noqa: B007
+            lines = _lines(source, advance)
+            if core_here(memory) is None:
+                return memory.import_(lines)
+            me = only_here(memory, "this")
+            for report in me.core.transfer.import_(me.writing(), lines):  # noqa: B007
                 pass
     except BaseException:
         if report.imported:

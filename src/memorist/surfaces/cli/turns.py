@@ -7,18 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from memorist.context.companion import Category
-from memorist.core import Core
 from memorist.errors import MemoristError, TurnError
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Memory
-from memorist.platform.values import Principal
 from memorist.surfaces.cli.answers import answer_page
-from memorist.surfaces.cli.door import opened, reading
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Cursor, Flags, Limit, with_flags
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Cursor, Flags, Limit, with_flags
+from memorist.surfaces.cli.speaking import speaking
 from memorist.surfaces.cli.terminal import note, print_json, printable
 from memorist.times import to_iso
-from memorist.turns.values import TurnEvent
+from memorist.turns.values import STARTED, TurnEvent
+from memorist.verbs import Verbs
 
 _LEAVE = ("/quit", "/exit")
 
@@ -26,7 +25,7 @@ Session = Annotated[str | None, typer.Option(metavar="ID", help="The conversatio
 NoMemory = Annotated[bool, typer.Option("--no-memory", help="Do not tell the model what is remembered.")]
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def turn(
     flags: Flags,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to ask.")],
@@ -37,18 +36,14 @@ def turn(
 
     With --json, every event of the turn is one line.
     """
-    with opened(flags) as door:
-        principal = door.caller()
-        door.make_tenant(principal)
-        _take(door.core, principal, [Message("user", text)], session, not no_memory, flags.as_json)
+    with speaking(flags) as memory:
+        _take(memory, [Message("user", text)], session, not no_memory, flags.as_json)
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> None:
     """Talk with the language model, line by line, until /quit or the end of the input."""
-    with opened(flags) as door:
-        principal = door.caller()
-        door.make_tenant(principal)
+    with speaking(flags) as memory:
         session = session or new_id("chat")
         said: list[Message] = []
         if sys.stdin.isatty():
@@ -58,7 +53,7 @@ def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> 
                 continue
             said.append(Message("user", line))
             try:
-                answer = _take(door.core, principal, said, session, not no_memory, flags.as_json)
+                answer = _take(memory, said, session, not no_memory, flags.as_json)
             except TurnError as error:
                 note(error.message)
                 said.pop()
@@ -66,7 +61,7 @@ def chat(flags: Flags, session: Session = None, no_memory: NoMemory = False) -> 
             said.append(Message("assistant", answer))
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def memory(
     flags: Flags,
     category: Annotated[Category | None, typer.Option(help="Only this category.")] = None,
@@ -75,10 +70,8 @@ def memory(
     cursor: Cursor = None,
 ) -> None:
     """List what a companion remembers of you, newest first: goals, preferences, insights and history."""
-    with reading(flags) as door:
-        page = door.core.companion.list(
-            door.caller(), category=category, include_tested=tested, limit=limit, cursor=cursor
-        )
+    with speaking(flags, reads=True) as memory:
+        page = memory.entries(category=category, include_tested=tested, limit=limit, cursor=cursor)
     answer_page(
         flags,
         page,
@@ -90,13 +83,12 @@ def memory(
     )
 
 
-def _take(
-    core: Core, principal: Principal, said: Sequence[Message], session: str | None, include_memory: bool, as_json: bool
-) -> str:
+def _take(memory: Verbs, said: Sequence[Message], session: str | None, include_memory: bool, as_json: bool) -> str:
     """Print a turn as it comes and return its answer. Raises TurnError where it fails."""
-    started = core.turns.start(principal, said, include_memory=include_memory, session=session)
-    summary = ""
-    for event in core.turns.follow(principal, started.id):
+    turn_id = summary = ""
+    for event in memory.turn(said, include_memory=include_memory, session=session):
+        if event.event == STARTED:
+            turn_id = event.data["turn_id"]
         if as_json:
             print_json(_event(event))
         elif event.event == "answer.delta":
@@ -106,20 +98,20 @@ def _take(
             note(f"[{event.data['name']}]")
         elif event.event == "agent.completed" and event.data["agent"] == "memory":
             summary = event.data["output_summary"]
-    ended = core.turns.get(principal, started.id)
+    ended = memory.get_turn(turn_id)
     if ended.error is not None:
         raise TurnError(ended.error["message"])
     if not as_json:
         print()
         note(summary)
-        for one in _learned(core, principal, started.id):
+        for one in _learned(memory, turn_id):
             note(f"  {one.category}: {one.content}")
     return ended.answer or ""
 
 
-def _learned(core: Core, principal: Principal, turn_id: str) -> list[Memory]:
+def _learned(memory: Verbs, turn_id: str) -> list[Memory]:
     try:
-        page = core.companion.list(principal, limit=100)
+        page = memory.entries(limit=100)
     except MemoristError:
         return []
     return [one for one in page.items if one.source_ref == turn_id]

@@ -13,10 +13,11 @@ from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform import validation
 from memorist.platform.values import Owner
 from memorist.surfaces.cli.answers import answer
-from memorist.surfaces.cli.door import opened
 from memorist.surfaces.cli.erasure import ReceiptFile, report_receipt
-from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, IdempotencyKey, with_flags
+from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, IdempotencyKey, with_flags
+from memorist.surfaces.cli.naming import MemoryName, id_of
 from memorist.surfaces.cli.records import memory_record
+from memorist.surfaces.cli.speaking import only_here, speaking
 from memorist.surfaces.cli.terminal import note, print_json, print_line
 
 _STDIN = "-"
@@ -31,7 +32,7 @@ Confidence = Annotated[float | None, typer.Option(metavar="0..1", help="How cert
 Meta = Annotated[str | None, typer.Option(metavar="JSON", help="Further fields, as a JSON object.")]
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def remember(
     flags: Flags,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads it from stdin.")],
@@ -62,10 +63,8 @@ def remember(
         ttl=None if ttl_minutes is None else _minutes(ttl_minutes),
     )  # fmt: skip
     check_draft(draft)  # Before a tenant is made for it.
-    with opened(flags) as door:
-        principal = door.caller()
-        door.make_tenant(principal)
-        [result] = door.core.memories.remember(principal, [draft], idempotency_key=idempotency_key)
+    with speaking(flags, models=True) as memory:
+        [result] = memory.remember_all([draft], idempotency_key=idempotency_key)
     answer(
         flags,
         {**memory_record(result.memory), "was_new": result.was_new, "replayed": result.replayed},
@@ -74,10 +73,10 @@ def remember(
     )
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def edit(
     flags: Flags,
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the memory.")],
+    memory_id: MemoryName,
     content: Annotated[str | None, typer.Option(metavar="TEXT", help="The text; - reads it from stdin.")] = None,
     category: Category = None,
     name: Name = None,
@@ -118,11 +117,11 @@ def edit(
     if anew:
         _write_anew(flags, memory_id, changes)
         return
-    with opened(flags) as door:
-        memory = door.core.memories.edit(
-            door.caller(), memory_id, changes, expected_version=if_version, idempotency_key=idempotency_key
+    with speaking(flags) as memory:
+        edited = memory.edit(
+            id_of(memory, memory_id), changes, expected_version=if_version, idempotency_key=idempotency_key
         )
-    answer(flags, memory_record(memory), memory.id, remark="Changed.")
+    answer(flags, memory_record(edited), edited.id, remark="Changed.")
 
 
 def _write_anew(flags: Flags, memory_id: str, changes: dict[str, Any]) -> None:
@@ -131,9 +130,10 @@ def _write_anew(flags: Flags, memory_id: str, changes: dict[str, Any]) -> None:
     from memorist.context.companion import Category as EntryCategory
 
     category = changes.get("category")
-    with opened(flags) as door:
-        written = door.core.companion.rewrite(
-            door.caller(),
+    with speaking(flags) as memory:
+        me = only_here(memory, "--anew")
+        written = me.core.companion.rewrite(
+            me.principal,
             memory_id,
             changes["content"],
             None if category is None else validation.choice("category", category, EntryCategory),
@@ -141,7 +141,7 @@ def _write_anew(flags: Flags, memory_id: str, changes: dict[str, Any]) -> None:
     answer(flags, memory_record(written.memory), written.memory.id, remark="Written anew; the old entry is erased.")
 
 
-@with_flags(*STORE, *IDENTITY)
+@with_flags(*ANYWHERE, *IDENTITY)
 def forget(
     flags: Flags,
     memory_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the memories.")],
@@ -154,24 +154,23 @@ def forget(
     they are erased instead, from every table and from the bytes of the files, whatever their state.
     """
     if hard:
-        with opened(flags) as door:
-            report_receipt(door, door.core.erasure.erase(door.caller(), memory_ids), receipt)
+        with speaking(flags) as memory:
+            report_receipt(flags, memory, memory.erase(*memory_ids), receipt)
         return
     if receipt is not None:
         raise Invalid("--receipt comes with --hard: only an erasure has a receipt.", field="receipt")
     forgotten: list[Memory] = []
     try:
-        with opened(flags) as door:
-            principal = door.caller()
+        with speaking(flags) as memory:
             for memory_id in memory_ids:
                 # One by one, so that what was done before an error is known.
-                forgotten.append(door.core.memories.forget(principal, memory_id))  # noqa: PERF401
+                forgotten.append(memory.forget(memory_id))  # noqa: PERF401
     finally:
         if flags.as_json:
-            print_json({"items": [memory_record(memory) for memory in forgotten]})
+            print_json({"items": [memory_record(one) for one in forgotten]})
         else:
-            for memory in forgotten:
-                print_line(memory.id)
+            for one in forgotten:
+                print_line(one.id)
     note(f"{len(forgotten)} forgotten.")
 
 

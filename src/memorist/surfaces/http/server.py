@@ -16,13 +16,12 @@ from memorist.core import Core
 from memorist.errors import Conflict, InvalidSetting, Unauthenticated
 from memorist.platform.identity import is_key, new_secret
 from memorist.platform.values import Principal, Role
-from memorist.running_servers import noted
+from memorist.running_servers import LOCAL_KEY_FILE, noted
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
 from memorist.surfaces.http.connections import Connections, Limits
 from memorist.surfaces.http.logs import set_up_logging
 
-LOCAL_KEY_FILE = "local.key"
 _GRACE_SECONDS = 30
 _BACKLOG = 2048
 _GREETING_LINK_LIFETIME = timedelta(hours=1)

@@ -1,0 +1,65 @@
+"""The verbs in this process: over an open core, for one principal."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from memorist.platform.values import Principal
+from memorist.verbs.blocking import Verbs
+from memorist.verbs.kinds import Acting, Stream, Verb
+
+if TYPE_CHECKING:
+    from memorist.core import Core
+
+T = TypeVar("T")
+
+
+class Handle(Verbs):
+    """What one principal can do. Every call goes through the same policy layer as the server's."""
+
+    def __init__(
+        self, core: "Core", who: Callable[[], Principal], new_tenant: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """`new_tenant` is told the name of a tenant that the first write made."""
+        self._acting = _Acting(core, who, new_tenant)
+
+    @property
+    def principal(self) -> Principal:
+        """Whom this handle acts as. Raises Unauthenticated once its API key is revoked."""
+        return self._acting.principal
+
+    def _do(self, verb: Verb[T]) -> T:
+        return verb.here(self._acting)
+
+    def _stream(self, stream: Stream[T]) -> Iterator[T]:
+        return stream.here(self._acting)
+
+
+class _Acting(Acting):
+    """A principal in this process. Reading makes nothing, not even its tenant."""
+
+    def __init__(self, core: "Core", who: Callable[[], Principal], new_tenant: Callable[[str], None]) -> None:
+        self._core = core
+        self._who = who
+        self._new_tenant = new_tenant
+        self._tenant_exists = False
+
+    @property
+    def core(self) -> "Core":
+        return self._core
+
+    @property
+    def who(self) -> Callable[[], Principal]:
+        return self._who
+
+    @property
+    def principal(self) -> Principal:
+        return self._who()
+
+    def writing(self) -> Principal:
+        principal = self.principal
+        if not self._tenant_exists:
+            _, is_new = self._core.identity.create_tenant(principal.tenant)
+            self._tenant_exists = True
+            if is_new:
+                self._new_tenant(principal.tenant)
+        return principal
