@@ -102,5 +102,9 @@ def _fingerprint(settings: Settings) -> str:
 
 def _manner(settings: Settings) -> str:
     """By what a server answers: its release, and every setting that may matter."""
-    values = {name: value for name, value in asdict(settings).items() if name not in _NO_MATTER}
+    values = {
+        name: float(value) if isinstance(value, int) else value
+        for name, value in asdict(settings).items()
+        if name not in _NO_MATTER
+    }
     return hashlib.sha256(json.dumps([__version__, values], default=str).encode()).hexdigest()

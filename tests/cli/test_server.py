@@ -258,7 +258,7 @@ def require_the_same(cli: Cli, place: Place, case: Case, folder: Path, role: Rol
         case(run)
         printed.append(run.printed)
         lines = [*place.served.core.transfer.export(Principal(tenant, Role.ADMIN))]
-        rows.append([run.plain(json.dumps(json.loads(line))) for line in lines])
+        rows.append([run.plain(json.dumps(json.loads(line), sort_keys=True)) for line in lines])
     for here, there in zip(*printed, strict=True):
         assert there == here
     for here_row, there_row in zip(*rows, strict=True):
