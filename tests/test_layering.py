@@ -16,7 +16,8 @@ ROOT = Path(memorist.__file__).parent
 # A package imports only those in the lines above its own.
 ORDER = (
     ("addresses", "errors", "secrets", "times", "version", "words"),
-    ("documents", "ids", "models", "settings"),
+    ("documents", "ids", "known_servers", "models"),
+    ("settings",),
     ("platform",),
     ("memories",),
     ("recall", "ingestion"),
@@ -328,7 +329,7 @@ def test_the_index_knows_no_question() -> None:
                 "models.values",
             },
         ),
-        ("settings", {"errors", "addresses"}),
+        ("settings", {"errors", "addresses", "known_servers"}),
     ],
 )
 def test_what_stands_by_itself_knows_little(name: str, known: set[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memorist.errors import InvalidSetting
+from memorist.known_servers import KnownServer, KnownServers
 from memorist.settings import ENVIRONMENT_PREFIX, LoadedSettings, Settings, load_settings
 
 # A value that differs from the default, where 7 is not allowed.
@@ -48,6 +49,8 @@ def load(tmp_path: Path):
     def call(toml: str = "", flags: dict[str, Any] | None = None, **environment: str) -> LoadedSettings:
         file = tmp_path / "config.toml"
         file.write_text(toml)
+        server = KnownServer("http://127.0.0.1:8377", "a key")
+        KnownServers(tmp_path / "connections.json", {"7": server}).save()
         return load_settings(flags, {"MEMORIST_CONFIG": str(file), **environment})
 
     return call

@@ -1,4 +1,4 @@
-"""Addresses of databases, as they may be shown."""
+"""Addresses: of databases, as they may be shown, and which are this machine's own."""
 
 import re
 
@@ -12,3 +12,15 @@ def without_password(text: str) -> str:
     """
     masked = re.sub(r"(://[^:/@\s]*):.*@", rf"\1:{MASK}@", text)
     return re.sub(r"(password=)[^&\s]+", rf"\1{MASK}", masked)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine is reached by that name or number."""
+    if host == "localhost":
+        return True
+    import ipaddress  # Hooks read settings, and should not wait for it.
+
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

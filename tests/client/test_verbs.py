@@ -236,6 +236,15 @@ def test_address_and_key_come_from_the_environment(
         assert client.section().count == 0
 
 
+def test_no_proxy_is_asked_for_a_server_of_this_machine(
+    by_keyword: Served, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with Client(by_keyword.url, api_key=by_keyword.key(tenant, Role.USER, "ada")) as client:
+        assert client.section().count == 0
+
+
 def test_client_without_a_key_or_with_a_strange_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MEMORIST_API_KEY", raising=False)
     with pytest.raises(errors.Unauthenticated):

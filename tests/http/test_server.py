@@ -17,12 +17,13 @@ import httpx2
 import pytest
 
 from memorist import Memorist, Role
+from memorist.addresses import is_loopback
 from memorist.bootstrap import open_core
 from memorist.errors import InvalidSetting
 from memorist.platform.identity import new_secret
 from memorist.platform.values import Principal
 from memorist.settings import Settings
-from memorist.surfaces.http.server import ensure_local_key, is_loopback
+from memorist.surfaces.http.server import ensure_local_key
 from tests.http.conftest import new_memory
 
 MEMORIST = [sys.executable, "-m", "memorist"]

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from memorist.addresses import without_password
-from memorist.bootstrap import open_core
-from memorist.core import Core
 from memorist.errors import Forbidden, Invalid, StoreUnavailable
 from memorist.platform import access, validation
 from memorist.platform.values import Principal, Role
@@ -16,6 +15,9 @@ from memorist.settings import LoadedSettings, Settings, load_settings
 from memorist.surfaces.cli.flags import Flags, works_on_a_database
 from memorist.surfaces.cli.terminal import note
 from memorist.verbs.here import Handle
+
+if TYPE_CHECKING:
+    from memorist.core import Core
 
 _SOURCE = "cli"
 
@@ -106,6 +108,8 @@ def opened_database(loaded: LoadedSettings, flags: Flags, *, reads: bool = False
     if reads:
         _require_there(loaded)
     tell_place(loaded, flags)
+    from memorist.bootstrap import open_core  # Whoever speaks to a server does not pay for a database.
+
     core = open_core(loaded.settings)
     try:
         yield Door(core, loaded.settings, flags)
@@ -138,7 +142,7 @@ def _require_there(loaded: LoadedSettings) -> None:
 class Door:
     """An open core, and whom this command line acts as."""
 
-    core: Core
+    core: "Core"
     settings: Settings
     flags: Flags
 

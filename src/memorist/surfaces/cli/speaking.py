@@ -6,10 +6,9 @@ the same settings, is taken by commands that would load a model otherwise: it ha
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memorist.addresses import without_password
-from memorist.core import Core
 from memorist.errors import Forbidden, Invalid, MemoristError, Unauthenticated
 from memorist.platform import validation
 from memorist.platform.values import Principal, Role
@@ -20,6 +19,9 @@ from memorist.surfaces.cli.flags import Flags, works_on_a_database
 from memorist.verbs import Verbs
 from memorist.verbs.here import Handle
 from memorist.verbs.kinds import Acting
+
+if TYPE_CHECKING:
+    from memorist.core import Core
 
 # So long a server on this machine may take to say that it is there, before the database is opened instead.
 _HERE_SECONDS = 2.0
@@ -56,7 +58,7 @@ def speaking(
         yield door.verbs(acting_as, session)
 
 
-def core_here(memory: Verbs) -> Core | None:
+def core_here(memory: Verbs) -> "Core | None":
     """The core that the verbs are done with; None where a server does them."""
     return memory._acting.core if isinstance(memory, Handle) else None
 

@@ -1,7 +1,6 @@
 """Starting the server: the first key, the socket, and what to do next."""
 
 import asyncio
-import ipaddress
 import json
 import os
 import socket
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
+from memorist.addresses import is_loopback
 from memorist.core import Core
 from memorist.errors import Conflict, InvalidSetting, Unauthenticated
 from memorist.platform.identity import is_key, new_secret
@@ -86,15 +86,6 @@ class Server(uvicorn.Server):
         self._while_serving.close()
         await asyncio.to_thread(self._core.feed.close)
         await super().shutdown(sockets)
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def ensure_local_key(core: Core, settings: Settings) -> Path | None:
