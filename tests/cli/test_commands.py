@@ -323,6 +323,18 @@ def test_on_a_terminal_a_command_says_which_store_it_used(tmp_path: Path) -> Non
     assert f"Store: {folder / 'memorist.db'} (the default)" in said.replace("\r\n", "")
 
 
+def test_on_a_terminal_a_command_says_which_server_it_asks() -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "memorist", "list", "--url", "http://127.0.0.1:9", "--key", "x"]
+    try:
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=theirs)
+        said = os.read(ours, 4096).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (done.returncode, "Server: http://127.0.0.1:9 (--url)" in said) == (6, True)
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(cli: Cli, shell: str) -> None:
     assert "_MEMORIST_COMPLETE" in cli.ok("completion", shell).out

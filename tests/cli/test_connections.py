@@ -153,7 +153,7 @@ def test_refused_key_is_told_by_its_end_and_where_it_came_from(
     monkeypatch.setenv("MEMORIST_API_KEY", "mst_live_wrongabcd")
     refused = cli("list")
     assert refused.code == 4
-    assert f"{served.url} was asked with the key that ends in abcd, from MEMORIST_API_KEY." in refused.err
+    assert f"{served.url} does not take the key that ends in abcd, from MEMORIST_API_KEY:" in refused.err
     assert "mst_live_wrongabcd" not in refused.err
     assert "from --key" in cli("list", "--key", "mst_live_otherwxyz").err
 

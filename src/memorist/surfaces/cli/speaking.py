@@ -78,17 +78,18 @@ def _on_server(loaded: LoadedSettings, flags: Flags, acting_as: Whose, session: 
         raise Unauthenticated(
             f"The server {shown} wants an API key: --key, MEMORIST_API_KEY, or what `memorist connect {shown}` keeps."
         )
-    from memorist.client import Client  # Whoever opens the database does not pay for it.
+    from memorist.client import Client, Retries  # Whoever opens the database does not pay for them.
 
     named: dict[str, Any] = {} if acting_as is Whose.HOLDER else {"user": flags.user, "agent": flags.agent}
     try:
-        with Client(url, api_key=key, session=session, **named) as client:
+        # Somebody waits for it.
+        with Client(url, api_key=key, session=session, retries=Retries(most=2, first=0.2), **named) as client:
             _require_acting(client, flags, acting_as)
             yield client
     except Unauthenticated as error:
         raise Unauthenticated(
-            f"{error.message} {shown} was asked with the key that ends in {key[-4:]}, "
-            f"from {origin_of(loaded, 'api_key')}."
+            f"The server {shown} does not take the key that ends in {key[-4:]}, from {origin_of(loaded, 'api_key')}: "
+            "it is not known there, was revoked, or has expired."
         ) from error
 
 
