@@ -11,6 +11,7 @@ from memorist.ids import new_id
 from memorist.platform.values import Role
 from memorist.running_servers import noted
 from memorist.settings import Settings, load_settings
+from memorist.surfaces.cli import connect
 from memorist.surfaces.http.server import ensure_local_key
 from tests.cli.conftest import Cli
 from tests.http.conftest import Served, serving
@@ -115,6 +116,12 @@ def test_connections_that_others_may_read_or_that_are_none_are_refused(
     for text in ("", "[]", '{"servers": {"a": {}}}'):
         file.write_text(text)
         assert cli("list", "--connection", "work").code == 2, text
+
+
+def test_key_that_was_typed_is_kept(cli: Cli, served: Served, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "_typed_key", lambda _: key)
+    assert cli.json("connect", served.url, "--name", "typed")["user"] == "ada"
+    cli.ok("list", "--connection", "typed")
 
 
 def test_connect_keeps_nothing_that_does_not_work(cli: Cli, served: Served, key: str, file: Path) -> None:

@@ -86,6 +86,25 @@ def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
     assert "memorist" in done.stdout.lower()
 
 
+def test_help_imports_hardly_more_than_a_program_that_does_nothing() -> None:
+    probe = (
+        "import sys; before = set(sys.modules); from memorist.__main__ import main; main();"
+        "print(len(set(sys.modules) - before), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe, "--help"], capture_output=True, text=True, timeout=60)
+    assert int(done.stderr) < 45
+
+
+def test_a_command_on_a_server_imports_no_database() -> None:
+    probe = (
+        "import sys; from memorist.__main__ import main; code = main();"
+        "print([n for n in ('apsw', 'psycopg', 'memorist.bootstrap', 'pydantic') if n in sys.modules], file=sys.stderr)"
+    )
+    command = ["list", "--url", "http://127.0.0.1:9", "--key", "x"]
+    done = subprocess.run([sys.executable, "-c", probe, *command], capture_output=True, text=True, timeout=60)
+    assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
 def test_a_command_on_sqlite_imports_no_server_no_postgres_and_no_pydantic(cli: Cli) -> None:
     cli.ok("remember", "x")
     probe = (
