@@ -205,9 +205,9 @@ def running(data: Path) -> Iterator[Served]:
             yield server
 
 
-def door(cli: Cli, *options: str) -> str:
+def door(cli: Cli, *options: str, text: str = "Something") -> str:
     """Which door a memory came through that is remembered now."""
-    memory_id = cli.json("remember", f"Something {new_id('note')}.", *options)["id"]
+    memory_id = cli.json("remember", "-", *options, stdin=f"{text} {new_id('note')}.".encode())["id"]
     where = options if "--tenant" in options else ()
     [event] = cli.json("events", memory_id, "--all-users", *where)["items"]
     source: str = event["source"]
@@ -229,6 +229,7 @@ def test_server_of_the_store_is_found_and_used(cli: Cli, monkeypatch: pytest.Mon
 def test_database_is_opened_where_the_server_would_answer_otherwise(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert door(cli, "--user", "ada") == "cli", "the local key would act for somebody else"
     assert door(cli, "--tenant", "acme") == "cli"
+    assert door(cli, text="A long story. " * 20_000) == "cli", "a server takes no body of that size"
     monkeypatch.setenv("MEMORIST_RECALL_MIN_SCORE", "0.5")
     assert door(cli) == "cli"
 

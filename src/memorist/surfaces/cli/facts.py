@@ -44,7 +44,7 @@ def fact(
     with `memorist restore`.
     """
     validation.text("content", text, longest=validation.MAX_CONTENT)
-    with speaking(flags, models=True) as memory:
+    with speaking(flags, models=True, size=len(text)) as memory:
         told = memory.remember_fact(text, scope, idempotency_key=idempotency_key)
         chain = memory.history(told.memory.id)
     replaced = [version.memory for version in chain if version.memory.superseded_by == told.memory.id]

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 # So long a server on this machine may take to say that it is there, before the database is opened instead.
 _HERE_SECONDS = 2.0
+# In JSON at most; what a server would refuse as too large, the database takes.
+_BYTES_OF_A_CHARACTER = 6
+_BYTES_OF_THE_REST = 4096
 
 
 @contextmanager
@@ -34,10 +37,13 @@ def speaking(
     *,
     reads: bool = False,
     models: bool = False,
+    size: int = 0,
     session: str | None = None,
 ) -> Iterator[Verbs]:
     """What the command line can do, for as long as the block runs. `reads`: no database is made; `models`: the command
-    would have to load one. Raises StoreError, InvalidSetting, InvalidField, ServerUnavailable or Unauthenticated.
+    would have to load one; `size`: about how many characters it sends.
+
+    Raises StoreError, InvalidSetting, InvalidField, ServerUnavailable or Unauthenticated.
     """
     if session is not None:
         validation.identifier("session", session)
@@ -47,7 +53,8 @@ def speaking(
         with _on_server(loaded, flags, acting_as, session) as client:
             yield client
         return
-    if models and acting_as is Whose.CALLER and (found := _running_here(loaded.settings, flags, session)):
+    fits = _BYTES_OF_A_CHARACTER * size + _BYTES_OF_THE_REST <= loaded.settings.body_limit
+    if models and fits and acting_as is Whose.CALLER and (found := _running_here(loaded.settings, flags, session)):
         from memorist.client import Client
 
         tell_place(loaded, flags, through=found["url"])

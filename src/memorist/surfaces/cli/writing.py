@@ -63,7 +63,7 @@ def remember(
         ttl=None if ttl_minutes is None else _minutes(ttl_minutes),
     )  # fmt: skip
     check_draft(draft)  # Before a tenant is made for it.
-    with speaking(flags, models=True) as memory:
+    with speaking(flags, models=True, size=len(draft.content) + len(meta or "")) as memory:
         [result] = memory.remember_all([draft], idempotency_key=idempotency_key)
     answer(
         flags,
