@@ -4,16 +4,18 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from functools import lru_cache, partial
 from pathlib import Path
 
 from memorist.core import Core, Options
 from memorist.erasure.ledger import ledger_lines
 from memorist.erasure.values import Receipt
-from memorist.errors import Conflict, Forbidden, StoreCorrupt, StoreError, StoreUnavailable
+from memorist.errors import Conflict, Forbidden, InvalidSetting, StoreCorrupt, StoreError, StoreUnavailable
 from memorist.facts.port import Judge
 from memorist.memories.policy import Policy
 from memorist.models.port import Comparer, Embedder, Llm, Reranker, Tagger
+from memorist.platform.backups import BackupPlan
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Weights
 from memorist.settings import Settings
@@ -52,6 +54,7 @@ def _options(settings: Settings) -> Options:
         tool_output_preview=settings.tool_output_preview,
         context_tokens=settings.context_tokens,
         check_interval_s=settings.check_interval_s,
+        backups=backup_plan(settings),
         policy=Policy(anonymize_after_days=settings.anonymize_after_days),
         observation_days=settings.observation_days,
         turn_events_days=settings.turn_events_days,
@@ -210,12 +213,18 @@ def _open_driver(settings: Settings) -> Driver:
     return SqliteDriver(path, busy_timeout_ms=settings.busy_timeout_ms)
 
 
+def backup_plan(settings: Settings) -> BackupPlan | None:
+    """The backups that a server is to make; None where there are to be none, or another server's tools make them."""
+    if not settings.backup_every_hours or settings.sqlite_path() is None:
+        return None
+    every = timedelta(hours=settings.backup_every_hours)
+    return BackupPlan(settings.backups_path(), every, settings.backup_keep_days, settings.backup_keep_weeks)
+
+
 def create_backup(settings: Settings, path: Path) -> None:
     """Write a consistent copy of the database to a file, which appears when it is complete. Raises StoreError."""
-    from memorist.store.backups import placed
-
-    with closing(open_store(settings)) as store, placed(path) as draft:
-        store.backup(draft)
+    with closing(open_store(settings)) as store:
+        store.backup(path)
 
 
 def restore_backup(
@@ -272,6 +281,12 @@ def run_server(settings: Settings, *, as_json: bool = False, origins: Mapping[st
     """
     from memorist.surfaces.http.server import serve
 
+    if settings.backup_every_hours and settings.sqlite_path() is None:
+        raise InvalidSetting(
+            "backup_every_hours is for the embedded database, and this one is PostgreSQL: back it up with its own "
+            "tools, such as pg_dump, and leave this out.",
+            field="backup_every_hours",
+        )
     core = open_core(settings)
     core.start()
     serve(core, settings, as_json=as_json, origins=origins)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.learning.transcripts import Transcripts
     from memorist.memories.bulk import Bulk
     from memorist.memories.sweeper import Sweeper
+    from memorist.platform.backups import BackupPlan, Backups
     from memorist.platform.feed import Feed
     from memorist.platform.jobs import Jobs
     from memorist.platform.loop import Loop
@@ -81,6 +82,7 @@ class Options:
     tool_output_preview: int = 4000
     context_tokens: int = BUDGET_TOKENS
     check_interval_s: float = 0
+    backups: "BackupPlan | None" = None
     judge: Callable[[], Judge | None] = lambda: None
     judge_top_k: int = 5
     judge_threshold: float = 0.7
@@ -357,7 +359,9 @@ class Core:
         from memorist.erasure.running import Runs
         from memorist.erasure.service import Erasure
 
-        runs = Runs(self.store, self.clock, self.accesses, self.policies.of, self._forget)
+        plan = self.options.backups
+        backups = () if plan is None else (plan.holds,)
+        runs = Runs(self.store, self.clock, self.accesses, self.policies.of, self._forget, backups)
         return Erasure(self.store, self.clock, runs, at_once=self.options.purge_at_once)
 
     @_made_once
@@ -419,6 +423,14 @@ class Core:
         return UserTokens(self.store, self.clock, self.identity, self.redaction)
 
     @_made_once
+    def backups(self) -> "Backups | None":
+        """Those on a schedule; None where there are to be none."""
+        from memorist.platform.backups import Backups
+
+        plan = self.options.backups
+        return None if plan is None else Backups(self.store, self.clock, plan, background=self._background)
+
+    @_made_once
     def examination(self) -> "Loop":
         from memorist.platform.loop import Loop
 
@@ -447,6 +459,8 @@ class Core:
             self.sweeper.start(self.options.sweep_interval_s)
         if self.options.check_interval_s > 0:
             self.examination.start()
+        if self.backups is not None:
+            self.backups.start()
 
     def _remember_stated(
         self, principal: Principal, drafts: Sequence[Draft], *, idempotency_key: str | None = None
@@ -472,9 +486,9 @@ class Core:
     def close(self) -> None:
         if "indexer" in self.__dict__:
             self.indexer.let_go()
-        for name in ("examination", "turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
+        for name in ("backups", "examination", "turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
             # What was never made has nothing to finish.
-            if name in self.__dict__:
+            if self.__dict__.get(name) is not None:
                 getattr(self, name).close()
         self.accesses.close()
         self.store.close()

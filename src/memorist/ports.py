@@ -244,7 +244,9 @@ class Store(Protocol):
         ...
 
     def backup(self, path: Path) -> None:
-        """Write a consistent copy to a file while the database is in use. Raises StoreError where it cannot."""
+        """Write a consistent copy to a file while the database is in use; it appears when it is complete, in place of
+        one that was there. Raises StoreError where it cannot.
+        """
         ...
 
     def close(self) -> None: ...

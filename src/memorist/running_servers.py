@@ -8,10 +8,13 @@ import fcntl
 import hashlib
 import json
 import os
+import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from memorist.ids import new_id
 from memorist.settings import Settings
@@ -26,6 +29,8 @@ _NO_MATTER = {
     "data", "database", "host", "port", "tenant", "user", "agent", "api_key", "url", "connection", "log_level",
     "log_format",
 }  # fmt: skip
+_PATIENCE_S = 1.0
+_LONGEST_ANSWER = 4096
 _REACHED_BY = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
 
 
@@ -66,11 +71,33 @@ def running(settings: Settings, *, alike: bool = False) -> list[str]:
         if note is None or (alike and note.get("answers") != _manner(settings)):
             continue
         if note.get("database") == _fingerprint(settings):
-            address = str(note.get("address"))
-            for everywhere, here in _REACHED_BY.items():
-                address = address.replace(everywhere, here)
-            found.append(address)
+            found.append(reached_at(str(note.get("address"))))
     return found
+
+
+def reached_at(address: str) -> str:
+    """Where this machine reaches what listens there: what listens everywhere, by the loopback."""
+    for everywhere, here in _REACHED_BY.items():
+        address = address.replace(everywhere, here)
+    return address
+
+
+def version_at(address: str) -> str | None:
+    """The version of the Memorist that answers there; None where nobody does within seconds, or something else."""
+    parts = urlsplit(address)
+    if parts.scheme == "https":
+        # Whether it may be trusted is not asked: nothing is told to it.
+        context = ssl._create_unverified_context()
+        connection: HTTPConnection = HTTPSConnection(parts.netloc, timeout=_PATIENCE_S, context=context)
+    else:
+        connection = HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
+    with closing(connection):
+        try:
+            connection.request("GET", "/healthz")
+            said = json.loads(connection.getresponse().read(_LONGEST_ANSWER))
+            return str(said["version"]) if said["status"] == "ok" else None
+        except (OSError, HTTPException, ValueError, LookupError, TypeError):
+            return None
 
 
 def _read(path: Path) -> dict[str, object] | None:

@@ -299,6 +299,14 @@ class Settings:
         "start. 0: none.",
         _between(0, 604_800),
     )
+    backup_every_hours: float = _setting(
+        0.0, "Hours between two backups that the server makes of the embedded database; 0: none.", _between(0, 8760)
+    )
+    backup_folder: str = _setting("", "Where those backups go. Empty: `backups` in the data folder.")
+    backup_keep_days: int = _setting(7, "Days of which the last such backup is kept, with today.", _between(1, 36_500))
+    backup_keep_weeks: int = _setting(
+        4, "Weeks of which the last such backup is kept, with this one; 0: none.", _between(0, 5_200)
+    )
     context_tokens: int = _setting(
         2500, "Most tokens of memories that an agent is given at once, in turns and elsewhere.", _between(100, 100_000)
     )
@@ -348,6 +356,10 @@ class Settings:
     def database_url(self) -> str:
         """Where the memories are: a PostgreSQL URL or the path of an SQLite file."""
         return self.database or str(self.data / "memorist.db")
+
+    def backups_path(self) -> Path:
+        """Where backups go that nobody names a file for."""
+        return Path(self.backup_folder).expanduser() if self.backup_folder else self.data / "backups"
 
     def sqlite_path(self) -> Path | None:
         """The file of the embedded database; None where it is PostgreSQL."""

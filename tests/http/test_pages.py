@@ -98,3 +98,17 @@ def test_openapi_tells_every_whole_answer() -> None:
         if re.search(r"(whole|told|begun)\(request", inspect.getsource(route.endpoint))
     ]
     assert sorted(asked) == sorted(path for _, path in ANSWERS)
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/docs", "/docs/errors", "/openapi.json"])
+def test_head_answers_as_get_does_without_a_body(served: Served, path: str) -> None:
+    got, head = (httpx2.request(method, f"{served.url}{path}") for method in ("GET", "HEAD"))
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    for name in ("content-type", "content-length", "location", "cache-control"):
+        assert head.headers.get(name) == got.headers.get(name)
+    with httpx2.Client(base_url=served.url) as client:  # The connection is still good for the next request.
+        assert client.head(path).status_code == client.get(path).status_code == got.status_code
+
+
+def test_head_elsewhere_takes_a_key(served: Served) -> None:
+    assert httpx2.head(f"{served.url}/v1/memories").status_code == 401

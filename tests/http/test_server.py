@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from memorist import Memorist, Role
+from memorist import Memorist, Role, __version__
 from memorist.addresses import is_loopback
 from memorist.bootstrap import open_core
 from memorist.errors import InvalidSetting
@@ -170,14 +171,24 @@ def test_loopback_is_told_from_the_rest(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
 
 
-def test_taken_port_is_a_clear_error(tmp_path: Path) -> None:
+def refused(data: Path, port: str) -> str:
+    """What a server says that cannot have its port."""
+    command = [*MEMORIST, "serve", "--port", port, "--data", str(data)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_taken_port_says_who_has_it_and_what_to_do(tmp_path: Path) -> None:
     with running(tmp_path / "one") as (_, address):
         port = address.rsplit(":", 1)[1]
-        command = [*MEMORIST, "serve", "--port", port, "--data", str(tmp_path / "two")]
-        refused = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    assert refused.returncode == 2
-    assert "--port" in refused.stderr
-    assert "Traceback" not in refused.stderr
+        other = refused(tmp_path / "two", port)
+        same = refused(tmp_path / "one", port)
+    assert f"Memorist {__version__} serves other memories there. Choose another port with --port" in other
+    assert f"Memorist {__version__} already serves these memories there. Use it at {address}" in same
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert "not a Memorist. Choose another with --port" in refused(tmp_path / "two", str(listener.getsockname()[1]))
 
 
 def test_log_is_one_json_object_a_line_without_memories_or_keys(tmp_path: Path) -> None:

@@ -81,3 +81,64 @@ def test_wrong_calls_are_refused(cli: Cli, arguments: tuple[str, ...]) -> None:
     result = cli("import", *arguments)
     assert result.code == 2
     assert "error" in result.err.lower()
+
+
+@pytest.mark.parametrize("shape", ["results", "list", "lines"])
+def test_export_of_mem0_is_recognized(cli: Cli, tmp_path: Path, shape: str) -> None:
+    path = exports.mem0(tmp_path / "mem0.json", shape)
+    result = cli.ok("import", str(path), "--dry-run")
+    assert result.err.startswith("It looks like an export of mem0.\n4 would be imported")
+
+
+@pytest.mark.parametrize("shape", ["folder", "zip", "file"])
+def test_export_of_chatgpt_is_recognized(cli: Cli, tmp_path: Path, shape: str) -> None:
+    path = exports.chatgpt(tmp_path / {"folder": "export", "zip": "export.zip", "file": "chats.json"}[shape], shape)
+    assert cli.ok("import", str(path), "--dry-run").err.startswith("It looks like an export of chatgpt.\n")
+
+
+def test_graphs_and_folders_of_memories_are_recognized(cli: Cli, tmp_path: Path) -> None:
+    graph = cli.ok("import", str(exports.graph(tmp_path / "graph.jsonl")))
+    assert graph.err.startswith("It looks like an export of mcp-memory.\n")
+    folder = exports.claude_folder(tmp_path / "memory")
+    assert cli.ok("import", str(folder)).err.startswith("It looks like an export of claude.\n")
+    assert cli.ok("import", str(folder / "user.md"), "--dry-run").err.startswith("It looks like an export of claude.")
+    assert cli.json("import", str(folder), "--user", "bob")["imported"] == 4
+
+
+def test_own_export_is_taken_for_what_it_is(cli: Cli, tmp_path: Path) -> None:
+    cli.ok("remember", '{"memory": "It looks like one of mem0."}')
+    cli.ok("export", str(tmp_path / "export.jsonl"))
+    cli.ok("reset", "--all", "--yes")
+    assert cli.ok("import", str(tmp_path / "export.jsonl")).err == "1 imported, 0 were there already.\n"
+    dry = cli("import", str(tmp_path / "export.jsonl"), "--dry-run")
+    assert (dry.code, "one of Memorist" in dry.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "looks"),
+    [
+        ('[{"role": "user", "content": "Hello."}]', "a JSON list with 'content', 'role'"),
+        ('{"rows": [1, 2]}', "a JSON object with 'rows'"),
+        ('{"a": 1}\n{"a": 2}\n', "lines of JSON with 'a'"),
+        ("# Notes\n\nNothing else.\n", "a text"),
+        ("", "empty"),
+    ],
+)
+def test_unknown_file_is_told_what_it_looks_like(cli: Cli, tmp_path: Path, content: str, looks: str) -> None:
+    path = tmp_path / "file.md"
+    path.write_text(content, "utf-8")
+    result = cli("import", str(path))
+    assert result.code == 2
+    assert f"it looks like {looks}." in result.err
+    assert "mem0, mcp-memory, claude, chatgpt" in result.err
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    assert "it looks like no text." in cli("import", str(path)).err
+
+
+def test_what_may_be_of_two_programs_is_asked_back(cli: Cli, tmp_path: Path) -> None:
+    folder = exports.claude_folder(tmp_path / "both")
+    exports.chatgpt(folder / "conversations.json", "file")
+    result = cli("import", str(folder))
+    assert result.code == 2
+    assert "may be of claude or of chatgpt: say which with --from" in result.err
+    assert "imported" in cli.ok("import", "--from", "claude", str(folder)).err

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from time import time
@@ -230,6 +231,16 @@ def test_connections_that_break_are_unavailable(server: ScriptedServer, script: 
         llm_at(server).ask(REQUEST)
     with pytest.raises(LlmUnavailable):
         list(llm_at(server).stream(REQUEST))
+
+
+def test_nobody_at_the_address_is_told_by_it() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{reserved.getsockname()[1]}"
+        llm = HttpLlm("openai", "m", address=f"http://ada:secret@{address}/v1", api_key="k", timeout_s=2)
+        with pytest.raises(LlmUnavailable, match=f"openai:m at http://{address}/v1/.* cannot be asked") as caught:
+            llm.ask(REQUEST)
+    assert "secret" not in caught.value.message
 
 
 def test_silence_is_unavailable(server: ScriptedServer) -> None:

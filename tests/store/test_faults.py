@@ -251,8 +251,9 @@ def test_closed_port_is_unavailable() -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         port = reserved.getsockname()[1]
-        with pytest.raises(StoreUnavailable, match=r"PostgreSQL says: .*refused"):
-            open_core(bare(f"postgresql://ada@127.0.0.1:{port}/memorist", pool_timeout_s=1))
+        with pytest.raises(StoreUnavailable, match=r"PostgreSQL says: .*refused") as caught:
+            open_core(bare(f"postgresql://ada:secret@127.0.0.1:{port}/memorist", pool_timeout_s=1))
+    assert caught.value.message.startswith(f"postgresql://ada:********@127.0.0.1:{port}/memorist: ")
 
 
 def test_wrong_password_is_unavailable_and_not_repeated(postgres: Postgres) -> None:

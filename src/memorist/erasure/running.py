@@ -36,8 +36,12 @@ class Runs:
         accesses: AccessLog,
         policy: Callable[[Reader], Policy],
         forget: Forget,
+        kept_elsewhere: tuple[str, ...] = (),
     ) -> None:
-        """`policy` says what becomes of derived facts; `forget` drops what is kept in memory of some users' rows."""
+        """`policy` says what becomes of derived facts; `forget` drops what is kept in memory of some users' rows;
+        `kept_elsewhere` says what else this installation keeps copies in.
+        """
+        self._kept_elsewhere = kept_elsewhere
         self._store = store
         self._clock = clock
         self._policy = policy
@@ -64,7 +68,7 @@ class Runs:
             receipt,
             status=ErasureStatus.DONE,
             verification=verification,
-            remains=(*remains, _LOGS),
+            remains=(*remains, *self._kept_elsewhere, _LOGS),
             finished_at=self._clock.now(),
         )
 

@@ -6,6 +6,7 @@ A conversation is a tree, since questions can be asked anew; what is imported is
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +22,7 @@ from memorist.importers.items import (
     json_whole,
     time_of,
 )
+from memorist.importers.recognition import Sample
 from memorist.ingestion.service import Message, message_draft
 from memorist.memories.values import Draft, Trust
 
@@ -30,6 +32,11 @@ _MEMORY_TEXTS = ("content", "memory", "text")
 _SPOKEN = ("user", "assistant")
 # The assistant writes to this one what it wants to keep.
 _KEEPER = "bio"
+
+
+def knows(file: Sample) -> bool:
+    """Whether it has conversations, each a tree of messages."""
+    return "mapping" in file.keys or any(fnmatch(name.rpartition("/")[2], _CONVERSATIONS) for name in file.names)
 
 
 def parse(path: Path) -> Iterator[Found]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from memorist.errors import Invalid
 from memorist.importers.items import Found, SkippedItem, Taken, read_text, slug_of
+from memorist.importers.recognition import Sample
 from memorist.memories.values import Draft, NamedType, Trust
 
 # The types of a profile's memories, which are Claude's own.
@@ -14,6 +15,14 @@ _HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE
 _FIELD = re.compile(r"^[ \t]*([A-Za-z_-]+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _ENTRY = re.compile(r"^\s*[-*]\s+\[[^\]]*\]\([^)]+\.md\)")
 _LONGEST_LINE = 500
+
+
+def knows(file: Sample) -> bool:
+    """Whether it is a folder with the list of memories or with one that has a head, or such a file."""
+    if file.kind != "a folder":
+        return file.path.suffix == ".md" and (file.path.name.lower() == _INDEX or _HEAD.match(file.text) is not None)
+    heads = (read_text(file.path / name).replace("\r\n", "\n") for name in file.names if name.endswith(".md"))
+    return _INDEX in map(str.lower, file.names) or any(_HEAD.match(text) for text in heads)
 
 
 def parse(path: Path) -> Iterator[Found]:

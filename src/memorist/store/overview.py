@@ -47,6 +47,13 @@ class OverviewStatements(TenantStatements):
             found.append(OwnerCount(owner_of(user, agent), int(count), newest_at))
         return found
 
+    def count_rows(self) -> dict[str, int]:
+        return {table: int(count) for table, count in self._rows("count_rows")}
+
+    def count_dated_after(self, moment: datetime) -> tuple[int, datetime | None]:
+        count, last = self._rows("count_dated_after", moment=to_micros(moment))[0]
+        return int(count), optional_moment(last)
+
     def _owners_after(self, after: Owner, limit: int) -> Iterator[tuple[str, str]]:
         user, agent = after.user or "", after.agent or ""
         for _ in range(limit):

@@ -74,7 +74,7 @@ class PostgresDriver:
     def __init__(self, url: str, *, pool_size: int, timeout_s: float) -> None:
         """Connect, or raise StoreUnavailable within `timeout_s`."""
         # One plain connection first: its error says why, where the pool's would only say that it waited.
-        with _translated():
+        with _translated(without_password(url)):
             psycopg.connect(url, connect_timeout=max(2, int(timeout_s))).close()
             self._pool = ConnectionPool(
                 url,
@@ -338,10 +338,12 @@ def _row_level_security(table: str) -> str:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(address: str = "") -> Iterator[None]:
+    """`address`: what is said to be out of reach, where it is being connected to."""
     try:
         yield
     except (psycopg.Error, PoolTimeout, PoolClosed) as error:
         meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
         said = without_password(str(error).strip().split("\n")[0])
-        raise meaning(f"{meaning().message} (PostgreSQL says: {said})") from error
+        where = f"{address}: " if address else ""
+        raise meaning(f"{where}{meaning().message} (PostgreSQL says: {said})") from error

@@ -11,6 +11,7 @@ from typing import TypeVar
 import apsw
 
 from memorist import errors
+from memorist.store.backups import placed
 from memorist.store.drivers import Connection, Parameters, Row, Values
 from memorist.store.group_commit import GroupCommit, QueuedWork
 from memorist.store.soundness import Soundness
@@ -227,14 +228,18 @@ class SqliteDriver:
         """Raises StoreUnavailable where the file cannot be written, StoreCorrupt where the copy is not sound."""
         source = self._take_reader()
         try:
-            with _translated(), closing(apsw.Connection(str(path))) as copy:
-                with copy.backup("main", source, "main") as running:
-                    # In one step, which reads one state of the database and keeps no writer waiting.
-                    running.step(-1)
-                copy.execute("PRAGMA journal_mode = DELETE").fetchall()
-                found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check")]
+            with placed(path) as draft:
+                self._copy(source, draft)
         finally:
             self._return_reader(source)
+
+    def _copy(self, source: apsw.Connection, target: Path) -> None:
+        with _translated(), closing(apsw.Connection(str(target))) as copy:
+            with copy.backup("main", source, "main") as running:
+                # In one step, which reads one state of the database and keeps no writer waiting.
+                running.step(-1)
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+            found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check")]
         if found != ["ok"]:
             raise errors.StoreCorrupt(f"The copy is not sound: {'; '.join(found[:5])}.")
 

@@ -57,6 +57,14 @@ class OverviewReads(Protocol):
         """Owners of memories after one of them, by user and then by agent; each count is `most` at most."""
         ...
 
+    def count_rows(self) -> dict[str, int]:
+        """How many rows there are, by table."""
+        ...
+
+    def count_dated_after(self, moment: datetime) -> tuple[int, datetime | None]:
+        """How many memories and events say that they were made after a moment, and the last such time."""
+        ...
+
 
 class SurroundingsReads(Protocol):
     """What stands around a memory, and what a turn or a sample left behind."""

@@ -13,7 +13,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from memorist.errors import Invalid, InvalidField
-from memorist.importers import Source
+from memorist.importers import Source, recognized
 from memorist.surfaces.cli.door import Whose
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
@@ -60,23 +60,27 @@ def export(
 def import_(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="An export; - is stdin.")],
-    source: Annotated[
-        Source | None, typer.Option("--from", help="Whose export it is. Default: one of `memorist export`.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported, with --from.")] = False,
+    source: Annotated[Source | None, typer.Option("--from", help="Whose export it is. Default: as it looks.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
     no_wait: NoWait = False,
 ) -> None:
     """Store what an export holds, with its vectors. What is there already is left alone, so that it can be repeated.
 
-    The file is read as a stream, and stored in batches: where a line is wrong, those before it may be stored. With
-    --from it is the export of another program, a file or a folder, which is checked as a whole before anything is
-    stored, for the user that --user or the key names; what cannot be categorised becomes `history`.
+    The file is read as a stream, and stored in batches: where a line is wrong, those before it may be stored. The
+    export of another program, a file or a folder, is known by how it looks or named with --from. It is checked as a
+    whole before anything is stored, for the user that --user or the key names; what cannot be categorised becomes
+    `history`.
     """
+    # A pipe can be read once.
+    if source is None and (Path(file).is_file() or Path(file).is_dir()):
+        source = recognized(Path(file))
+        if source is not None and not flags.as_json:
+            note(f"It looks like an export of {source}.")
     if source is not None:
         import_from(flags, source, file, dry_run=dry_run, no_wait=no_wait)
         return
     if dry_run:
-        raise Invalid("--dry-run is for the exports of other programs: name one with --from.", field="dry_run")
+        raise Invalid("--dry-run is for the exports of other programs, and this is one of Memorist.", field="dry_run")
     with _binary_input(file) as stream, speaking(flags, Whose.BACKUP) as memory:
         report = _import(memory, stream)
         if report.imported and not no_wait:

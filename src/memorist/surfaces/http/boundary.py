@@ -64,6 +64,9 @@ class Boundary:
         path: str = scope["path"]
         if path in OPEN or f"{path}/".startswith((self._dashboard, "/docs/")):
             exchange.shows_key = path == self._sign_in
+            if scope["method"] == "HEAD" and path in OPEN:
+                # Whoever watches asks with it. The server sends no body, as the request that it has is still a HEAD.
+                scope = {**scope, "method": "GET"}
             await self._app(scope, exchange.receive, exchange.send)
             return
         # Before anything of the body is read.

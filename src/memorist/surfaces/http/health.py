@@ -18,6 +18,9 @@ async def health() -> Response:
 
 @router.get("/readyz", summary="Can it serve?")
 def readiness(request: Request) -> Response:
-    """Asks the database; 503 with the reason where it does not answer."""
-    core_of(request).store.ping()
-    return Json({"status": "ready"})
+    """Asks the database; 503 with the reason where it does not answer. `warnings` say what keeps nobody from serving,
+    such as backups that fail."""
+    core = core_of(request)
+    core.store.ping()
+    trouble = core.backups.trouble() if core.backups is not None else ""
+    return Json({"status": "ready", **({"warnings": [trouble]} if trouble else {})})

@@ -1,6 +1,7 @@
 """Starting the server: the first key, the socket, and what to do next."""
 
 import asyncio
+import errno
 import json
 import os
 import socket
@@ -16,11 +17,12 @@ from memorist.core import Core
 from memorist.errors import Conflict, InvalidSetting, Unauthenticated
 from memorist.platform.identity import is_key, new_secret
 from memorist.platform.values import Principal, Role
-from memorist.running_servers import LOCAL_KEY_FILE, noted
+from memorist.running_servers import LOCAL_KEY_FILE, noted, reached_at, running, version_at
 from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
 from memorist.surfaces.http.connections import Connections, Limits
 from memorist.surfaces.http.logs import set_up_logging
+from memorist.version import __version__
 
 _GRACE_SECONDS = 30
 _BACKLOG = 2048
@@ -168,11 +170,30 @@ def _listen(settings: Settings) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise InvalidSetting(
-            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}. Choose another with --port.",
-            field="port",
-        ) from error
+        why = f"{error.strerror or error}. Choose another with --port"
+        if error.errno == errno.EADDRINUSE:
+            why = _who_listens(settings)
+        raise InvalidSetting(f"Cannot listen on {settings.host}:{settings.port}: {why}.", field="port") from error
     return listener
+
+
+def _who_listens(settings: Settings) -> str:
+    """Why the port is taken, and what to do: is it a server of these memories, of others, or something else?"""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = reached_at(f"http://{host}:{settings.port}")
+    version = version_at(address) or version_at(address.replace("http:", "https:"))
+    if version is None:
+        return (
+            f"another program has the port, not a Memorist. Choose another with --port, or see which it is: "
+            f"`ss -ltnp sport = :{settings.port}`"
+        )
+    is_same = any(one.rpartition(":")[2] == str(settings.port) for one in running(settings))
+    if is_same:
+        return (
+            f"Memorist {version} already serves these memories there. Use it at {address}, or stop it to start this "
+            f"one (version {__version__})"
+        )
+    return f"Memorist {version} serves other memories there. Choose another port with --port, or stop that one"
 
 
 def _address(listener: socket.socket) -> str:

@@ -166,3 +166,25 @@ SELECT id FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id AND source_ref = :document_id
     AND kind = 'document_chunk'
 ORDER BY id LIMIT :limit
+
+-- name: count_rows
+-- How many rows a tenant has in each table that says how large it is.
+SELECT 'memories', count(*) FROM memories WHERE tenant_id = :tenant
+UNION ALL SELECT 'memory_events', count(*) FROM memory_events WHERE tenant_id = :tenant
+UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant
+UNION ALL SELECT 'documents', count(*) FROM documents WHERE tenant_id = :tenant
+UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs WHERE tenant_id = :tenant
+UNION ALL SELECT 'doubts', count(*) FROM doubts WHERE tenant_id = :tenant
+UNION ALL SELECT 'jobs', count(*) FROM jobs WHERE tenant_id = :tenant
+UNION ALL SELECT 'turns', count(*) FROM turns WHERE tenant_id = :tenant
+UNION ALL SELECT 'recalls', count(*) FROM recalls WHERE tenant_id = :tenant
+UNION ALL SELECT 'receipts', count(*) FROM receipts WHERE tenant_id = :tenant
+UNION ALL SELECT 'api_keys', count(*) FROM api_keys WHERE tenant_id = :tenant
+UNION ALL SELECT 'sign_ins', count(*) FROM sign_ins WHERE tenant_id = :tenant
+
+-- name: count_dated_after
+-- How many memories and events are dated after a moment, and the last of these dates.
+SELECT count(*), max(created_at) FROM (
+    SELECT created_at FROM memories WHERE tenant_id = :tenant AND created_at > :moment
+    UNION ALL SELECT created_at FROM memory_events WHERE tenant_id = :tenant AND created_at > :moment
+) AS ahead

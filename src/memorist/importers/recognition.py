@@ -1,0 +1,85 @@
+"""What a file looks like: enough of it to tell whose export it is, without reading all of it."""
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memorist.errors import Invalid
+from memorist.importers.files import opened
+from memorist.importers.items import first_sign, json_items, json_whole
+
+_SHOWN = 6
+_BEGINNING = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A folder, an archive or a file: the names that are in it, or how it begins."""
+
+    path: Path
+    kind: str
+    """`a folder`, `a ZIP archive`, `a JSON list`, `a JSON object`, `lines of JSON`, `a text`, `empty`, or `no text`."""
+    names: tuple[str, ...] = ()
+    text: str = ""
+    """How a text begins."""
+    first: Any = None
+    """The first item or line of JSON, or the whole object."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The fields of the first object."""
+        return frozenset(self.first) if isinstance(self.first, dict) else frozenset()
+
+    def __str__(self) -> str:
+        """For people: what it looks like."""
+        if self.kind in ("a JSON list", "lines of JSON", "a JSON object") and self.keys:
+            return f"{self.kind} with {', '.join(sorted(map(repr, self.keys))[:_SHOWN])}"
+        inside = f" with {', '.join(self.names[:_SHOWN])}" if self.names else ""
+        return f"{self.kind}{inside}"
+
+
+def sample(path: Path) -> Sample:
+    """Raises Invalid where it cannot be read."""
+    try:
+        if path.is_dir():
+            return Sample(path, "a folder", tuple(sorted(one.name for one in path.iterdir() if one.name[0] != ".")))
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                return Sample(path, "a ZIP archive", tuple(sorted(archive.namelist())))
+        with opened(path) as source:
+            beginning = source.read(_BEGINNING)
+    except UnicodeDecodeError:
+        return Sample(path, "no text")
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror}.", field="file") from error
+    if not beginning.strip():
+        return Sample(path, "empty")
+    return _json(path) or Sample(path, "a text", text=beginning)
+
+
+def _json(path: Path) -> Sample | None:
+    """The sample of a file that holds JSON; None of any other, also of JSON that is cut off."""
+    with opened(path) as source:
+        try:
+            sign = first_sign(source, path.name)
+            if sign == "[":
+                return Sample(
+                    path, "a JSON list", first=next((item for _, item in json_items(source, path.name)), None)
+                )
+            if sign != "{":
+                return None
+            if (first := _object(source.readline())) is not None:
+                return Sample(path, "lines of JSON" if source.read(1) else "a JSON object", first=first)
+            source.seek(0)
+            return Sample(path, "a JSON object", first=json_whole(source, path.name))
+        except Invalid:
+            return None
+
+
+def _object(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
