@@ -23,6 +23,8 @@ from memorist.version import __version__
 LOCAL_KEY_FILE = "local.key"
 """In the data folder: the key that the first server made for the user of this machine."""
 
+LOCAL_KEY_FILE = "local.key"
+"""In the data folder: the key that the first start makes."""
 _FOLDER = "servers"
 # Who asks, where the database is and how a server is reached change no answer.
 _NO_MATTER = {

@@ -1,6 +1,7 @@
 """Printing: data to stdout, everything else to stderr, and no stored text as a command to the terminal."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,6 +18,7 @@ _CONTROLS = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x
 _VISIBLE = {
     code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _CONTROLS if chr(code) not in "\n\t"
 }
+_WARNING_WORDS = {"error:": "1;31", "warning:": "33"}
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 0x7F}
 
 
@@ -55,8 +57,15 @@ def print_line(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A remark on stderr."""
-    print(printable(text), file=sys.stderr)
+    """A remark on stderr; on a terminal the word that warns is coloured."""
+    word, space, rest = printable(text).partition(" ")
+    if word in _WARNING_WORDS and _has_colours():
+        word = f"\x1b[{_WARNING_WORDS[word]}m{word}\x1b[0m"
+    print(f"{word}{space}{rest}", file=sys.stderr)
+
+
+def _has_colours() -> bool:
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -69,8 +78,16 @@ def minute(moment: datetime) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: Sequence[str] = ()) -> None:
-    """Rows of text under headings. The columns named in `whole` are never wrapped or cut."""
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    whole: Sequence[str] = (),
+    colours: Mapping[str, str] | None = None,
+) -> None:
+    """Rows of text under headings. The columns named in `whole` are never wrapped or cut; on a terminal the first cell
+    of a row has the colour that `colours` has for it.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -83,7 +100,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole:
         table.add_column(column, no_wrap=column in whole, min_width=widest, overflow="fold")
     for row in cells:
         # Text, not str: a str would be read as markup.
-        table.add_row(*(Text(cell) for cell in row))
+        style = (colours or {}).get(row[0], "")
+        table.add_row(Text(row[0], style=style), *(Text(cell) for cell in row[1:]))
     print_rendered(table)
 
 
