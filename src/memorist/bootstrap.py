@@ -3,10 +3,11 @@
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from memorist.core import Core, Options
 from memorist.erasure.ledger import ledger_lines
@@ -23,6 +24,7 @@ from memorist.store.drivers import Driver
 from memorist.store.sql_store import SqlStore
 from memorist.times import Clock, SystemClock
 from memorist.turns.limits import Toolbox, TurnLimits
+from memorist.views.condition import condition_of
 
 
 def open_core(settings: Settings, *, clock: Clock | None = None, background: bool = True) -> Core:
@@ -260,10 +262,54 @@ def restore_backup(
     return applied
 
 
-def _ledger_of(settings: Settings, *, required: bool) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class RestoreDrill:
+    """What came of restoring a backup where nobody uses it."""
+
+    findings: Mapping[str, str]
+    rows: Mapping[str, int]
+    """How many, by table, after what was erased since is erased again."""
+    erased_since: int
+    """Erasures since the backup was made: it still holds what they erased."""
+    left: int
+    """Those of which something is left after restoring, though they were made again."""
+
+    @property
+    def ok(self) -> bool:
+        return not self.left and all(finding == "ok" for finding in self.findings.values())
+
+
+def verify_backup(settings: Settings, path: Path, *, ledger: Iterable[str] | None = None) -> RestoreDrill:
+    """Restore a backup into a folder that is removed afterwards, check every row, and erase what was erased since.
+
+    The database and the backup are not changed. Raises StoreError where it cannot be restored.
+    """
+    known = list(ledger or [])
+    file = settings.sqlite_path()
+    if file is None or file.exists():
+        own = _ledger_of(settings, required=False, migrate=False)
+        known = [*known, *own[1:]] if known else own
+    with TemporaryDirectory(prefix="memorist-verify-") as folder:
+        drill = replace(settings, database=str(Path(folder) / "memorist.db"))
+        applied = restore_backup(drill, path, ledger=known or None)
+        core = open_core(drill, background=False)
+        try:
+            for tenant in core.store.list_tenants():
+                core.indexer.prepare(tenant.id)
+            left = sum(not core.erasure.verifier.verify(receipt).ok for receipt in applied)
+            rows = condition_of(core.store, core.clock.now()).rows
+            return RestoreDrill(dict(core.store.check()), dict(rows), len(applied), left)
+        finally:
+            core.close()
+
+
+def _ledger_of(settings: Settings, *, required: bool, migrate: bool = True) -> list[str]:
     try:
         with closing(open_store(settings)) as store:
-            store.migrator.migrate(SystemClock().now())
+            if migrate:
+                store.migrator.migrate(SystemClock().now())
+            elif store.migrator.pending():
+                return []
             return list(ledger_lines(store))
     except StoreError as error:
         if required:

@@ -39,7 +39,7 @@ def settings(request: pytest.FixtureRequest, data: Path, monkeypatch: pytest.Mon
     if request.param == "sqlite":
         settings = bare(str(data / "memorist.db"), data=data)
     else:
-        settings = bare(request.getfixturevalue("new_postgres_url"), data=data)
+        settings = bare(request.getfixturevalue("own_postgres_url"), data=data)
         monkeypatch.setenv("MEMORIST_DATABASE", settings.database)
     open_core(settings).close()
     return settings
@@ -180,9 +180,9 @@ def test_missed_backups_are_found(cli: Cli, data: Path, monkeypatch: pytest.Monk
     assert message.startswith("The last backup is of 2026-01-01T00:00:00.000000Z, and one is due every 1 day")
 
 
-def test_schedule_that_does_nothing_is_found(cli: Cli, new_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedule_that_does_nothing_is_found(cli: Cli, own_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIST_BACKUP_EVERY_HOURS", "24")
-    monkeypatch.setenv("MEMORIST_DATABASE", new_postgres_url)
+    monkeypatch.setenv("MEMORIST_DATABASE", own_postgres_url)
     state, message = finding(cli, "backups")
     assert state == "problem"
     assert "pg_dump" in message

@@ -92,7 +92,12 @@ class Backups:
 
 def path_of(folder: Path, made_at: datetime) -> Path:
     """What the backup of a moment is called."""
-    return folder / f"memorist-{made_at.astimezone(UTC).strftime(_STAMP)}Z.db"
+    return folder / f"memorist-{stamp_of(made_at)}.db"
+
+
+def stamp_of(moment: datetime) -> str:
+    """A moment as names of files have it."""
+    return moment.astimezone(UTC).strftime(f"{_STAMP}Z")
 
 
 def backups_in(folder: Path) -> dict[datetime, Path]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -33,8 +33,9 @@ def placed(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise errors.StoreUnavailable(f"{target} cannot be written: {error.strerror or error}.") from error
     finally:
-        draft.unlink(missing_ok=True)
-        _remove_beside(draft)
+        with suppress(OSError):  # Where it could not be made, there is nothing to remove.
+            draft.unlink(missing_ok=True)
+            _remove_beside(draft)
 
 
 def copy_checked(backup: Path, copy: Path) -> None:

@@ -1,17 +1,20 @@
-"""`memorist backup create` and `restore`: for the operator of the database."""
+"""`memorist backup create`, `restore` and `verify`: for the operator of the database."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from memorist.bootstrap import create_backup, restore_backup
+from memorist.bootstrap import create_backup, restore_backup, verify_backup
 from memorist.errors import Conflict
 from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.db import existing_store
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.erasure import read_lines
+from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import REFUSED_KEY, STORE, Flags, new_group, with_flags
+from memorist.surfaces.cli.terminal import note, print_json, print_table
 
 
 @with_flags(*STORE, *REFUSED_KEY)
@@ -61,4 +64,32 @@ def restore(
     )
 
 
-app = new_group({"create": create, "restore": restore})
+@with_flags(*STORE, *REFUSED_KEY)
+def verify(
+    flags: Flags,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A backup.")],
+    ledger: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What was erased since, where the database cannot say it.")
+    ] = None,
+) -> None:
+    """Restore a backup into a temporary folder, check every row and index, and say what restoring it would do.
+
+    Neither the backup nor the database is changed. People who were erased since are in the file, and restoring erases
+    them again: it is checked that nothing of them is left then. Exits with 1 where something is wrong.
+    """
+    drill = verify_backup(operator_settings(flags), Path(file), ledger=None if ledger is None else read_lines(ledger))
+    if flags.as_json:
+        print_json({"file": file, "ok": drill.ok, **asdict(drill)})
+    else:
+        rows = [*drill.findings.items(), ("memories", str(drill.rows.get("memories", 0)))]
+        erased = f"{drill.erased_since}, which the file still holds; restoring erases them again"
+        rows.append(("erased since", erased if drill.erased_since else "none"))
+        if drill.left:
+            rows.append(("left of them", f"something, of {drill.left}"))
+        print_table(["check", "finding"], rows)
+        note("It can be restored." if drill.ok else "Do not rely on it: make another, and keep this one until then.")
+    if not drill.ok:
+        raise typer.Exit(FAILED_CHECK)
+
+
+app = new_group({"create": create, "restore": restore, "verify": verify})

@@ -9,7 +9,7 @@ from memorist.surfaces.cli.failures import FAILED_CHECK
 from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 
-_COLOURS = {Health.OK: "green", Health.WARNING: "yellow", Health.PROBLEM: "bold red"}
+_COLOURS: dict[str, str] = {Health.OK: "green", Health.WARNING: "yellow", Health.PROBLEM: "bold red"}
 
 
 @with_flags(*STORE)
