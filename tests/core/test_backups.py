@@ -79,7 +79,7 @@ def test_days_and_weeks_are_kept_and_no_other_file_is_touched(settings: Settings
     found = sorted(backups_in(settings.backups_path()))
     assert 7 <= len(found) <= 7 + 4
     assert [later - one for one, later in pairwise(found[-7:])] == [DAY] * 6
-    assert found[-1] - found[0] > timedelta(days=20)
+    assert timedelta(weeks=2) < found[-1] - found[0] < timedelta(weeks=4)
     assert mine.exists()
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from memorist import __version__
-from tests.docs.pages import ROOT, page
+from tests.docs.pages import ROOT, all_pages, page
+from tests.docs.session import commands_of
 
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -91,4 +92,23 @@ def test_no_file_names_a_package_registry_or_a_place_on_this_machine() -> None:
             (path.name, registry) for registry in _REGISTRIES if registry in text.replace("--no-emit-index-url", "")
         ]
         found += [(path.name, match[0]) for match in paths.finditer(text)]
+    assert found == []
+
+
+# What has to do with the sources themselves.
+_OF_THE_SOURCES = {"docs/howto/extend.md"}
+
+
+def test_no_command_of_a_guide_needs_a_clone() -> None:
+    folders = r"(?<![\w./-])(bench|clients|docs|src|tests|training)/"
+    in_clone = re.compile(rf"^(make\b|\.venv/|\. \.venv)|{folders}", re.MULTILINE)
+    found = [
+        (one.name, command)
+        for one in all_pages()
+        if one.name.startswith(("docs/tutorial/", "docs/howto/")) and one.name not in _OF_THE_SOURCES
+        for block in one.blocks()
+        if block.language == "console"
+        for command, _ in commands_of(block)
+        if in_clone.search(command)
+    ]
     assert found == []
