@@ -22,7 +22,7 @@ from memorist.importers.items import (
     json_whole,
     time_of,
 )
-from memorist.importers.recognition import Sample
+from memorist.importers.recognition import FileSample
 from memorist.ingestion.service import Message, message_draft
 from memorist.memories.values import Draft, Trust
 
@@ -34,7 +34,7 @@ _SPOKEN = ("user", "assistant")
 _KEEPER = "bio"
 
 
-def knows(file: Sample) -> bool:
+def knows(file: FileSample) -> bool:
     """Whether it has conversations, each a tree of messages."""
     return "mapping" in file.keys or any(fnmatch(name.rpartition("/")[2], _CONVERSATIONS) for name in file.names)
 

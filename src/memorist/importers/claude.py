@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memorist.errors import Invalid
 from memorist.importers.items import Found, SkippedItem, Taken, read_text, slug_of
-from memorist.importers.recognition import Sample
+from memorist.importers.recognition import FileSample
 from memorist.memories.values import Draft, NamedType, Trust
 
 # The types of a profile's memories, which are Claude's own.
@@ -17,7 +17,7 @@ _ENTRY = re.compile(r"^\s*[-*]\s+\[[^\]]*\]\([^)]+\.md\)")
 _LONGEST_LINE = 500
 
 
-def knows(file: Sample) -> bool:
+def knows(file: FileSample) -> bool:
     """Whether it is a folder with the list of memories or with one that has a head, or such a file."""
     if file.kind != "a folder":
         return file.path.suffix == ".md" and (file.path.name.lower() == _INDEX or _HEAD.match(file.text) is not None)

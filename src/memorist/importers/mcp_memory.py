@@ -7,11 +7,11 @@ from typing import Any
 from memorist.errors import Invalid
 from memorist.importers.files import opened
 from memorist.importers.items import Found, SkippedItem, Taken, category_of, json_lines, time_of
-from memorist.importers.recognition import Sample
+from memorist.importers.recognition import FileSample
 from memorist.memories.values import Draft, Trust
 
 
-def knows(file: Sample) -> bool:
+def knows(file: FileSample) -> bool:
     """Whether its first line is an entity or a relation."""
     return file.keys >= {"type", "name", "observations"} or file.keys >= {"type", "from", "relationType", "to"}
 

@@ -22,7 +22,7 @@ from memorist.importers.items import (
     json_whole,
     time_of,
 )
-from memorist.importers.recognition import Sample
+from memorist.importers.recognition import FileSample
 from memorist.memories.values import Draft, Trust
 
 _LISTS = ("results", "memories", "data")
@@ -34,7 +34,7 @@ _MARKS = frozenset({"memory", "hash", "user_id", "agent_id", "run_id", "categori
 _KEPT = ("user_id", "agent_id", "run_id", "app_id", "actor_id", "role", "categories", "metadata", "hash")
 
 
-def knows(file: Sample) -> bool:
+def knows(file: FileSample) -> bool:
     """Whether it looks like one of mem0's: rows with a text, and with what only mem0 has beside it."""
     row = file.first
     if not isinstance(row, dict):

@@ -15,7 +15,7 @@ _BEGINNING = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class FileSample:
     """A folder, an archive or a file: the names that are in it, or how it begins."""
 
     path: Path
@@ -40,40 +40,40 @@ class Sample:
         return f"{self.kind}{inside}"
 
 
-def sample(path: Path) -> Sample:
+def sample(path: Path) -> FileSample:
     """Raises Invalid where it cannot be read."""
     try:
         if path.is_dir():
-            return Sample(path, "a folder", tuple(sorted(one.name for one in path.iterdir() if one.name[0] != ".")))
+            return FileSample(path, "a folder", tuple(sorted(one.name for one in path.iterdir() if one.name[0] != ".")))
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
-                return Sample(path, "a ZIP archive", tuple(sorted(archive.namelist())))
+                return FileSample(path, "a ZIP archive", tuple(sorted(archive.namelist())))
         with opened(path) as source:
             beginning = source.read(_BEGINNING)
     except UnicodeDecodeError:
-        return Sample(path, "no text")
+        return FileSample(path, "no text")
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}.", field="file") from error
     if not beginning.strip():
-        return Sample(path, "empty")
-    return _json(path) or Sample(path, "a text", text=beginning)
+        return FileSample(path, "empty")
+    return _json(path) or FileSample(path, "a text", text=beginning)
 
 
-def _json(path: Path) -> Sample | None:
+def _json(path: Path) -> FileSample | None:
     """The sample of a file that holds JSON; None of any other, also of JSON that is cut off."""
     with opened(path) as source:
         try:
             sign = first_sign(source, path.name)
             if sign == "[":
-                return Sample(
+                return FileSample(
                     path, "a JSON list", first=next((item for _, item in json_items(source, path.name)), None)
                 )
             if sign != "{":
                 return None
             if (first := _object(source.readline())) is not None:
-                return Sample(path, "lines of JSON" if source.read(1) else "a JSON object", first=first)
+                return FileSample(path, "lines of JSON" if source.read(1) else "a JSON object", first=first)
             source.seek(0)
-            return Sample(path, "a JSON object", first=json_whole(source, path.name))
+            return FileSample(path, "a JSON object", first=json_whole(source, path.name))
         except Invalid:
             return None
 

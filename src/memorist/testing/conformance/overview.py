@@ -78,6 +78,18 @@ class OverviewConformance(StoreFixtures):
         assert store.read(tenant, count) == (4, 3, 2)
         assert store.read(neighbour, count) == (0, 0, 0)
 
+    def test_rows_are_counted_by_table_and_those_dated_later_apart(
+        self, store: Store, tenant: str, neighbour: str
+    ) -> None:
+        later = START + timedelta(days=1)
+        insert_all(store, make_memory(tenant), make_memory(tenant, created_at=later), make_memory(neighbour))
+        rows = store.read(tenant, lambda tx: tx.overview.count_rows())
+        assert (rows["memories"], rows["jobs"]) == (2, 0)
+        assert store.read(tenant, lambda tx: tx.overview.count_dated_after(later)) == (0, None)
+        count, last = store.read(tenant, lambda tx: tx.overview.count_dated_after(START))
+        assert (count >= 1, last) == (True, later)
+        assert store.read(neighbour, lambda tx: tx.overview.count_dated_after(START)) == (0, None)
+
     def test_owners_come_in_the_order_of_their_names(self, store: Store, tenant: str, neighbour: str) -> None:
         owners = (Owner("bob", "coder"), Owner("ada"), _CODER, Owner("bob"), _CODER)
         insert_all(store, *(make_memory(tenant, owner=one) for one in owners), make_memory(neighbour))
