@@ -89,6 +89,16 @@ def test_key_and_database_that_others_can_read_are_found(cli: Cli, data: Path) -
     assert cli("doctor").code == 0
 
 
+def test_settings_file_with_a_key_that_others_can_read_is_found(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "config" / "memorist" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("llm_timeout_s = 5\n")
+    file.chmod(0o644)
+    assert cli("doctor").code == 0  # It holds nothing that others may not know.
+    file.write_text('llm_api_key = "sk-secret"\n')
+    assert finding(cli, "permissions") == ("problem", f"others can read {file}: run `chmod 600` on it")
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     mount = tmp_path / "disk"

@@ -16,6 +16,7 @@ from memorist.times import SystemClock
 from tests.cli.conftest import Cli
 from tests.docs.pages import page
 from tests.store.test_releases import RELEASE
+from tests.support.postgres import few_partitions
 
 MISSING = [f"{one.version:04} {one.name}" for one in load_migrations("sqlite")[1:]]
 
@@ -111,10 +112,18 @@ def test_place_without_a_database_has_nothing_pending(cli: Cli, data: Path) -> N
     assert not data.exists()
 
 
+def test_setting_that_is_gone_from_the_file_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.toml").write_text("gone = 1\n")
+    monkeypatch.setenv("MEMORIST_CONFIG", str(tmp_path / "config.toml"))
+    result = cli("upgrade", "--check", "--json")
+    assert (result.code, "sets 'gone', which is no setting" in result.error["message"]) == (2, True)
+
+
 def test_postgresql_is_migrated_without_a_backup(cli: Cli, new_postgres_url: str) -> None:
     database = ["--database", new_postgres_url]
     assert cli("upgrade", "--check", *database).code == 1
-    done = cli.json("upgrade", *database)
+    with few_partitions():
+        done = cli.json("upgrade", *database)
     assert done["backup"] is None
     assert len(done["applied"]) == len(load_migrations("postgres"))
     assert cli.json("upgrade", "--check", *database)["pending"] == []

@@ -26,6 +26,7 @@ from memorist.platform.values import Principal
 from memorist.settings import Settings
 from memorist.surfaces.http.server import ensure_local_key
 from tests.http.conftest import new_memory
+from tests.support.waiting import eventually
 
 MEMORIST = [sys.executable, "-m", "memorist"]
 
@@ -277,3 +278,17 @@ def test_missing_database_stops_the_start_with_a_clear_error(tmp_path: Path) -> 
 
 def test_roles_are_those_of_the_documentation() -> None:
     assert [role.value for role in Role] == ["admin", "service", "user", "reader"]
+
+
+def test_backups_that_fail_are_told_and_keep_nobody_from_being_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "full").write_text("in the way")
+    monkeypatch.setenv("MEMORIST_BACKUP_EVERY_HOURS", "24")
+    monkeypatch.setenv("MEMORIST_BACKUP_FOLDER", str(tmp_path / "full"))
+    with running(tmp_path / "data") as (_, address):
+        told = {"status": "ready", "warnings": ["Backups fail: the log says why."]}
+        eventually(lambda: httpx2.get(f"{address}/readyz").json() == told)
+        (tmp_path / "full").unlink()
+        assert httpx2.get(f"{address}/readyz").status_code == 200
+    assert "background work 'backups' failed" in (tmp_path / "data.log").read_text()

@@ -6,6 +6,7 @@ The folder itself says when the last was made, so that a restart makes none too 
 import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -86,8 +87,11 @@ class Backups:
         return max((last + self._plan.every - now).total_seconds(), 1.0)
 
     def trouble(self) -> str:
-        """What is wrong with them now, or ''. Raises StoreUnavailable."""
-        return "Backups fail: the log says why." if self._fails else self._plan.missed(self._clock.now())
+        """What is wrong with them now, or ''; it names no place."""
+        if not self._fails:
+            with suppress(StoreUnavailable):
+                return self._plan.missed(self._clock.now())
+        return "Backups fail: the log says why."
 
 
 def path_of(folder: Path, made_at: datetime) -> Path:

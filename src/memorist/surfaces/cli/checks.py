@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -150,7 +150,13 @@ def permissions(patient: Patient) -> Iterator[DoctorFinding]:
     path = patient.settings.sqlite_path()
     beside = [] if path is None else [path, *(path.with_name(path.name + ending) for ending in ("-wal", "-shm"))]
     kept = backups_in(patient.settings.backups_path()).values() if path is not None else []
-    for file in (patient.settings.data / LOCAL_KEY_FILE, *beside, *kept):
+    # A settings file matters where it holds a key.
+    secrets = {
+        Path(patient.loaded.origins[setting.name])
+        for setting in fields(Settings)
+        if setting.metadata["secret"] and "/" in patient.loaded.origins[setting.name]
+    }
+    for file in (patient.settings.data / LOCAL_KEY_FILE, *beside, *kept, *secrets):
         if file.exists() and file.stat().st_mode & _OTHERS:
             yield DoctorFinding("permissions", Health.PROBLEM, f"others can read {file}: run `chmod 600` on it")
 

@@ -38,8 +38,7 @@ def upgrade(
 ) -> None:
     """Bring the database up to this version: back it up where it is embedded, migrate it, and index what needs it.
 
-    No server may be using it. What then is left for you to do is said; docs/howto/upgrade.md has the notes of each
-    version.
+    No server may be using it. What then is left for you to do is said; the guide has the notes of each version.
     """
     settings = operator_settings(flags)
     loaded = load_settings(flags.as_settings())
