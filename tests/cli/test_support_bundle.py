@@ -110,6 +110,8 @@ def test_bundle_is_made_where_nothing_works(cli: Cli, data: Path, tmp_path: Path
     cli.ok("support-bundle", str(path))
     assert json.loads(opened(path)["store.json"]) == {"error": "store_corrupt"}
     assert "problem" in opened(path)["doctor.json"].decode()
+    # Nor is the home of whoever made it in it.
+    assert [name for name, content in opened(path).items() if str(tmp_path) in content.decode()] == []
 
 
 def test_file_is_replaced_only_by_force(cli: Cli, tmp_path: Path) -> None:

@@ -81,10 +81,10 @@ def _members(flags: Flags, loaded: LoadedSettings, log: str | None) -> dict[str,
         "processors": os.cpu_count(),
         "made_at": to_iso(SystemClock().now()),
     }
-    findings = [{name: hidden(str(value)) for name, value in asdict(one).items()} for one in examine(flags)]
-    found = {"about": about, "settings": _settings(loaded), "doctor": findings, "store": hidden.everywhere(store)}
+    findings = [asdict(one) for one in examine(flags)]
+    found = {"settings": _settings(loaded), "doctor": hidden.everywhere(findings), "store": hidden.everywhere(store)}
     members = {"README.txt": _README}
-    members |= {f"{name}.json": json.dumps(value, indent=2) + "\n" for name, value in found.items()}
+    members |= {f"{name}.json": json.dumps(value, indent=2) + "\n" for name, value in {"about": about, **found}.items()}
     if log is not None:
         members["log.jsonl"] = "".join(f"{line}\n" for line in _log_lines(Path(log)))
     return members
@@ -94,9 +94,14 @@ def _settings(loaded: LoadedSettings) -> dict[str, Any]:
     found = {}
     for setting in fields(Settings):
         value, origin = getattr(loaded.settings, setting.name), loaded.origins[setting.name]
-        is_plain = isinstance(value, int | float | None) or _SHOWN.fullmatch(setting.name) or origin == "default"
+        if origin == "default":
+            shown = str(setting.default)  # As it is written: once it is resolved it names the user's home.
+        elif isinstance(value, int | float | None) or _SHOWN.fullmatch(setting.name):
+            shown = str(value)
+        else:
+            shown = "(set)" if value else ""
         place = origin if origin in ("default", "flag", "folder") else "environment" if origin.isupper() else "file"
-        found[setting.name] = {"value": str(value) if is_plain else "(set)" if value else "", "from": place}
+        found[setting.name] = {"value": shown, "from": place}
     return {"settings": found, "unknown_variables": len(loaded.warnings)}
 
 
@@ -157,6 +162,8 @@ class _Hidden:
         """The same in every text of a JSON value."""
         if isinstance(value, dict):
             return {self(str(name)): self.everywhere(one) for name, one in value.items()}
+        if isinstance(value, str):
+            return self(value)
         return [self.everywhere(one) for one in value] if isinstance(value, list) else value
 
 
