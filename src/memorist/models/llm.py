@@ -117,15 +117,14 @@ class HttpLlm:
             yield
         except httpx2.TimeoutException as error:
             _log.info("%s at %s took too long", self.model_id, self._shown_address())
-            raise LlmUnavailable(
-                f"{self.model_id} at {self._shown_address()} took longer than MEMORIST_LLM_TIMEOUT_S allows."
-            ) from error
+            raise LlmUnavailable(f"{self.model_id} took longer than MEMORIST_LLM_TIMEOUT_S allows.") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             _log.info("%s at %s cannot be asked: %s", self.model_id, self._shown_address(), type(error).__name__)
-            raise LlmUnavailable(
-                f"{self.model_id} at {self._shown_address()} cannot be asked: {type(error).__name__}. Check that it "
-                "runs there, and MEMORIST_LLM_URL."
-            ) from error
+            # Where nobody is there, what was set is wrong, or it does not run.
+            is_absent = isinstance(error, httpx2.ConnectError)
+            where = f" at {self._shown_address()}" if is_absent else ""
+            advice = " Check that it runs there, and MEMORIST_LLM_URL." if is_absent else ""
+            raise LlmUnavailable(f"{self.model_id}{where} cannot be asked: {type(error).__name__}.{advice}") from error
 
     def _shown_address(self) -> str:
         """The address without a user or a password."""
