@@ -14,6 +14,7 @@ from memorist.platform.values import Role
 from tests.http.conftest import Served
 from tests.support.scripted_http import ScriptedServer
 from tests.support.talking import fails, says
+from tests.support.waiting import eventually
 
 Events = list[tuple[int, str, dict[str, Any]]]
 
@@ -271,10 +272,9 @@ def test_a_failing_model_fails_the_turn_and_loses_nothing(
     assert events[-1][2]["error"]["code"] == code
     turn = ada.get(f"/v1/turns/{events[0][2]['turn_id']}").json()
     assert (turn["status"], turn["error"]["code"], turn["result"]) == ("failed", code, None)
-    for _ in range(50):
-        if learned := ada.get("/v1/memory").json()["data"]:
-            break
-    assert "tea" in learned[0]["text"]
+    # It is told before it is learned from.
+    eventually(lambda: ada.get("/v1/memory").json()["data"])
+    assert "tea" in ada.get("/v1/memory").json()["data"][0]["text"]
 
 
 def test_a_passing_fault_is_tried_again_before_anything_was_said(ada: httpx2.Client, model: ScriptedServer) -> None:
