@@ -85,6 +85,7 @@ _SLOW = (
     "lifecycle/test_state_machine.py",
     "mcp",
     "models",
+    "observing",
     "recall/test_concurrency.py",
     "recall/test_real_models.py",
     "recall/test_remote.py",

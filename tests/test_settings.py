@@ -30,6 +30,8 @@ UNUSUAL = {
     "llm_prices": "0.5/2",
     "llm_url": "http://127.0.0.1:11434/v1",
     "log_format": "text",
+    "metrics": "open",
+    "otlp_url": "http://127.0.0.1:4318",
     "log_level": "debug",
     "recall_min_score": "0.5",
     "redact": "off",
@@ -195,7 +197,7 @@ def test_number_is_taken_up_to_its_limits(load, name: str, low: int, high: int) 
     ("name", "bad", "complaint"),
     [
         ("log_level", "loud", "must be one of debug, info, warning, error"),
-        ("log_format", "xml", "must be one of json, text"),
+        ("log_format", "xml", "must be one of auto, json, text"),
         ("database", "mysql://localhost/x", "must be a postgresql:// URL or the path of a file"),
         ("data", "~no-such-user-here/x", "must be a path"),
         ("data", "a\x00b", "must be a path"),

@@ -25,21 +25,25 @@ from memorist.store.sql_store import SqlStore
 from memorist.times import Clock, SystemClock
 from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.views.condition import condition_of
+from memorist.watching import Watch
 
 
-def open_core(settings: Settings, *, clock: Clock | None = None, background: bool = True) -> Core:
+def open_core(
+    settings: Settings, *, clock: Clock | None = None, background: bool = True, watch: Watch | None = None
+) -> Core:
     """The core over the configured database, migrated to this release; `background` as for Core. Raises StoreError."""
     clock = clock or SystemClock()
-    store = open_store(settings)
+    watch = watch or Watch()
+    store = open_store(settings, watch)
     try:
         store.migrator.migrate(clock.now())
     except BaseException:
         store.close()
         raise
-    return Core(store, clock, _options(settings), background=background)
+    return Core(store, clock, _options(settings, watch), background=background)
 
 
-def _options(settings: Settings) -> Options:
+def _options(settings: Settings, watch: Watch) -> Options:
     return Options(
         embedder=partial(open_embedder, settings),
         reranker=partial(open_reranker, settings),
@@ -66,7 +70,7 @@ def _options(settings: Settings) -> Options:
         session_hours=settings.session_hours,
         recall_history=settings.recall_history,
         transcript_roots=tuple(Path(part).expanduser() for part in settings.transcript_roots.split(os.pathsep) if part),
-        judge=partial(open_judge, settings),
+        judge=partial(open_judge, settings, watch),
         tagger=partial(_local_tagger, settings.model_threads or None),
         judge_top_k=settings.judge_topk,
         judge_threshold=settings.judge_threshold,
@@ -81,6 +85,7 @@ def _options(settings: Settings) -> Options:
             budget_usd=settings.turn_budget_usd,
             context_tokens=settings.llm_context_tokens,
         ),
+        watch=watch,
     )
 
 
@@ -130,17 +135,18 @@ def open_llm(settings: Settings) -> Llm | None:
     )
 
 
-def open_judge(settings: Settings) -> Judge | None:
+def open_judge(settings: Settings, watch: Watch | None = None) -> Judge | None:
     """The configured judge of facts; None where there is none."""
     if not settings.judge_model:
         return None
     from memorist.facts.judges import AutoJudge, LlmJudge, LocalJudge
 
+    watch = watch or Watch()
     if settings.judge_model in ("auto", "local"):
-        local = LocalJudge(_local_comparer(settings.model_threads or None))
-        llm = open_llm(settings) if settings.judge_model == "auto" else None
+        local = LocalJudge(watch.model("comparer", _local_comparer(settings.model_threads or None)))
+        llm = watch.model("llm", open_llm(settings)) if settings.judge_model == "auto" else None
         return local if llm is None else AutoJudge(local, LlmJudge(llm))
-    llm = open_llm(_with_model(settings, settings.judge_model))
+    llm = watch.model("llm", open_llm(_with_model(settings, settings.judge_model)))
     return None if llm is None else LlmJudge(llm)
 
 
@@ -198,9 +204,9 @@ def _local_reranker(threads: int | None) -> Reranker:
     return LocalReranker(threads)
 
 
-def open_store(settings: Settings) -> SqlStore:
+def open_store(settings: Settings, watch: Watch | None = None) -> SqlStore:
     """The configured database as it is, not migrated. Raises StoreError."""
-    return SqlStore(_open_driver(settings))
+    return SqlStore(_open_driver(settings), watch)
 
 
 def _open_driver(settings: Settings) -> Driver:
@@ -325,6 +331,7 @@ def run_server(settings: Settings, *, as_json: bool = False, origins: Mapping[st
 
     Raises StoreError or InvalidSetting.
     """
+    from memorist.observing.observer import observer
     from memorist.surfaces.http.server import serve
 
     if settings.backup_every_hours and settings.sqlite_path() is None:
@@ -333,7 +340,7 @@ def run_server(settings: Settings, *, as_json: bool = False, origins: Mapping[st
             "tools, such as pg_dump, and leave this out.",
             field="backup_every_hours",
         )
-    core = open_core(settings)
+    core = open_core(settings, watch=observer(settings))
     core.start()
     serve(core, settings, as_json=as_json, origins=origins)
 

@@ -28,6 +28,7 @@ from memorist.ports import Store
 from memorist.recall.values import Weights
 from memorist.times import Clock
 from memorist.turns.limits import Toolbox, TurnLimits
+from memorist.watching import Watch
 
 if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays only for what it uses.
     from memorist.about.service import Profiles
@@ -54,6 +55,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.transfer.service import Transfer
     from memorist.turns.service import Turns
     from memorist.views.browsing import Browsing
+    from memorist.views.census import Census
     from memorist.views.dossiers import Dossiers
     from memorist.views.installation import Installation
     from memorist.views.overview import Overview
@@ -102,6 +104,7 @@ class Options:
     tagger: Callable[[], Tagger | None] = lambda: None
     toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
     turn_limits: TurnLimits = TurnLimits()
+    watch: Watch = Watch()
 
 
 class _made_once(cached_property[T]):
@@ -124,6 +127,7 @@ class Core:
         self.store = store
         self.clock = clock
         self.options = options or Options()
+        self.watch = self.options.watch
         self.making = threading.RLock()
         self._background = background
         self.accesses = AccessLog(store, recall_history=self.options.recall_history, background=background)
@@ -132,7 +136,7 @@ class Core:
         self.policies = Policies(store, clock, self.options.policy, self.options.observation_days)
         idempotency = Idempotency(store, clock, self.redaction)
         self.memories = Memories(
-            store, clock, self.accesses, idempotency, self._index, self.policies.of, self.redaction
+            store, clock, self.accesses, idempotency, self._index, self.policies.of, self.redaction, self.watch
         )
         self.retention = RetentionService(
             store, clock, self.memories, self.policies, lambda principal, id: self.facts.restore(principal, id)
@@ -144,24 +148,24 @@ class Core:
 
     @_made_once
     def embedder(self) -> Embedder | None:
-        return self.options.embedder()
+        return self.watch.model("embedder", self.options.embedder())
 
     @_made_once
     def reranker(self) -> Reranker | None:
-        return self.options.reranker()
+        return self.watch.model("reranker", self.options.reranker())
 
     @_made_once
     def llm(self) -> Llm | None:
-        return self.options.llm()
+        return self.watch.model("llm", self.options.llm())
 
     @_made_once
     def extraction_llm(self) -> Llm | None:
         """The one that looks for memories; where none is set apart, the same as for everything else."""
-        return self.options.extraction_llm() or self.llm
+        return self.watch.model("llm", self.options.extraction_llm()) or self.llm
 
     @_made_once
     def tagger(self) -> Tagger | None:
-        return self.options.tagger()
+        return self.watch.model("tagger", self.options.tagger())
 
     @_made_once
     def judge(self) -> Judge | None:
@@ -199,6 +203,7 @@ class Core:
             redaction=self.redaction,
             weights=self.options.weights,
             min_score=self.options.min_score,
+            watch=self.watch,
         )
 
     @_made_once
@@ -319,7 +324,15 @@ class Core:
 
         # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
         work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.parts.work(job)}
-        return Jobs(self.store, self.clock, work, self.redaction, before=self._index_first, background=self._background)
+        return Jobs(
+            self.store,
+            self.clock,
+            work,
+            self.redaction,
+            before=self._index_first,
+            background=self._background,
+            watch=self.watch,
+        )
 
     @_made_once
     def turns(self) -> "Turns":
@@ -338,6 +351,7 @@ class Core:
             self.options.turn_limits,
             self.redaction,
             background=self._background,
+            watch=self.watch,
         )
 
     @_made_once
@@ -369,7 +383,9 @@ class Core:
         from memorist.memories.sweeper import Sweeper
 
         kept_for = timedelta(days=self.options.turn_events_days)
-        return Sweeper(self.store, self.clock, self.policies, self.erasure, turn_events_kept_for=kept_for)
+        return Sweeper(
+            self.store, self.clock, self.policies, self.erasure, turn_events_kept_for=kept_for, watch=self.watch
+        )
 
     # Looking after it
 
@@ -390,6 +406,21 @@ class Core:
             "judge": lambda: self.judge,
         }
         return Installation(self.store, parts, lambda: self.indexer.failure)
+
+    @_made_once
+    def census(self) -> "Census":
+        from memorist.views.census import Census
+
+        return Census(self.store, self.clock, self._at_work, lambda: self.embedder is not None)
+
+    def _at_work(self) -> dict[str, float]:
+        """What this process does now; what was never made does nothing."""
+        made = self.__dict__
+        return {
+            "lag": self.indexer.lag if "indexer" in made else 0,
+            "jobs running": self.jobs.running if "jobs" in made else 0,
+            "turns running": self.turns.runner.running if "turns" in made else 0,
+        }
 
     @_made_once
     def overview(self) -> "Overview":
@@ -492,3 +523,4 @@ class Core:
                 getattr(self, name).close()
         self.accesses.close()
         self.store.close()
+        self.watch.close()

@@ -243,6 +243,10 @@ class Store(Protocol):
         """What database it is: `engine`, `version`, `place` and `size_bytes`. Raises StoreError."""
         ...
 
+    def queues(self) -> Mapping[str, float]:
+        """What waits for the database now, and how much went through it, by names that whoever watches knows."""
+        ...
+
     def backup(self, path: Path) -> None:
         """Write a consistent copy to a file while the database is in use; it appears when it is complete, in place of
         one that was there. Raises StoreError where it cannot.

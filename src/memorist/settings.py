@@ -350,8 +350,22 @@ class Settings:
     anonymize_after_days: int = _setting(
         30, "Days until a retired fact is anonymized, where a tenant's policy says nothing else.", _between(0, 36_500)
     )
+    metrics: str = _setting(
+        "local",
+        "Who may read /metrics: local (this machine, and admins by their key), key (admins alone), open (anybody) or "
+        "off (nobody, and nothing is counted).",
+        _one_of("local", "key", "open", "off"),
+    )
+    otlp_url: str = _setting(
+        "",
+        "Collector of OpenTelemetry that traces are sent to over HTTP, such as http://127.0.0.1:4318. Needs the extra "
+        "otel. Empty: no traces.",
+        _address,
+    )
     log_level: str = _setting("info", "Least severe log line written.", _one_of("debug", "info", "warning", "error"))
-    log_format: str = _setting("json", "Log lines as json or as text.", _one_of("json", "text"))
+    log_format: str = _setting(
+        "auto", "Log lines as json or as text; auto: as text on a terminal.", _one_of("auto", "json", "text")
+    )
 
     def database_url(self) -> str:
         """Where the memories are: a PostgreSQL URL or the path of an SQLite file."""

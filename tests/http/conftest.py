@@ -11,6 +11,7 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
+from memorist.observing.observer import observer
 from memorist.platform.values import Principal, Role, TokenRights
 from memorist.settings import Settings
 from memorist.surfaces.http.server import Server, _listen, configured
@@ -46,7 +47,7 @@ class Served:
 
 @contextmanager
 def serving(settings: Settings, *, clock: Clock | None = None) -> Iterator[Served]:
-    core = open_core(settings, clock=clock)
+    core = open_core(settings, clock=clock, watch=observer(settings))
     listener = _listen(settings)
     server = Server(configured(core, settings), core)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -25,6 +25,7 @@ from memorist.platform.redaction import Counts, Redaction
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
+from memorist.watching import Watch
 
 
 class Memories(Reading):
@@ -37,6 +38,7 @@ class Memories(Reading):
         index: Callable[[str, list[Memory]], None],
         policy: Callable[[Reader], Policy],
         redaction: Redaction,
+        watch: Watch | None = None,
     ) -> None:
         """`index` is told what was written or changed, once that is durable; `policy` says which is in force."""
         super().__init__(store, clock, accesses)
@@ -44,6 +46,7 @@ class Memories(Reading):
         self.index = index
         self._idempotency = idempotency
         self._redaction = redaction
+        self._watch = watch or Watch()
 
     def remember(
         self,
@@ -60,6 +63,17 @@ class Memories(Reading):
 
         Raises InvalidField, Forbidden, NameTaken, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
+        with self._watch.timed("remember", facts={"memorist.memories": len(drafts)}):
+            return self._remember(principal, drafts, idempotency_key, also, finish)
+
+    def _remember(
+        self,
+        principal: Principal,
+        drafts: Sequence[Draft],
+        idempotency_key: str | None,
+        also: Callable[[Writer, Sequence[Remembered]], None] | None,
+        finish: Callable[[Memory], Memory],
+    ) -> list[Remembered]:
         if len(drafts) > validation.MAX_BATCH:
             raise InvalidField(f"At most {validation.MAX_BATCH} memories are taken at once.")
         prepared = [self.prepare(principal, draft) for draft in drafts]

@@ -25,6 +25,7 @@ from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock, to_iso
+from memorist.watching import Watch
 
 _log = redacting_logger(__name__)
 
@@ -90,6 +91,7 @@ class Sweeper:
         *,
         turn_events_kept_for: timedelta = timedelta(days=30),
         rest: Callable[[float], object] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -99,6 +101,7 @@ class Sweeper:
         self._counted: dict[tuple[str, int], tuple[float, dict[str, Any]]] = {}
         self._loop = Loop("sweeper", self._sweep_all, 0, at_once=False)
         self._rest = rest or self._loop.rest
+        self._watch = watch or Watch()
 
     # One sweep
 
@@ -108,6 +111,13 @@ class Sweeper:
 
         Then count what is still due, and keep that as the tenant's report.
         """
+        with self._watch.timed("sweep"):
+            found = self._sweep(tenant)
+        for move, kinds in found.done.items():
+            self._watch.count("swept", move, sum(kinds.values()))
+        return found
+
+    def _sweep(self, tenant: str) -> Sweep:
         as_of = self._clock.now()
         look = self._look(tenant, as_of)
         if not look.settled:

@@ -29,6 +29,11 @@ class FairShare:
         self._free = places
         self._waiting: OrderedDict[Whose, deque[threading.Event]] = OrderedDict()
 
+    @property
+    def waiting(self) -> int:
+        with self._lock:
+            return sum(map(len, self._waiting.values()))
+
     @contextmanager
     def place(self, whose: Whose) -> Iterator[None]:
         """Wait for a place, and keep it until the end."""

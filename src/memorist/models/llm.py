@@ -21,6 +21,7 @@ from memorist.models.prices import Price, price_of
 from memorist.models.values import LlmAnswer, LlmRequest, Usage
 from memorist.models.wires import AnthropicWire, OpenAiWire, Reply, Wire
 from memorist.secrets.logs import redacting_logger
+from memorist.watching import trace_headers
 
 _log = redacting_logger(__name__)
 
@@ -67,7 +68,8 @@ class HttpLlm:
         """Pieces of the text as they come, and at last the whole answer. Raises as `ask` does, also half way."""
         reply = Reply()
         body = self._wire.body(self._model, _without(request, self._unknown), stream=True)
-        with self._translated(), self._client.stream("POST", self._url, json=body) as response:
+        asked = self._client.stream("POST", self._url, json=body, headers=trace_headers())
+        with self._translated(), asked as response:
             self._refuse_failure(response)
             for line in response.iter_lines():
                 event = _event_of(line)
@@ -85,7 +87,7 @@ class HttpLlm:
         unknown = self._unknown
         while True:
             body = self._wire.body(self._model, _without(request, unknown), stream=False)
-            response = self._client.post(self._url, json=body)
+            response = self._client.post(self._url, json=body, headers=trace_headers())
             left = [name for name in _OPTIONAL if name not in unknown and getattr(request, name) is not None]
             if response.status_code not in _NOT_UNDERSTOOD or not left:
                 break

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from memorist.errors import ModelUnavailable
 from memorist.models.breaker import Breaker
+from memorist.watching import trace_headers
 
 _ATTEMPTS = 3
 _BATCH = 64
@@ -101,7 +102,8 @@ class _Service:
         deadline = time.monotonic() + self._timeout_s
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                response = self._client.post(self._url, json=body, timeout=max(deadline - time.monotonic(), 0.001))
+                left_s = max(deadline - time.monotonic(), 0.001)
+                response = self._client.post(self._url, json=body, headers=trace_headers(), timeout=left_s)
                 answer, fault = self._read(response)
             except httpx2.TimeoutException as error:
                 raise self._gone(f"cannot be asked: it was silent for {self._timeout_s:g} s") from error

@@ -26,6 +26,7 @@ from memorist.platform.values import Job, JobStatus, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
+from memorist.watching import Watch
 
 _log = redacting_logger(__name__)
 
@@ -65,11 +66,13 @@ class Jobs:
         *,
         before: Callable[[Job], bool] = lambda _: True,
         background: bool = True,
+        watch: Watch | None = None,
     ) -> None:
         """Without `background` nothing is done before it is asked for: by `run` or `run_due`. `before` may wait a while
         for what goes first, where a job is done in the background, and says whether it is done.
         """
         self._before = before
+        self._watch = watch or Watch()
         self._redaction = redaction or Redaction()
         self._store = store
         self._clock = clock
@@ -162,7 +165,19 @@ class Jobs:
             return []
         return self._store.write(tenant, lambda tx: tx.jobs.claim(now, now + CLAIMED_FOR, limit))
 
+    @property
+    def running(self) -> int:
+        """How many jobs are worked on in the background."""
+        return len(self._running)
+
     def _attempt(self, job: Job, *, forget: bool = False) -> Job:
+        # A row may be of a kind that another release knew.
+        with self._watch.timed("job", job.kind if job.kind in self._handlers else "other"):
+            done = self._tried(job, forget=forget)
+        self._watch.count("attempt", done.status)
+        return done
+
+    def _tried(self, job: Job, *, forget: bool) -> Job:
         try:
             if job.attempts > ATTEMPTS:
                 raise Conflict("Every attempt ended before it could say how: the process was stopped, or hung.")

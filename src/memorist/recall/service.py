@@ -37,6 +37,7 @@ from memorist.recall.ranking import Scores
 from memorist.recall.scored import Worded, scored, worded
 from memorist.recall.values import Question, Recalled, Weights
 from memorist.times import Clock
+from memorist.watching import Watch, carried
 
 _SPARE = 4
 """Candidates beyond those asked for, for rows that changed since they were indexed."""
@@ -62,6 +63,7 @@ class Recall:
         weights: Weights | None = None,
         min_score: float = 0.0,
         fusion: Fusion = FUSION,
+        watch: Watch | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -70,6 +72,7 @@ class Recall:
         self._shelves = shelves
         self._models = Models(embedder, reranker)
         self._redaction = redaction
+        self._watch = watch or Watch()
         self._weights = weights or Weights()
         self._min_score = min_score
         # What counts as near was fitted to the local embedder; another one has cosines of its own.
@@ -94,6 +97,14 @@ class Recall:
 
         Raises InvalidField, Forbidden, NotFound (of `why_not`) or StoreError.
         """
+        with self._watch.timed("recall") as told:
+            found = self._recall(principal, question)
+            told.note({"memorist.recall.hits": len(found.hits), "memorist.recall.degraded": found.degraded})
+        if found.degraded:
+            self._watch.count("degraded")
+        return found
+
+    def _recall(self, principal: Principal, question: Question) -> Recalled:
         question = validated(principal, question)
         # A question may quote a secret, and models are not always ours.
         question = replace(question, query=self._redaction.text(question.query))
@@ -102,7 +113,9 @@ class Recall:
         asked = replace(asked, hidden=self._hidden(asked))
         self._models.warm_up(question)
         pool = self._pool(asked)
-        found = answer(self._ranked(pool), self._accesses.overlay)
+        ranking = self._ranked(pool)
+        with self._watch.timed("stage", "answer"):
+            found = answer(ranking, self._accesses.overlay)
         self._accesses.record_recall(
             principal, question.query, [(hit.memory, hit.score) for hit in found.hits], asked.now
         )
@@ -140,11 +153,11 @@ class Recall:
         opening = partial(self._worded, asked, users)
         if not self._models.can_embed or not self._shelves.are_loaded(asked.principal.tenant, users):
             found = opening()
-            vector = self._models.embed(asked.question.query)
+            vector = self._embed(asked)
         else:
             # What takes longest begins at once; the other thread may take a moment to wake.
-            opened = _beside().submit(opening)
-            vector = self._models.embed(asked.question.query)
+            opened = _beside().submit(carried(opening))
+            vector = self._embed(asked)
             found = opened.result()
         pool = self._read(found, vector)
         if pool.is_outdated():
@@ -152,6 +165,10 @@ class Recall:
             self._shelves.forget(asked.principal.tenant, [view.user for view in found.candidates.views])
             pool = self._read(opening(), vector)
         return pool
+
+    def _embed(self, asked: Asked) -> Scores | None:
+        with self._watch.timed("stage", "embed"):
+            return self._models.embed(asked.question.query)
 
     def _users(self, asked: Asked) -> list[str | None]:
         if any(part.any_user for part in asked.slices):
@@ -169,17 +186,20 @@ class Recall:
 
     def _worded(self, asked: Asked, users: Sequence[str | None]) -> Worded:
         """Everything that needs no vector: what changed is read, and the words are looked up."""
-        views = [view for view in self._shelves.look_at(asked.principal.tenant, users) if view.size]
-        return worded(candidates(views, asked), self._fusion)
+        with self._watch.timed("stage", "words"):
+            views = [view for view in self._shelves.look_at(asked.principal.tenant, users) if view.size]
+            return worded(candidates(views, asked), self._fusion)
 
     def _read(self, found: Worded, vector: Scores | None) -> Pool:
         asked = found.candidates.asked
-        scores = scored(found, vector, self._fusion)
+        with self._watch.timed("stage", "score"):
+            scores = scored(found, vector, self._fusion)
         reranked = self._fusion.pool if self._models.will_rerank(asked.question) else 0
         wanted = asked.question.top_k if asked.question.budget_tokens is None else _BUDGET_CANDIDATES
         places = scores.first(max(wanted + _SPARE, reranked))
         ids = ids_to_read(scores, places, reranked=reranked)
-        memories = self._store.read(asked.principal.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
+        with self._watch.timed("stage", "read"):
+            memories = self._store.read(asked.principal.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
         return Pool(scores, places, {memory.id: memory for memory in memories})
 
     def _ranked(self, pool: Pool) -> Ranked:
@@ -187,7 +207,8 @@ class Recall:
         order = pool.still_wanted()
         judgement = None
         if order and self._models.will_rerank(question):
-            judgement = self._models.judge(question.query, pool.passages(order[: self._fusion.pool]))
+            with self._watch.timed("stage", "rerank"):
+                judgement = self._models.judge(question.query, pool.passages(order[: self._fusion.pool]))
         return ranked(pool, order, judgement, self._fusion)
 
     def _why_not(self, principal: Principal, memory_id: str, found: Answer) -> dict[str, Any]:

@@ -37,6 +37,12 @@ class GroupCommit:
         self._mutex = threading.Lock()
         self._waiting: deque[QueuedWork] = deque()
         self._busy = False
+        self.batches = 0
+        self.writes = 0
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     def submit(self, work: Callable[[], T]) -> T:
         """Run `work` in a transaction and return its result once that is durable. Raises what `work` raised."""
@@ -79,6 +85,8 @@ class GroupCommit:
             with self._mutex:
                 while self._waiting and len(batch) < _LARGEST_BATCH:
                     batch.append(self._waiting.popleft())
+                self.batches += 1
+                self.writes += len(batch)
             self._commit(batch)
         except BaseException as error:
             # Nobody may be told that it was written.

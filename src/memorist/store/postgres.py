@@ -236,6 +236,17 @@ class PostgresDriver:
         engine = "PostgreSQL with Citus" if self._citus else "PostgreSQL"
         return {"engine": engine, "version": row[0], "place": row[1], "size_bytes": row[2]}
 
+    def queues(self) -> dict[str, float]:
+        stats = self._pool.get_stats()
+        return {
+            "pool_size": stats["pool_size"],
+            "pool_idle": stats["pool_available"],
+            "pool_waiting": stats["requests_waiting"],
+            "pool_requests": stats.get("requests_num", 0),
+            "pool_wait_seconds": stats.get("requests_wait_ms", 0) / 1000,
+            "pool_errors": stats.get("requests_errors", 0),
+        }
+
 
 class PostgresConnection:
     """Runs statements on one psycopg connection."""

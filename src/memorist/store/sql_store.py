@@ -15,25 +15,31 @@ from memorist.store.statements import load_statements
 from memorist.store.tables import TABLES
 from memorist.store.transaction import SqlTransaction
 from memorist.times import from_micros, to_micros
+from memorist.watching import Watch
 
 T = TypeVar("T")
 
 
 class SqlStore:
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, watch: Watch | None = None) -> None:
         self.driver = driver
+        self._watch = watch or Watch()
+        system = "postgresql" if driver.dialect == "postgres" else driver.dialect
+        self._facts = {kind: {"db.system.name": system, "db.operation.name": kind} for kind in ("read", "write")}
         self.instant_reads = driver.instant_reads
         self._tell: list[Callable[[str], None]] = []
         self._statements = load_statements(driver.dialect)
         self.migrator = Migrator(driver, self._statements, load_migrations(driver.dialect))
 
     def read(self, tenant: str, work: Callable[[Reader], T], *, snapshot: bool = True) -> T:
-        return self.driver.read(
-            tenant, lambda connection: work(self._transaction(connection, tenant)), snapshot=snapshot
-        )
+        with self._watch.timed("transaction", "read", self._facts["read"]):
+            return self.driver.read(
+                tenant, lambda connection: work(self._transaction(connection, tenant)), snapshot=snapshot
+            )
 
     def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
-        result = self.driver.write(tenant, lambda connection: work(self._transaction(connection, tenant)))
+        with self._watch.timed("transaction", "write", self._facts["write"]):
+            result = self.driver.write(tenant, lambda connection: work(self._transaction(connection, tenant)))
         for tell in self._tell:
             tell(tenant)
         return result
@@ -116,6 +122,9 @@ class SqlStore:
 
     def describe(self) -> Mapping[str, str | int]:
         return self.driver.describe()
+
+    def queues(self) -> Mapping[str, float]:
+        return self.driver.queues()
 
     def backup(self, path: Path) -> None:
         self.driver.backup(path)

@@ -285,6 +285,14 @@ class SqliteDriver:
             "size_bytes": sum(file.stat().st_size for file in (self.path, self._log_file()) if file.exists()),
         }
 
+    def queues(self) -> dict[str, float]:
+        queue = self._queue
+        return {
+            "group_commit_waiting": queue.waiting,
+            "group_commit_batches": queue.batches,
+            "group_commit_writes": queue.writes,
+        }
+
     def _log_file(self) -> Path:
         return self.path.with_name(self.path.name + "-wal")
 

@@ -33,6 +33,7 @@ from memorist.turns.run import LEASE, Run, is_lost
 from memorist.turns.running import Runner
 from memorist.turns.values import STARTED, VERDICT, Turn, TurnEvent, TurnStatus
 from memorist.turns.work import Means, answer
+from memorist.watching import Watch, carried
 
 ROLES = ("user", "assistant", "system")
 MAX_MESSAGES = 1000
@@ -56,6 +57,7 @@ class Turns:
         redaction: Redaction,
         *,
         background: bool = True,
+        watch: Watch | None = None,
     ) -> None:
         self.spending = Spending(store, clock)
         self.listeners = Listeners()
@@ -77,6 +79,7 @@ class Turns:
             self.spending,
             self.runner,
             Calibration(),
+            watch or Watch(),
         )
 
     # Asking
@@ -122,7 +125,7 @@ class Turns:
         if made is turn:
             who = replace(principal, session=turn.session)
             run = Run(self._store, self._clock, self.listeners.tell, who, turn)
-            self.runner.begin(run, lambda run: answer(run, llm, self._means))
+            self.runner.begin(run, carried(lambda run: answer(run, llm, self._means)))
         return made
 
     def _new(self, principal: Principal, session: str | None, request: Mapping[str, Any]) -> Turn:

@@ -32,6 +32,8 @@ from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.turns.prompts import FULL, Prompt, estimated_tokens, prompt_for
 from memorist.turns.run import Run, spent
 from memorist.turns.running import Runner
+from memorist.turns.values import TurnStatus
+from memorist.watching import Watch
 
 _log = redacting_logger(__name__)
 
@@ -63,16 +65,23 @@ class Means:
     spending: Spending
     runner: Runner
     calibration: Calibration
+    watch: Watch
 
 
 def answer(run: Run, llm: Llm, means: Means) -> None:
     """Work on a turn until it is completed or failed. Never raises."""
     work = _Work(run, llm, means)
-    try:
-        with unexpected_is_logged("a turn"):
-            work.answer()
-    except MemoristError as error:
-        _fail(run, error, work)
+    status = TurnStatus.COMPLETED
+    with means.watch.timed("turn") as told:
+        try:
+            with unexpected_is_logged("a turn"):
+                work.answer()
+        except MemoristError as error:
+            status = TurnStatus.FAILED
+            told.note({"error.type": error.code})
+            _fail(run, error, work)
+    means.watch.count("turn", status)
+    means.watch.spent("turn", work.usage.input_tokens, work.usage.output_tokens, work.usage.cost_usd)
 
 
 def _fail(run: Run, error: MemoristError, work: "_Work") -> None:

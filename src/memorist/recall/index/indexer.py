@@ -72,6 +72,7 @@ class Indexer:
         self._failed: str | None = None
         self._background = background
         self._told: Counter[str] = Counter()
+        self._since: dict[str, float] = {}
         self._caught_up = threading.Condition()
         self._is_closing = False
 
@@ -84,6 +85,12 @@ class Indexer:
     def failure(self) -> str | None:
         """Why the last attempt to embed failed; None where it did not."""
         return self._failed
+
+    @property
+    def lag(self) -> float:
+        """For how many seconds the oldest of what was written here has waited for its vectors."""
+        with self._caught_up:
+            return time.monotonic() - min(self._since.values()) if self._since else 0.0
 
     # After a write
 
@@ -102,6 +109,7 @@ class Indexer:
             self._note(error)
         with self._caught_up:
             self._told[tenant] += self._background
+            self._since.setdefault(tenant, time.monotonic())
         self._loop.tell(tenant)
 
     def wait_for(self, tenant: str, seconds: float) -> bool:
@@ -180,12 +188,16 @@ class Indexer:
                 pass
 
         told = self._told[tenant]
+        is_done = False
         try:
             self._noting(work)
+            is_done = True
         finally:
             with self._caught_up:
                 if self._told[tenant] == told:  # Otherwise more was written meanwhile.
                     del self._told[tenant]
+                    if is_done:
+                        self._since.pop(tenant, None)
                 self._caught_up.notify_all()
 
     def _noting(self, work: Callable[[], object]) -> None:

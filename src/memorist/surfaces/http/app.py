@@ -26,6 +26,7 @@ from memorist.surfaces.http import (
     facts,
     health,
     lifecycle,
+    metrics,
     native,
     native_bulk,
     pages,
@@ -116,7 +117,7 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
         policies.router,
         tokens.router,
     )
-    for router in (*doors, *own, erasure.router, health.router, pages.router):
+    for router in (*doors, *own, erasure.router, health.router, metrics.router, pages.router):
         api.router.routes.extend(router.routes)
     api.router.routes.append(Route("/mcp", mcp, methods=["POST"], include_in_schema=False))
     api.add_exception_handler(MemoristError, problems.on_memorist_error)

@@ -6,6 +6,7 @@ import re
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memorist.addresses import is_loopback
 from memorist.core import Core
 from memorist.errors import MemoristError, PayloadTooLarge
 from memorist.ids import new_id
@@ -23,6 +24,9 @@ _log = redacting_logger("memorist.http")
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json"})
 """What is shown to anybody. The dashboard has sessions of its own; all else, also what is not there, takes a key."""
+METRICS = "/metrics"
+"""Likewise, to whom the setting `metrics` says."""
+_FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -38,6 +42,7 @@ class Boundary:
         self._sign_in = sign_in
         self._app = app
         self._core = core
+        self._metrics = settings.metrics
         self._body_limit = settings.body_limit
         self._uploads = Uploads(max(settings.upload_limit, settings.body_limit))
         self._fairness = Fairness(settings)
@@ -48,21 +53,23 @@ class Boundary:
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(scope, receive, send, self._body_limit, self._failures)
-        try:
-            await self._handle(exchange, scope, receive)
-        except MemoristError as error:
-            await problem(error, exchange.request_id)(scope, receive, exchange.send)
-        except Exception as error:  # noqa: BLE001 - The server's top.
-            _log.exception("unexpected error", extra={"fields": {"request_id": exchange.request_id}})
-            if exchange.status == 0:
-                await problem(meant_by(error), exchange.request_id)(scope, receive, exchange.send)
-        finally:
-            exchange.place.leave()
-            exchange.log.write(exchange.request_id, exchange.status)
+        with self._core.watch.request(exchange.traceparent) as watched:
+            try:
+                await self._handle(exchange, scope, receive)
+            except MemoristError as error:
+                await problem(error, exchange.request_id)(scope, receive, exchange.send)
+            except Exception as error:  # noqa: BLE001 - The server's top.
+                _log.exception("unexpected error", extra={"fields": {"request_id": exchange.request_id}})
+                if exchange.status == 0:
+                    await problem(meant_by(error), exchange.request_id)(scope, receive, exchange.send)
+            finally:
+                exchange.place.leave()
+                exchange.log.write(exchange.request_id, exchange.status, watched)
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         path: str = scope["path"]
-        if path in OPEN or f"{path}/".startswith((self._dashboard, "/docs/")):
+        is_open = path in OPEN or (path == METRICS and self._shows_metrics(exchange))
+        if is_open or f"{path}/".startswith((self._dashboard, "/docs/")):
             exchange.shows_key = path == self._sign_in
             if scope["method"] == "HEAD" and path in OPEN:
                 # Whoever watches asks with it. The server sends no body, as the request that it has is still a HEAD.
@@ -87,6 +94,11 @@ class Boundary:
         else:
             await self._app(scope, exchange.receive, exchange.send)
 
+    def _shows_metrics(self, exchange: "_Exchange") -> bool:
+        """Whether no key is asked for. What a proxy passes on does not come from this machine."""
+        is_near = not exchange.is_forwarded and is_loopback(exchange.address)
+        return self._metrics == "open" or (self._metrics == "local" and is_near and exchange.secret is None)
+
     async def _known(self, secret: str | None) -> Principal:
         """Who holds the valid key or token. Raises Unauthenticated or StoreError."""
         if self._core.store.instant_reads:
@@ -110,6 +122,8 @@ class _Exchange:
         self.announced_length: int | None = None
         self.secret: str | None = None
         self.shows_key = False
+        self.is_forwarded = False
+        self.traceparent = ""
         self.user: str | None = None
         """Whom the request says that it acts for, unchecked."""
         self.request_id = ""
@@ -123,6 +137,10 @@ class _Exchange:
                 self.user = value.decode("latin-1")[:_LONGEST_NAME]
             elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 self.request_id = value.decode()
+            elif name == b"traceparent":
+                self.traceparent = value.decode("latin-1")
+            elif name in _FORWARDED:
+                self.is_forwarded = True
         self.request_id = self.request_id or new_id("req")
         scope.setdefault("state", {})["request_id"] = self.request_id
 
@@ -154,6 +172,7 @@ class _Exchange:
             elif name == b"content-type" and value.startswith(b"text/event-stream"):
                 # A stream lasts, and is no work while nothing happens.
                 self.place.leave()
+                self.log.begins_to_stream()
         # Only files of ours that never change say otherwise.
         if not is_kept:
             headers.append((b"cache-control", b"no-store"))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from starlette.types import Scope
 
 from memorist.secrets.logs import redacting_logger
+from memorist.watching import Watched
 
 _log = redacting_logger("memorist.http")
 
@@ -16,19 +17,28 @@ _SLOW_SECONDS = 1.0
 _SALT = secrets.token_bytes(16)
 """Lost with the process: within one, lines about the same thing are known by their hash, and nobody turns it back."""
 NO_ROUTE = "(no route)"
+CLIENT_LEFT = 499
 
 
 class RequestLog:
-    """One request, from its start to the line about it."""
+    """One request, from its start to the line about it, and to what is told of it to whoever watches."""
 
-    __slots__ = ("_scope", "_started")
+    __slots__ = ("_scope", "_started", "_streams_after")
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._started = time.perf_counter()
+        self._streams_after: float | None = None
 
-    def write(self, request_id: str, status: int) -> None:
+    def begins_to_stream(self) -> None:
+        """From here on it lasts for as long as somebody listens."""
+        self._streams_after = time.perf_counter() - self._started
+
+    def write(self, request_id: str, status: int, watched: Watched) -> None:
         elapsed = time.perf_counter() - self._started
+        # Whoever left before the answer has none.
+        answered_in = elapsed if self._streams_after is None else self._streams_after
+        watched.answered(_route(self._scope)[0], self._scope["method"], status or CLIENT_LEFT, answered_in)
         level = self._level(status, elapsed)
         if _log.isEnabledFor(level):
             route, names = _route(self._scope)

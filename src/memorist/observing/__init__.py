@@ -1,0 +1,1 @@
+"""Watching a server: what is counted for `/metrics`, and the traces that go to a collector."""

@@ -1,0 +1,137 @@
+"""The one that watches a server: counts for `/metrics`, and makes traces where a collector is named."""
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from memorist.models.fair_share import COMPUTING
+from memorist.observing.metrics import Gauges, Metrics
+from memorist.observing.models import WATCHED
+from memorist.settings import Settings
+from memorist.watching import Facts, Watch, Watched
+
+if TYPE_CHECKING:  # An extra, which only those who make traces have.
+    from memorist.observing.tracing import Span, Tracing
+
+T = TypeVar("T")
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def observer(settings: Settings) -> Watch:
+    """Who watches as the settings say. Raises InvalidSetting where traces are asked for and the extra is missing."""
+    metrics = Metrics() if settings.metrics != "off" else None
+    tracing = None
+    if settings.otlp_url:
+        from memorist.observing.tracing import open_tracing
+
+        tracing = open_tracing(settings.otlp_url)
+    return Observer(metrics, tracing) if metrics or tracing else Watch()
+
+
+class Observer(Watch):
+    def __init__(self, metrics: Metrics | None, tracing: "Tracing | None" = None) -> None:
+        self._metrics = metrics
+        self._tracing = tracing
+        self.requests = 0
+        """How many are being answered: counted on the event loop alone."""
+
+    def timed(self, what: str, part: str = "", facts: Facts | None = None) -> Watched:
+        span = None if self._tracing is None else self._tracing.begin(what, part, facts)
+        return _Work(self._metrics, what, part, span)
+
+    def request(self, traceparent: str) -> Watched:
+        return _Request(self, self._metrics, None if self._tracing is None else self._tracing.enter(traceparent))
+
+    def count(self, what: str, part: str = "", by: float = 1) -> None:
+        if self._metrics is not None:
+            self._metrics.count(what, part, by)
+
+    def spent(self, what: str, input_tokens: int, output_tokens: int, dollars: float | None) -> None:
+        self.count(f"{what} tokens", "input", input_tokens)
+        self.count(f"{what} tokens", "output", output_tokens)
+        self.count(f"{what} dollars", by=dollars or 0.0)
+
+    def batch(self, part: str, size: int) -> None:
+        if self._metrics is not None:
+            self._metrics.batch(part, size)
+
+    def model(self, part: str, model: T) -> T:
+        return model if model is None else cast(T, WATCHED[part](self, part, cast(Any, model)))
+
+    def exposition(self, gauges: Gauges) -> tuple[bytes, str] | None:
+        if self._metrics is None:
+            return None
+        own = {"requests": {"": float(self.requests)}, "models waiting": {"": float(COMPUTING.waiting)}}
+        return self._metrics.text(lambda: {**gauges(), **own})
+
+    def close(self) -> None:
+        if self._tracing is not None:
+            self._tracing.close()
+
+
+class _Work(Watched):
+    """Its seconds are counted; where it is part of a trace, it is a span as well."""
+
+    __slots__ = ("_metrics", "_part", "_span", "_started", "_what")
+
+    def __init__(self, metrics: Metrics | None, what: str, part: str, span: "Span | None") -> None:
+        self._metrics = metrics
+        self._what = what
+        self._part = part
+        self._span = span
+        self._started = 0.0
+
+    def __enter__(self) -> Watched:
+        if self._span is not None:
+            self._span.enter()
+        self._started = perf_counter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        if self._metrics is not None:
+            self._metrics.timed(self._what, self._part)(perf_counter() - self._started)
+        # Whoever stops listening to a stream has not failed.
+        if kind is GeneratorExit:
+            kind = None
+        if kind is not None and self._what == "model" and self._metrics is not None:
+            self._metrics.count("model failure", self._part, 1)
+        if self._span is not None:
+            self._span.end(kind)
+
+    def note(self, facts: Facts) -> None:
+        if self._span is not None:
+            self._span.facts.update(facts)
+
+    def step_out(self) -> None:
+        if self._span is not None:
+            self._span.leave()
+
+    def step_in(self) -> None:
+        if self._span is not None:
+            self._span.enter()
+
+
+class _Request(Watched):
+    __slots__ = ("_metrics", "_observer", "_span")
+
+    def __init__(self, observer: Observer, metrics: Metrics | None, span: "Span | None") -> None:
+        self._observer = observer
+        self._metrics = metrics
+        self._span = span
+
+    def __enter__(self) -> Watched:
+        self._observer.requests += 1
+        return self
+
+    def answered(self, route: str, method: str, status: int, seconds: float) -> None:
+        if method not in _METHODS:
+            method = "other"  # Anybody may invent one; there are only so many routes and statuses.
+        if self._metrics is not None:
+            self._metrics.request(route, method, status, seconds)
+        if self._span is not None:
+            self._span.answered(route, method, status)
+
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        self._observer.requests -= 1
+        if self._span is not None:
+            self._span.end(kind)

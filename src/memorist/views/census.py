@@ -1,0 +1,84 @@
+"""How much there is of everything, of all tenants together and of nobody by name: what `/metrics` shows."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from memorist.errors import MemoristError
+from memorist.platform.values import JobStatus, OwnerFilter
+from memorist.ports import Reader, Store
+from memorist.times import Clock
+from memorist.version import __version__
+
+_COUNTED_FOR_S = 10.0
+_COUNTING_SHARE = 100
+"""Counting reads much of the database: so many times as long as it took passes before it is done again."""
+
+_ALL = OwnerFilter(any_user=True, any_agent=True)
+_MANY = 2**31 - 1
+
+Values = Mapping[str, Mapping[str, float]]
+"""By what is counted, and by what that is told apart: '' where it is not."""
+
+
+class Census:
+    def __init__(
+        self, store: Store, clock: Clock, at_work: Callable[[], Mapping[str, float]], embeds: Callable[[], bool]
+    ) -> None:
+        """`at_work` says what this process does at the moment, `embeds` whether anything waits for vectors at all."""
+        self._store = store
+        self._clock = clock
+        self._at_work = at_work
+        self._embeds = embeds
+        self._counting = threading.Lock()
+        self._counted: Values = {}
+        self._counted_at = self._count_after = float("-inf")
+
+    def values(self) -> Values:
+        """What there is. Where the database cannot be asked, it is only what this process knows."""
+        now = {"info": {__version__: 1.0}, **_single(self._at_work()), **_single(self._store.queues())}
+        # Whoever comes while another counts gets what was counted before.
+        if time.monotonic() >= self._count_after and self._counting.acquire(blocking=False):
+            try:
+                self._count()
+            except MemoristError:
+                self._counted = {}
+            finally:
+                self._counting.release()
+        if not self._counted:
+            return now
+        return {**now, **self._counted, "counted": {"": time.monotonic() - self._counted_at}}
+
+    def _count(self) -> None:
+        started = time.monotonic()
+        jobs: Counter[str] = Counter(dict.fromkeys(JobStatus, 0))
+        memories: Counter[str] = Counter()
+        waiting = 0
+        tenants = [tenant.id for tenant in self._store.list_tenants()]
+        for tenant in tenants:
+            counts, kinds, without = self._store.read(tenant, self._of_tenant)
+            jobs.update(counts)
+            memories.update(kinds)
+            waiting += without
+        size = self._store.describe()["size_bytes"]
+        self._counted = {
+            "jobs": dict(jobs),
+            "memories": dict(memories),
+            "waiting": {"": waiting},
+            "tenants": {"": len(tenants)},
+            "bytes": {"": float(size)},
+        }
+        self._counted_at = time.monotonic()
+        self._count_after = self._counted_at + max(_COUNTED_FOR_S, _COUNTING_SHARE * (self._counted_at - started))
+
+    def _of_tenant(self, tx: Reader) -> tuple[Mapping[str, int], Mapping[str, int], int]:
+        memories: Counter[str] = Counter()
+        for one in tx.overview.count_kinds(_ALL, self._clock.now()):
+            memories[one.status] += one.count
+        jobs = {str(state): count for state, count in tx.jobs.count(_ALL, _MANY).items()}
+        return jobs, memories, tx.overview.count_waiting(_ALL, _MANY) if self._embeds() else 0
+
+
+def _single(values: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    return {name: {"": value} for name, value in values.items()}
