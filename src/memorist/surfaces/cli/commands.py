@@ -12,6 +12,7 @@ COMPLETION_VARIABLE = "_MEMORIST_COMPLETE"
 COMMANDS = (
     ("demo", "demo:demo", "Take a tour of half a minute in a temporary store."),
     ("serve", "serve:serve", "Run the server."),
+    ("top", "top:top", "Show live what a running server does."),
     ("dashboard", "dashboard:dashboard", "Print a link that signs you in to the dashboard."),
     ("mcp", "mcp:mcp", "Serve an MCP client over stdin and stdout."),
     ("install", "install:install", "Give a coding assistant its memory: MCP server and hooks."),

@@ -1,0 +1,88 @@
+"""`memorist top`: what two looks at /metrics tell, and the view of a server that runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memorist.observing.reading import Between, Look, view
+from memorist.surfaces.cli.runner import run
+from memorist.testing import new_tenant
+from tests.http.conftest import Served, new_memory
+
+BOUNDS = ("0.01", "0.1", "+Inf")
+
+
+def look(at: float, *counts: int) -> Look:
+    name = "memorist_recall_seconds"
+    lines = [f'{name}_bucket{{le="{le}"}} {count}' for le, count in zip(BOUNDS, counts, strict=True)]
+    return Look.of("\n".join([f"# TYPE {name} histogram", *lines, f"{name}_count {counts[-1]}", ""]), at)
+
+
+def test_percentiles_are_of_the_time_between_two_looks() -> None:
+    between = Between(look(0, 100, 100, 100), look(10, 150, 200, 200))
+    assert between.timed("memorist_recall_seconds") == {
+        "per_second": 10.0,
+        "p50_ms": 10.0,
+        "p95_ms": 91.0,
+        "p99_ms": 98.2,
+    }
+    slow = Between(look(0, 0, 0, 0), look(1, 0, 0, 5))
+    assert slow.milliseconds("memorist_recall_seconds", 0.5) == 100.0  # No longer than the last bound, as far as known.
+    assert Between(look(0, 1, 1, 1), look(1, 1, 1, 1)).milliseconds("memorist_recall_seconds", 0.5) is None
+
+
+def test_server_that_began_anew_has_no_negative_rates() -> None:
+    assert Between(look(0, 9, 9, 9), look(1, 2, 2, 2)).rate("memorist_recall_seconds_count") == 2.0
+
+
+def test_look_at_nothing_shows_nothing() -> None:
+    shown = view(Between(Look(0, {}), Look(1, {})))
+    assert shown["requests"] == {"per_second": 0.0, "in_progress": 0, "routes": []}
+    assert shown["recall"]["p95_ms"] is None
+
+
+def top(*arguments: str) -> int:
+    return run(["top", *arguments])
+
+
+def test_view_of_a_running_server(watched: Served, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with watched.client(new_tenant()) as client:
+        client.post("/v1/memories", json=new_memory())
+        client.post("/v1/tools/recall", json={"query": "the body"})
+    assert top("--url", watched.url, "--once", "--json", "--data", str(tmp_path)) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["url"] == watched.url
+    assert shown["version"]
+    assert {"method": "POST", "route": "/v1/tools/{name}"}.items() <= next(
+        one for one in shown["requests"]["routes"] if one["route"] == "/v1/tools/{name}"
+    ).items()
+    assert shown["recall"]["p95_ms"] > 0
+    assert set(shown["recall"]["stages"]) >= {"embed", "words", "rerank"}
+    assert set(shown["models"]) >= {"embedder", "reranker"}
+    assert shown["store"]["bytes"] > 0
+    assert top("--url", watched.url, "--once", "--data", str(tmp_path)) == 0
+    drawn = capsys.readouterr().out
+    assert "/v1/tools/{name}" in drawn
+    assert "p95 ms" in drawn
+
+
+def test_server_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert top("--url", "http://127.0.0.1:9", "--data", str(tmp_path)) != 0
+    assert "http://127.0.0.1:9 does not answer" in capsys.readouterr().err
+    assert top("--data", str(tmp_path)) != 0
+    assert "memorist serve" in capsys.readouterr().err
+
+
+def test_key_that_is_no_admins_is_refused(watched: Served, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with watched.client(new_tenant()) as client:
+        key = client.headers["Authorization"].removeprefix("Bearer ")
+    assert top("--url", watched.url, "--data", str(tmp_path), "--key", key) != 0
+    assert "admin" in capsys.readouterr().err
+
+
+def test_command_line_without_it_does_not_load_what_it_needs() -> None:
+    script = "import sys, memorist.bootstrap; sys.exit(bool({'prometheus_client', 'opentelemetry'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
