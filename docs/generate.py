@@ -36,6 +36,7 @@ from memorist.importers.items import CATEGORIES, UNCATEGORISED
 from memorist.memories import lifecycle
 from memorist.memories.fields import FIELDS, Field
 from memorist.memories.values import Draft, Memory, Remembered, Status
+from memorist.observing.families import ALL
 from memorist.platform import access, validation
 from memorist.platform.paging import Page
 from memorist.platform.values import Change, Event, Owner, Principal, Role
@@ -500,6 +501,11 @@ def _table(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
 
 
+def metrics() -> str:
+    rows = [[f"`{one.name}`", one.form, ", ".join(f"`{name}`" for name in one.labels), one.help] for one in ALL]
+    return _table(["metric", "kind", "labels", "what it tells"], rows)
+
+
 # What a store does
 
 
@@ -595,6 +601,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "roles": roles,
     "capabilities": capabilities,
     "store_calls": store_calls,
+    "metrics": metrics,
     "typescript_methods": lambda: _typescript().methods(),
 }
 

@@ -28,6 +28,7 @@ EXEMPT = {
     "docs/howto/use-citus.md": 2,
     "docs/howto/use-in-a-browser.md": 1,
     "docs/howto/use-the-typescript-client.md": 1,
+    "docs/howto/watch-a-server.md": 1,
     "docs/howto/write-another-store.md": 1,
     "docs/reference/performance.md": 2,
 }
