@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from memorist_bench.ratios import chunks, freshness, hooks, lists, reads, size, sweeps, turns, writes
+from memorist_bench.ratios import chunks, freshness, hooks, lists, observing, reads, size, sweeps, turns, writes
 from memorist_bench.ratios.results import Results, to_json, to_table
 
 
@@ -28,6 +28,7 @@ def main() -> None:
         "chunks": chunks.run,
         "hooks": hooks.run,
         "freshness": freshness.run,
+        "observing": observing.run,
         "turns": partial(turns.run, memories=options.memories),
     }
     chosen = options.names or list(benchmarks)
@@ -47,7 +48,7 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m memorist_bench", description="Measure Memorist, as ratios within one run."
     )
-    names = ("writes", "reads", "lists", "size", "sweeps", "chunks", "hooks", "freshness", "turns")
+    names = ("writes", "reads", "lists", "size", "sweeps", "chunks", "hooks", "freshness", "observing", "turns")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to run, of {', '.join(names)}; without: all")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the large database of `lists`")

@@ -41,16 +41,21 @@ class _Connection:
         return True
 
 
-def burst(port: int, requests: Sequence[bytes], seconds: float) -> float:
-    """Ask over and over for some seconds, on all connections. Returns answers a second."""
+def burst(port: int, requests: Sequence[bytes], seconds: float, at_once: int = CONNECTIONS) -> float:
+    """Ask over and over for some seconds, on so many connections. Returns answers a second.
+
+    What is under way at the end is waited for: otherwise the next who is measured would pay for it.
+    """
     with selectors.DefaultSelector() as selector:
         connections = [
-            _Connection(port, itertools.cycle([*requests[first:], *requests[:first]])) for first in range(CONNECTIONS)
+            _Connection(port, itertools.cycle([*requests[first:], *requests[:first]])) for first in range(at_once)
         ]
         try:
             for connection in connections:
                 selector.register(connection.socket, selectors.EVENT_READ, connection)
-            return _ask(selector, connections, seconds)
+            rate = _ask(selector, connections, seconds)
+            _wait_for(selector, at_once)
+            return rate
         finally:
             for connection in connections:
                 connection.socket.close()
@@ -68,3 +73,9 @@ def _ask(selector: selectors.BaseSelector, connections: Sequence[_Connection], s
                 key.data.send()
         now = time.perf_counter()
     return answers / (now - started)
+
+
+def _wait_for(selector: selectors.BaseSelector, answers: int) -> None:
+    while answers:
+        for key, _ in selector.select():
+            answers -= key.data.receive()
