@@ -1,5 +1,7 @@
 """The one that watches a server: counts for `/metrics`, and makes traces where a collector is named."""
 
+from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -36,8 +38,9 @@ class Observer(Watch):
         """How many are being answered: counted on the event loop alone."""
 
     def timed(self, what: str, part: str = "", facts: Facts | None = None) -> Watched:
-        span = None if self._tracing is None else self._tracing.begin(what, part, facts)
-        return _Work(self._metrics, what, part, span)
+        take = None if self._metrics is None else self._metrics.timed(what, part)
+        failed = partial(self.count, "model failure", part) if what == "model" else None
+        return _Work(take, failed, None if self._tracing is None else self._tracing.begin(what, part, facts))
 
     def request(self, traceparent: str) -> Watched:
         return _Request(self, self._metrics, None if self._tracing is None else self._tracing.enter(traceparent))
@@ -72,14 +75,15 @@ class Observer(Watch):
 class _Work(Watched):
     """Its seconds are counted; where it is part of a trace, it is a span as well."""
 
-    __slots__ = ("_metrics", "_part", "_span", "_started", "_what")
+    __slots__ = ("_failed", "_span", "_started", "_take")
 
-    def __init__(self, metrics: Metrics | None, what: str, part: str, span: "Span | None") -> None:
-        self._metrics = metrics
-        self._what = what
-        self._part = part
+    def __init__(
+        self, take: Callable[[float], None] | None, failed: Callable[[], None] | None, span: "Span | None"
+    ) -> None:
+        """`take` is given its seconds; `failed` is called where it fails."""
+        self._take = take
+        self._failed = failed
         self._span = span
-        self._started = 0.0
 
     def __enter__(self) -> Watched:
         if self._span is not None:
@@ -88,13 +92,13 @@ class _Work(Watched):
         return self
 
     def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
-        if self._metrics is not None:
-            self._metrics.timed(self._what, self._part)(perf_counter() - self._started)
+        if self._take is not None:
+            self._take(perf_counter() - self._started)
         # Whoever stops listening to a stream has not failed.
         if kind is GeneratorExit:
             kind = None
-        if kind is not None and self._what == "model" and self._metrics is not None:
-            self._metrics.count("model failure", self._part, 1)
+        if kind is not None and self._failed is not None:
+            self._failed()
         if self._span is not None:
             self._span.end(kind)
 

@@ -8,6 +8,7 @@ import random
 import re
 import threading
 import time
+from functools import cached_property
 from typing import Any
 
 from memorist.errors import InvalidSetting
@@ -60,8 +61,9 @@ def open_tracing(url: str) -> "Tracing":
 class Tracing:
     def __init__(self, exporter: Any) -> None:
         ours = Resource({"service.name": "memorist", "service.version": __version__})
+        told = ours.merge(OTELResourceDetector().detect())
         # The provider reads the environment for its sampler and the processor for its queue.
-        self._provider = TracerProvider(resource=ours.merge(OTELResourceDetector().detect()))
+        self._provider = TracerProvider(resource=_Resource(told.attributes, told.schema_url))
         self._exporter = exporter
         self._processor = BatchSpanProcessor(exporter)
         self._provider.add_span_processor(self._processor)
@@ -125,6 +127,17 @@ class Tracing:
             self._provider.shutdown()
         finally:
             patience.cancel()
+
+
+class _Resource(Resource):
+    """Who sends the spans. The SDK asks for its hash once a span, and would write it down as JSON each time."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class Span:
