@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,35 @@ def test_key_that_is_no_admins_is_refused(watched: Served, capsys: pytest.Captur
 def test_command_line_without_it_does_not_load_what_it_needs() -> None:
     script = "import sys, memorist.bootstrap; sys.exit(bool({'prometheus_client', 'opentelemetry'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+class _Twice(threading.Event):
+    """Somebody who looks twice more, and then has seen enough."""
+
+    looks = 0
+
+    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002
+        self.looks += 1
+        return self.looks > 2
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_live_view_is_of_the_time_between_looks(
+    watched: Served,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    as_json: bool,
+) -> None:
+    monkeypatch.setattr("memorist.surfaces.cli.top.Event", _Twice)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert top("--url", watched.url, "--data", str(tmp_path), *(["--json"] if as_json else [])) == 0
+    shown = capsys.readouterr().out
+    if as_json:
+        first, *later = [json.loads(line) for line in shown.splitlines()]
+        assert len(later) == 2
+        assert all(one["seconds"] < first["seconds"] for one in later)
+        assert later[-1]["requests"]["routes"][0]["route"] == "/metrics"
+    else:
+        assert shown.count("in progress") == 3

@@ -1,9 +1,9 @@
 """`memorist top`."""
 
 import sys
-import threading
 import time
 from contextlib import nullcontext
+from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,7 +58,7 @@ def _follow(address: str, key: str, look: "Look", shown: dict[str, Any], every: 
 
     from memorist.observing.reading import Between, view
 
-    never = threading.Event()
+    never = Event()
     with nullcontext() if as_json else Live(_drawn(shown), screen=True, auto_refresh=False) as live:
         while not never.wait(every):
             before, look = look, _look(address, key)
