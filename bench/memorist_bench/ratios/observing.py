@@ -20,6 +20,7 @@ from memorist_bench.ratios.servers import interleaved, ratios, request, server
 _COUNTING, _TRACING = 0.98, 0.95
 _ROUNDS = 31
 _SECONDS = 0.7
+_RECALL_SECONDS = 1.5
 _QUESTIONS = 50
 
 _MEMORIST = """
@@ -65,8 +66,11 @@ def run() -> Results:
             recalls[one] = (port, [request("POST", "/v1/tools/recall", key, body) for body in asked])
         results: Results = {}
         # Recalls share the models, so that more of them at once are not answered sooner.
-        for what, contenders, at_once in (("GET a memory", reads, CONNECTIONS), ("recall", recalls, 1)):
-            rates = interleaved(contenders, _ROUNDS, _SECONDS, at_once)
+        for what, contenders, seconds, at_once in (
+            ("GET a memory", reads, _SECONDS, CONNECTIONS),
+            ("recall", recalls, _RECALL_SECONDS, 1),
+        ):
+            rates = interleaved(contenders, _ROUNDS, seconds, at_once)
             results |= {
                 f"{what}: counting / not": at_least(_COUNTING, ratios(rates["counts"], rates["neither"])),
                 f"{what}: tracing too / not": _traced(what, ratios(rates["traces"], rates["neither"])),
