@@ -29,7 +29,8 @@ def test_openapi_describes_every_route_with_its_key(served: Served) -> None:
     for path, operations in schema["paths"].items():
         for operation in operations.values():
             assert operation["summary"]
-            assert ("security" in operation) is path.startswith(("/v1/", "/api/", "/memory/"))
+            assert ("security" in operation) is path.startswith(("/v1/", "/api/", "/memory/", "/metrics"))
+    assert schema["paths"]["/metrics"]["get"]["security"] == [{}, {"apiKey": []}]  # This machine needs none.
     assert "apiKey" in schema["components"]["securitySchemes"]
     parameters = schema["paths"]["/v1/memories/{memory_id}"]["get"]["parameters"]
     assert [parameter["name"] for parameter in parameters][:2] == ["memory_id", "X-Memorist-User"]

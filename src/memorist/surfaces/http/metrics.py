@@ -11,7 +11,13 @@ from memorist.surfaces.http.mcp import require_known_host
 router = APIRouter(tags=["health"])
 
 
-@router.get("/metrics", summary="What is counted, for Prometheus", response_class=Response)
+@router.get(
+    "/metrics",
+    summary="What is counted, for Prometheus",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    openapi_extra={"security": [{}, {"apiKey": []}]},  # Some may read it without a key.
+)
 def metrics(request: Request) -> Response:
     """The text format of Prometheus, of which `docs/howto/watch-a-server.md` has every metric. Without a key for this
     machine alone, unless the setting `metrics` says otherwise; elsewhere an admin's key is needed.

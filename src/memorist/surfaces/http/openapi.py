@@ -69,6 +69,7 @@ def _complete(operation: dict[str, Any], *, needs_key: bool) -> None:
     operation["responses"].pop("422", None)
     operation["responses"]["5XX"] = _REFUSAL
     if needs_key:
-        operation["responses"]["4XX"] = _REFUSAL
         operation["security"] = [{"apiKey": []}]
         operation.setdefault("parameters", []).extend(_ACTING_HEADERS)
+    if "security" in operation:
+        operation["responses"]["4XX"] = _REFUSAL
