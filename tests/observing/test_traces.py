@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from memorist.observing.tracing import open_tracing
+from memorist.observing.tracing import FewASecond, open_tracing
 from memorist.platform.values import Principal, Role
 from memorist.surfaces.http.logs import JsonFormatter, TextFormatter
 from memorist.testing import new_tenant
@@ -239,3 +239,21 @@ def test_address_may_name_the_path_or_not() -> None:
         tracing = open_tracing(url)
         assert tracing._processor.span_exporter._endpoint == "http://127.0.0.1:9/v1/traces"  # type: ignore[attr-defined]
         tracing.close()
+
+
+def test_so_many_traces_begin_in_a_second_and_no_more() -> None:
+    now = 7.1
+    few = FewASecond(3, lambda: now)
+    assert [few.take() for _ in range(5)] == [True] * 3 + [False] * 2
+    now = 8.0
+    assert few.take()
+
+
+@pytest.mark.parametrize(("sampler", "sent"), [("always_off", False), ("always_on", True)])
+def test_sampler_that_is_named_decides(monkeypatch: pytest.MonkeyPatch, sampler: str, sent: bool) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
+    tracing = open_tracing("http://127.0.0.1:9")
+    span = tracing.enter("")
+    span.leave()
+    assert span.trace.is_sampled is sent
+    tracing.close()

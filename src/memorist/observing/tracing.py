@@ -1,13 +1,15 @@
 """Traces for a collector that speaks OTLP over HTTP: the extra `otel`.
 
 A span is a few numbers here until it is over; only then it becomes what OpenTelemetry's SDK sends, from a thread of its
-own. What is asked once a trace, whether it is to be sent at all, the SDK's sampler decides.
+own. Whether a trace is to be sent at all is decided once, where it begins.
 """
 
+import os
 import random
 import re
 import threading
 import time
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +51,10 @@ _SHORTEST_NS = 200_000
 """What took less is not told by itself: its parent's time has it. A part never takes longer than the whole."""
 
 _LAST_CHANCE_S = 2.0
+TRACES_A_SECOND = 50
+"""So many begin here at most, unless a sampler is named: what a busy server is slowed by stays the same, however many
+ask. Where a caller began the trace, that decides."""
+
 _OK, _FAILED = Status(StatusCode.UNSET), Status(StatusCode.ERROR)
 
 
@@ -62,7 +68,8 @@ class Tracing:
     def __init__(self, exporter: Any) -> None:
         ours = Resource({"service.name": "memorist", "service.version": __version__})
         told = ours.merge(OTELResourceDetector().detect())
-        # The provider reads the environment for its sampler and the processor for its queue.
+        # Whoever names a sampler decides; the provider reads the environment for it, and the processor for its queue.
+        self._few = None if os.environ.get("OTEL_TRACES_SAMPLER") else FewASecond(TRACES_A_SECOND)
         self._provider = TracerProvider(resource=_Resource(told.attributes, told.schema_url))
         self._exporter = exporter
         self._processor = BatchSpanProcessor(exporter)
@@ -99,6 +106,8 @@ class Tracing:
         else:
             flags = TraceFlags(int(known[3], 16) & TraceFlags.SAMPLED) if known else _SAMPLED
             parent = set_span_in_context(NonRecordingSpan(SpanContext(trace_id, span_id, True, flags)))
+        if parent is None and self._few is not None:
+            return Trace(trace_id, span_id, self._few.take())
         decided = self._provider.sampler.should_sample(parent, trace_id, "memorist")
         return Trace(trace_id, span_id, decided.decision is Decision.RECORD_AND_SAMPLE)
 
@@ -127,6 +136,23 @@ class Tracing:
             self._provider.shutdown()
         finally:
             patience.cancel()
+
+
+class FewASecond:
+    """Lets the first so many of each second through."""
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
+        self._clock = clock
+        self._second = -1
+        self._left = 0
+
+    def take(self) -> bool:
+        second = int(self._clock())
+        if second != self._second:
+            self._second, self._left = second, self._most
+        self._left -= 1
+        return self._left >= 0
 
 
 class _Resource(Resource):
