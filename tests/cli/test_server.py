@@ -20,7 +20,7 @@ from tests.http.conftest import Served, serving
 
 UNKNOWN = "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
 # They print no memories themselves.
-NO_CASE = {"mcp", "config show"}
+NO_CASE = {"mcp", "config show", "top"}
 
 _IDS = re.compile(r"\b(mem|doc|job|dbt|rcpt|tout|turn|key)_[0-9A-Z]{26}\b")
 _CHANGING = (

@@ -49,11 +49,11 @@ def top(*arguments: str) -> int:
     return run(["top", *arguments])
 
 
-def test_view_of_a_running_server(watched: Served, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_view_of_a_running_server(watched: Served, capsys: pytest.CaptureFixture[str]) -> None:
     with watched.client(new_tenant()) as client:
         client.post("/v1/memories", json=new_memory())
         client.post("/v1/tools/recall", json={"query": "the body"})
-    assert top("--url", watched.url, "--once", "--json", "--data", str(tmp_path)) == 0
+    assert top("--url", watched.url, "--once", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["url"] == watched.url
     assert shown["version"]
@@ -64,23 +64,23 @@ def test_view_of_a_running_server(watched: Served, capsys: pytest.CaptureFixture
     assert set(shown["recall"]["stages"]) >= {"embed", "words", "rerank"}
     assert set(shown["models"]) >= {"embedder", "reranker"}
     assert shown["store"]["bytes"] > 0
-    assert top("--url", watched.url, "--once", "--data", str(tmp_path)) == 0
+    assert top("--url", watched.url, "--once") == 0
     drawn = capsys.readouterr().out
     assert "/v1/tools/{name}" in drawn
     assert "p95 ms" in drawn
 
 
 def test_server_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert top("--url", "http://127.0.0.1:9", "--data", str(tmp_path)) != 0
+    assert top("--url", "http://127.0.0.1:9") != 0
     assert "http://127.0.0.1:9 does not answer" in capsys.readouterr().err
     assert top("--data", str(tmp_path)) != 0
     assert "memorist serve" in capsys.readouterr().err
 
 
-def test_key_that_is_no_admins_is_refused(watched: Served, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_key_that_is_no_admins_is_refused(watched: Served, capsys: pytest.CaptureFixture[str]) -> None:
     with watched.client(new_tenant()) as client:
         key = client.headers["Authorization"].removeprefix("Bearer ")
-    assert top("--url", watched.url, "--data", str(tmp_path), "--key", key) != 0
+    assert top("--url", watched.url, "--key", key) != 0
     assert "admin" in capsys.readouterr().err
 
 
@@ -104,13 +104,12 @@ def test_live_view_is_of_the_time_between_looks(
     watched: Served,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
     as_json: bool,
 ) -> None:
     monkeypatch.setattr("memorist.surfaces.cli.top.Event", _Twice)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm-256color")
-    assert top("--url", watched.url, "--data", str(tmp_path), *(["--json"] if as_json else [])) == 0
+    assert top("--url", watched.url, *(["--json"] if as_json else [])) == 0
     shown = capsys.readouterr().out
     if as_json:
         first, *later = [json.loads(line) for line in shown.splitlines()]

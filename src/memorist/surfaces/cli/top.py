@@ -10,9 +10,8 @@ import typer
 
 from memorist.errors import Forbidden, ServerUnavailable, Unauthenticated
 from memorist.running_servers import running
-from memorist.settings import Settings
-from memorist.surfaces.cli.door import settings_of
-from memorist.surfaces.cli.flags import CREDENTIAL, STORE, Flags, with_flags
+from memorist.settings import Settings, load_settings
+from memorist.surfaces.cli.flags import ANYWHERE, KEY, Flags, with_flags
 from memorist.surfaces.cli.terminal import print_json, print_rendered
 
 if TYPE_CHECKING:
@@ -23,24 +22,22 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 10.0
 
 
-@with_flags(*STORE, *CREDENTIAL[1:])
+@with_flags(*ANYWHERE, KEY)
 def top(
     flags: Flags,
-    url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Address of the server. Without it: the one that runs here.")
-    ] = None,
     every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to look.", min=0.1)] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Print one view, of all the time since it started.")] = False,
 ) -> None:
     """Show what a running server does: its requests, how long recalls take, jobs, and how far the index is.
 
-    It reads the server's /metrics every few seconds until Ctrl-C, and shows what happened in between. Where there is no
-    terminal it prints one view, as with --once; with --json one JSON document a view.
+    Without --url and --connection it is the one that runs here. Its /metrics is read every few seconds until Ctrl-C,
+    and what happened in between is shown. Where there is no terminal one view is printed, as with --once; with --json
+    one JSON document a view.
     """
     from memorist.observing.reading import Between, view
 
-    settings = settings_of(flags)
-    address = (url or settings.url or _running(settings)).rstrip("/")
+    settings = load_settings(flags.as_settings()).settings
+    address = (settings.url or _running(settings)).rstrip("/")
     look = _look(address, settings.api_key)
     shown = {"url": address, **view(Between(look.before_it_began(), look))}
     if flags.as_json:
