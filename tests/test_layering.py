@@ -19,6 +19,7 @@ ORDER = (
     ("documents", "ids", "known_servers", "models"),
     ("settings",),
     ("platform",),
+    ("audit",),
     ("memories",),
     ("recall", "ingestion"),
     ("erasure",),
@@ -34,6 +35,7 @@ ORDER = (
 )
 FEATURES = {
     "about",
+    "audit",
     "composing",
     "context",
     "erasure",
@@ -55,7 +57,8 @@ PUBLIC = {
     "platform": {
         "access",
         "attempts",
-        "audit",
+        "actors",
+        "acts",
         "erased_names",
         "folding",
         "idempotency",

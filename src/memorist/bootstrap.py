@@ -69,6 +69,8 @@ def _options(settings: Settings, watch: Watch) -> Options:
         redact=settings.redact == "on",
         session_hours=settings.session_hours,
         recall_history=settings.recall_history,
+        audit=settings.audit,
+        audit_days=settings.audit_days,
         transcript_roots=tuple(Path(part).expanduser() for part in settings.transcript_roots.split(os.pathsep) if part),
         judge=partial(open_judge, settings, watch),
         tagger=partial(_local_tagger, settings.model_threads or None),

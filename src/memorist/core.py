@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from memorist.audit.service import AuditLog
 from memorist.composing.values import BUDGET_TOKENS
 from memorist.context.chunks import Chunks
 from memorist.context.section import Context
@@ -96,6 +97,8 @@ class Options:
     redact: bool = True
     session_hours: float = 168
     recall_history: int = 20
+    audit: str = "all"
+    audit_days: float = 365
     transcript_roots: tuple[Path, ...] = ()
     llm: Callable[[], Llm | None] = lambda: None
     extraction_llm: Callable[[], Llm | None] = lambda: None
@@ -131,6 +134,9 @@ class Core:
         self.making = threading.RLock()
         self._background = background
         self.accesses = AccessLog(store, recall_history=self.options.recall_history, background=background)
+        self.audit = AuditLog(
+            store, clock, level=self.options.audit, keep_days=self.options.audit_days, background=background
+        )
         self.redaction = Redaction(enabled=self.options.redact)
         self.identity = Identity(store, clock, self.accesses.record_key, self.redaction)
         self.policies = Policies(store, clock, self.options.policy, self.options.observation_days)
@@ -522,5 +528,6 @@ class Core:
             if self.__dict__.get(name) is not None:
                 getattr(self, name).close()
         self.accesses.close()
+        self.audit.close()
         self.store.close()
         self.watch.close()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from memorist.audit.port import AuditReads, AuditWrites
 from memorist.context.port import ContextReads
 from memorist.erasure.port import ErasureReads, ErasureWrites, LedgerReads, LedgerWrites, ReceiptReads, ReceiptWrites
 from memorist.facts.port import FactReads, FactWrites
@@ -105,6 +106,9 @@ class Reader(Protocol):
     @property
     def surroundings(self) -> SurroundingsReads: ...
 
+    @property
+    def audit(self) -> AuditReads: ...
+
 
 class Writer(Reader, Protocol):
     """A transaction of one tenant: all of it happens, or none."""
@@ -166,6 +170,9 @@ class Writer(Reader, Protocol):
     @property
     def erasure(self) -> ErasureWrites: ...
 
+    @property
+    def audit(self) -> AuditWrites: ...
+
 
 class Store(Protocol):
     """Durable memory. A write is on disk when `write` returns."""
@@ -183,6 +190,10 @@ class Store(Protocol):
 
     def on_write(self, tell: Callable[[str], None]) -> None:
         """Have `tell` called with the tenant after each write of this process that is durable. It must not block."""
+        ...
+
+    def beside_writes(self, find: Callable[[str], Callable[[Writer], None] | None]) -> None:
+        """Have `find` asked, before each write of this process, for what is to be done in the same transaction."""
         ...
 
     def create_tenant(self, tenant: Tenant) -> bool:

@@ -329,6 +329,14 @@ class Settings:
         "Recalls of each memory that are kept, with the question, for the dashboard to show; 0: none.",
         _between(0, 1000),
     )
+    audit: str = _setting(
+        "all",
+        "What the audit log notes: all, changes (everything but reads that went well) or off.",
+        _one_of("all", "changes", "off"),
+    )
+    audit_days: int = _setting(
+        365, "Days for which the entries of the audit log are kept; 0: for ever.", _between(0, 36_500)
+    )
     redact: str = _setting(
         "on", "Secrets in what is written are replaced before it is stored: on or off.", _one_of("on", "off")
     )

@@ -10,7 +10,7 @@ from memorist.ids import parse_id
 from memorist.memories import writing
 from memorist.memories.entries import note_reading
 from memorist.platform import access, validation
-from memorist.platform.audit import actor_of, event_by
+from memorist.platform.actors import actor_of, event_by
 from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.values import Principal
 from memorist.ports import Reader, Writer

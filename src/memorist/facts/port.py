@@ -17,7 +17,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the judge in the audit trail."""
+        """Names the judge in the history."""
         ...
 
     def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:

@@ -22,7 +22,7 @@ from memorist.memories.governance import is_judged, may_retire
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Trust
 from memorist.platform import access, validation
-from memorist.platform.audit import event_by
+from memorist.platform.actors import event_by
 from memorist.platform.jobs import Jobs, Result
 from memorist.platform.values import Job, Owner, Principal
 from memorist.ports import Reader, Store, Writer

@@ -13,8 +13,8 @@ from memorist.memories import lifecycle, writing
 from memorist.memories.rows import MemoryRows, write_over
 from memorist.memories.values import Memory, Status
 from memorist.platform import access
+from memorist.platform.actors import actor_of, event_by
 from memorist.platform.attempts import until_written
-from memorist.platform.audit import actor_of, event_by
 from memorist.platform.values import Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock

@@ -53,7 +53,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """A doubt with its two facts, to be decided; and what the judge said, where the audit trail has it."""
+    """A doubt with its two facts, to be decided; and what the judge said, where its history has it."""
 
     doubt: Doubt
     fact: Memory

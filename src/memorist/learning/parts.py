@@ -22,7 +22,7 @@ from memorist.learning.outcomes import INSTEAD_OF, told_dropped
 from memorist.learning.sources import Sources
 from memorist.memories.values import Draft, Kind, Memory, Remembered, Status
 from memorist.models.values import Usage
-from memorist.platform.audit import event_by
+from memorist.platform.actors import event_by
 from memorist.platform.jobs import Jobs, Result
 from memorist.platform.spending import Spending
 from memorist.platform.values import Event, Job

@@ -16,6 +16,7 @@ from operator import attrgetter
 from memorist.errors import MemoristError
 from memorist.ids import new_id
 from memorist.memories.values import Memory, PastRecall
+from memorist.platform import acts
 from memorist.platform.erased_names import subject_of
 from memorist.platform.loop import Loop
 from memorist.platform.values import Owner, OwnerFilter, Principal
@@ -139,7 +140,7 @@ class AccessLog:
 
     def flush(self) -> None:
         """Write what has been noted. Raises StoreError, keeping the counts of reads for the next time."""
-        with self._one_flush:
+        with self._one_flush, acts.aside():
             self._flush()
 
     def _flush(self) -> None:

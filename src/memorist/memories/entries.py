@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from memorist.memories.values import Governor, Memory
-from memorist.platform.audit import event_by
+from memorist.platform.actors import event_by
 from memorist.platform.values import Principal
 from memorist.ports import Store, Writer
 

@@ -12,8 +12,9 @@ from memorist.errors import Conflict, InvalidField
 from memorist.memories import lifecycle, writing
 from memorist.memories.policy import Derived, Mode, Move, Policy, PolicyRevision, Reach, SweepState, Windows
 from memorist.memories.values import Kind, Memory
-from memorist.platform import access, validation
-from memorist.platform.audit import actor_of
+from memorist.platform import access, acts, validation
+from memorist.platform.actors import actor_of
+from memorist.platform.acts import ActKind
 from memorist.platform.values import Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock, to_iso
@@ -90,6 +91,7 @@ class Policies:
         if dry_run or after == current.policy:
             return planned
         revision = PolicyRevision(current.revision + 1, after, principal.source, now, actor_of(principal))
+        acts.mark(ActKind.POLICY)
         if not self._store.write(tenant, partial(_set, revision)):
             raise Conflict("Somebody else changed the policy at the same time. Look at it, then decide.")
         return replace(planned, revision=revision.revision, pending=not self.recompute(tenant, batches=20))

@@ -111,7 +111,7 @@ class Reading:
         return self._store.read(principal.tenant, lambda tx: tx.memories.count_named(owners, category, now))
 
     def events(self, principal: Principal, memory_id: str) -> Sequence[Event]:
-        """The audit trail of one memory, oldest first, deleted or not. Admins are also told, without a text or a name,
+        """The history of one memory, oldest first, deleted or not. Admins are also told, without a text or a name,
         what happened to one that is purged.
 
         Raises NotFound or InvalidId.

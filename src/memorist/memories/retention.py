@@ -11,8 +11,8 @@ from memorist.memories.rows import write_over
 from memorist.memories.service import Memories
 from memorist.memories.values import Memory, Status
 from memorist.platform import access
+from memorist.platform.actors import event_by
 from memorist.platform.attempts import until_written
-from memorist.platform.audit import event_by
 from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock

@@ -9,8 +9,8 @@ from memorist.memories import lifecycle, writing
 from memorist.memories.fields import EDITABLE
 from memorist.memories.policy import Move, Policy
 from memorist.memories.values import Memory, Remembered, Retention
+from memorist.platform.actors import event_by
 from memorist.platform.attempts import until_written
-from memorist.platform.audit import event_by
 from memorist.platform.redaction import Counts
 from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Writer

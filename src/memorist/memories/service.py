@@ -18,8 +18,8 @@ from memorist.memories.records import memory_from_record, memory_to_record
 from memorist.memories.rows import MemoryRows, clash_key, existing_like, write_over
 from memorist.memories.values import Draft, Governor, Memory, NamedType, Remembered, Retention, Status, Trust
 from memorist.platform import access, validation
+from memorist.platform.actors import event_by
 from memorist.platform.attempts import until_written
-from memorist.platform.audit import event_by
 from memorist.platform.idempotency import Idempotency
 from memorist.platform.redaction import Counts, Redaction
 from memorist.platform.values import Owner, Principal

@@ -18,10 +18,11 @@ from memorist.memories import lifecycle, writing
 from memorist.memories.policies import Counts, Policies
 from memorist.memories.policy import DueCount, Mode, Move, Policy, Reach, SweepState
 from memorist.memories.values import Governor, Kind, Memory, Status
-from memorist.platform import access
+from memorist.platform import access, acts
+from memorist.platform.acts import working
 from memorist.platform.erased_names import hexadecimal
 from memorist.platform.loop import Loop
-from memorist.platform.values import Event, Principal
+from memorist.platform.values import Event, Principal, Role
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock, to_iso
@@ -134,7 +135,8 @@ class Sweeper:
             self._empty_logs()
         found = Sweep(tenant, as_of, look.reach.mode, done=_by_move(done))
         found = self._store.read(tenant, partial(_survey, found, look.policy))
-        self._store.write(tenant, partial(_conclude, found, as_of - self._turn_events_kept_for))
+        with acts.aside():
+            self._store.write(tenant, partial(_conclude, found, as_of - self._turn_events_kept_for))
         return found
 
     def dry_run(self, tenant: str) -> Sweep:
@@ -200,7 +202,8 @@ class Sweeper:
         rows = _ROWS
         while not self._loop.stopping:
             started = time.monotonic()
-            claimed, counts = self._store.write(tenant, partial(_with_rows, step, rows))
+            with working(Principal(tenant, Role.ADMIN), "sweep"):
+                claimed, counts = self._store.write(tenant, partial(_with_rows, step, rows))
             took = time.monotonic() - started
             moved += counts
             if claimed < rows:

@@ -1,6 +1,6 @@
 """The feed of changes: every change that a caller may see, in the order of the commits, from any position on.
 
-SQL is the truth: the feed is the audit trail, which is written with the change itself. A follower that fell behind, or
+SQL is the truth: the feed is the history of memories, written with the change itself. A follower that fell behind, or
 comes back, reads it page by page; one that is up to date takes what is new from memory, where one thread puts it for
 all followers of a tenant. That thread looks when a write of this process was committed, and otherwise a few times a
 second, since other processes write too. It lives as long as somebody follows.
@@ -17,7 +17,7 @@ from typing import Self
 
 from memorist.errors import InvalidCursor
 from memorist.ids import parse_id
-from memorist.platform import access
+from memorist.platform import access, acts
 from memorist.platform.loop import Loop
 from memorist.platform.values import Change, FeedPage, FeedPosition, FeedRow, HiddenOwner, OwnerFilter, Principal
 from memorist.ports import Reader, Store
@@ -72,7 +72,8 @@ class Feed:
         access.require(principal, access.Action.READ)
         tenant = principal.tenant
         if self._store.read(tenant, lambda tx: tx.feed.is_foreign()):
-            self._store.write(tenant, lambda tx: tx.feed.restart())
+            with acts.aside():
+                self._store.write(tenant, lambda tx: tx.feed.restart())
         follower = Follower(self, self._store, who, tenant, wake)
         with self._lock:
             follower.closed = self._closed

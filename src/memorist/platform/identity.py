@@ -9,7 +9,8 @@ from datetime import datetime
 
 from memorist.errors import InvalidField, NotFound, Unauthenticated
 from memorist.ids import new_id, parse_id
-from memorist.platform import access, validation
+from memorist.platform import access, acts, validation
+from memorist.platform.acts import ActKind
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import ApiKey, Principal, Role, Tenant
 from memorist.ports import Store
@@ -48,6 +49,9 @@ class Identity:
         key = self._store.find_key(digest)
         # The lookup goes by hash, and the hashes are compared in constant time.
         now = self._clock.now()
+        if key is not None:
+            # Known from here on, also where it is refused since it was revoked.
+            acts.by(principal_of(key, "library"))
         if key is None or not hmac.compare_digest(key.secret_hash, digest) or not key.is_valid(now):
             raise Unauthenticated("This API key is not known here, was revoked, or has expired.")
         self._note_use(key.tenant, key.id, now)
@@ -113,6 +117,7 @@ class Identity:
         key = ApiKey(
             new_id("key"), principal.tenant, hash_secret(secret), role, now, user, agent, label, expires_at=expires_at
         )
+        acts.mark(ActKind.KEYS)
         self._store.write(principal.tenant, lambda tx: tx.keys.insert(key))
         return key, secret
 
@@ -124,6 +129,7 @@ class Identity:
         """End a key, effective with the next request in every process. Raises Forbidden, InvalidId or NotFound."""
         access.require(principal, access.Action.ADMINISTER)
         key_id = parse_id("key", key_id)
+        acts.mark(ActKind.KEYS)
         if not self._store.write(principal.tenant, lambda tx: tx.keys.revoke(key_id, self._clock.now())):
             raise NotFound(f"There is no key {key_id} that is still valid.")
 

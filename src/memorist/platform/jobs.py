@@ -19,6 +19,7 @@ from memorist.errors import Conflict, Forbidden, Invalid, LlmRefused, MemoristEr
 from memorist.ids import new_id, parse_id
 from memorist.models.fair_share import BACKGROUND, WHOSE
 from memorist.platform import access, validation
+from memorist.platform.acts import working
 from memorist.platform.loop import TenantLoop, unexpected_is_logged
 from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
@@ -184,7 +185,7 @@ class Jobs:
             handler = self._handlers.get(job.kind)
             if handler is None:
                 raise NotFound(f"Nothing here does jobs of the kind {job.kind!r}.")
-            with unexpected_is_logged(f"the job {job.id} ({job.kind})"):
+            with working(job.principal, f"job {job.kind}"), unexpected_is_logged(f"the job {job.id} ({job.kind})"):
                 return self._succeed(job, handler(job), forget=forget)
         except MemoristError as error:
             return self._fail(job, error)

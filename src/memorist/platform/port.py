@@ -19,10 +19,10 @@ from memorist.platform.values import (
 
 
 class EventReads(Protocol):
-    """The audit trail."""
+    """The history of memories."""
 
     def of(self, memory_ids: Sequence[str]) -> list[Event]:
-        """The audit trail of these memories, oldest first."""
+        """The history of these memories, oldest first."""
         ...
 
     def latest(self, memory_id: str, limit: int) -> list[Event]:

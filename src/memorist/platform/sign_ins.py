@@ -5,7 +5,8 @@ import secrets
 from datetime import timedelta
 
 from memorist.errors import Unauthenticated
-from memorist.platform import access
+from memorist.platform import access, acts
+from memorist.platform.acts import ActKind
 from memorist.platform.identity import Identity, principal_of
 from memorist.platform.values import ApiKey, Principal, Role, SignIn, SignInKind
 from memorist.ports import Store, Writer
@@ -49,6 +50,8 @@ class SignIns:
     def enter(self, link_token: str) -> str:
         """Use a link up: the token of a session. Raises Unauthenticated."""
         link = self._find(link_token, SignInKind.LINK)
+        acts.by(principal_of(link.key, _LABEL))
+        acts.mark(ActKind.SIGN_IN)
         if not self._store.write(link.key.tenant, lambda tx: tx.sign_ins.delete(_hash(link_token))):
             raise _gone()
         return self._begin(SignInKind.SESSION, link.key, self._session_lifetime)
@@ -56,6 +59,7 @@ class SignIns:
     def sign_in(self, secret: str) -> str:
         """The token of a session that stands for an API key. Raises Unauthenticated."""
         key = self._identity.find_key(secret)
+        acts.mark(ActKind.SIGN_IN)
         return self._begin(SignInKind.SESSION, key, self._session_lifetime)
 
     def find(self, session_token: str) -> tuple[Principal, SignIn]:

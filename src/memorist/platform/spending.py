@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memorist.models.values import Usage
+from memorist.platform import acts
 from memorist.ports import Reader, Store
 from memorist.times import Clock
 
@@ -22,7 +23,8 @@ class Spending:
         cost = sum(call.cost_usd or 0.0 for call in calls)
         if cost:
             month = _month(self._clock.now())
-            self._store.write(tenant, lambda tx: tx.spending.add(month, cost))
+            with acts.aside():
+                self._store.write(tenant, lambda tx: tx.spending.add(month, cost))
 
     def this_month(self, tx: Reader) -> float:
         """In dollars."""

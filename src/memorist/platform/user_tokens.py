@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from memorist.errors import Forbidden, InvalidField
-from memorist.platform import access, validation
+from memorist.platform import access, acts, validation
+from memorist.platform.acts import ActKind
 from memorist.platform.identity import TOKEN_PREFIX, Identity, hash_secret, new_secret
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import ApiKey, Principal, Role, SignIn, SignInKind, TokenRights, UserToken
@@ -52,6 +53,7 @@ class UserTokens:
             tx.sign_ins.drop_expired(now)
             tx.sign_ins.insert(hash_secret(token), sign_in)
 
+        acts.mark(ActKind.KEYS)
         self._store.write(principal.tenant, work)
         return UserToken(token, user, holder.agent, TokenRights(rights), sign_in.expires_at)
 
@@ -59,6 +61,7 @@ class UserTokens:
         """End all tokens of a user, with the next request in every process; how many there were. Raises Forbidden."""
         access.handing_out(principal, user)
         user = validation.identifier("user", user)
+        acts.mark(ActKind.KEYS)
         return self._store.write(principal.tenant, lambda tx: tx.sign_ins.end_tokens(user))
 
     def _key_of(self, principal: Principal) -> ApiKey:

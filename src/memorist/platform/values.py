@@ -65,7 +65,7 @@ class OwnerFilter:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the audit trail. `seq` is given by the database and orders a tenant's events."""
+    """One line of a memory's history. `seq` is given by the database and orders a tenant's events."""
 
     memory_id: str
     event_type: str

@@ -1,4 +1,4 @@
-"""The audit trail as rows, and the feed of changes that is read from it."""
+"""The history of memories as rows, and the feed of changes that is read from it."""
 
 import json
 from collections.abc import Iterable, Sequence

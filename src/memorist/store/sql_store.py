@@ -28,6 +28,7 @@ class SqlStore:
         self._facts = {kind: {"db.system.name": system, "db.operation.name": kind} for kind in ("read", "write")}
         self.instant_reads = driver.instant_reads
         self._tell: list[Callable[[str], None]] = []
+        self._find_beside: list[Callable[[str], Callable[[Writer], None] | None]] = []
         self._statements = load_statements(driver.dialect)
         self.migrator = Migrator(driver, self._statements, load_migrations(driver.dialect))
 
@@ -38,14 +39,26 @@ class SqlStore:
             )
 
     def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
+        beside = [one for find in self._find_beside if (one := find(tenant)) is not None]
+
+        def all_of_it(connection: Connection) -> T:
+            transaction = self._transaction(connection, tenant)
+            result = work(transaction)
+            for one in beside:
+                one(transaction)
+            return result
+
         with self._watch.timed("transaction", "write", self._facts["write"]):
-            result = self.driver.write(tenant, lambda connection: work(self._transaction(connection, tenant)))
+            result = self.driver.write(tenant, all_of_it)
         for tell in self._tell:
             tell(tenant)
         return result
 
     def on_write(self, tell: Callable[[str], None]) -> None:
         self._tell.append(tell)
+
+    def beside_writes(self, find: Callable[[str], Callable[[Writer], None] | None]) -> None:
+        self._find_beside.append(find)
 
     def _transaction(self, connection: Connection, tenant: str) -> SqlTransaction:
         return SqlTransaction(connection, tenant, self._statements, self.driver.encode_list)

@@ -132,6 +132,15 @@ TABLES = (
         codes=("tenant_id", "kind", "id", "salt", "receipt_id"),
         kept="The ledger: ids and salted hashes of what is gone.",
     ),
+    Table(
+        "audit_log",
+        codes=(
+            "tenant_id", "kind", "door", "route", "outcome", "key_id", "role", "user_hash", "agent_hash", "ids", "hash",
+        ),
+        kept="Who did what, as routes, ids of keys and salted hashes of names; gone when its time is over.",
+    ),
+    Table("audit_waiting", codes=("tenant_id", "id", "act"), kept="The same, for a moment."),
+    Table("audit_heads", codes=("tenant_id", "hash", "anchor", "salt"), kept="Where the chain of that ends."),
     Table("tenants", codes=("id", "index_model"), kept="A tenant's name, under which its receipts are found."),
     Table("schema_migrations", codes=("name", "checksum"), kept="Words of our own."),
 )  # fmt: skip

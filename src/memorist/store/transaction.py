@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from memorist.store.aging import AgingStatements
+from memorist.store.audit import AuditStatements
 from memorist.store.browsing import BrowsingStatements
 from memorist.store.context import ContextStatements
 from memorist.store.documents import DocumentStatements, ToolOutputStatements
@@ -56,6 +57,7 @@ class SqlTransaction:
         self.given = (connection, tenant, statements, encode_list)
 
     aging = _Capability(AgingStatements)
+    audit = _Capability(AuditStatements)
     browsing = _Capability(BrowsingStatements)
     context = _Capability(ContextStatements)
     documents = _Capability(DocumentStatements)

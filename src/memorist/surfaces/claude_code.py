@@ -244,7 +244,8 @@ class Worker:
         try:
             who = {name: self._flags.get(name) for name in ("tenant", "user", "agent")}
             principal = local_principal(core, self._settings, **who, session=self._name, source="claude_code")
-            yield _Kept(core, principal, self._name, project)
+            with core.audit.acting("hook", "claude_code", principal):
+                yield _Kept(core, principal, self._name, project)
         finally:
             core.close()
 

@@ -105,9 +105,10 @@ class AsyncHandle(AsyncVerbs):
         woken = asyncio.Event()
         loop = asyncio.get_running_loop()
         acting = self._wrapped._acting
-        follower = await asyncio.to_thread(
-            acting.core.feed.follow, acting.who, after, wake=lambda: loop.call_soon_threadsafe(woken.set)
-        )
+        with acting.act(AsyncHandle.changes):
+            follower = await asyncio.to_thread(
+                acting.core.feed.follow, acting.who, after, wake=lambda: loop.call_soon_threadsafe(woken.set)
+            )
         is_over = False
         with follower:
             follower.require_known()

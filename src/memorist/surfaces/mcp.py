@@ -82,14 +82,17 @@ class StoredMemory:
         return tools.schemas("mcp")
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return tools.run(self._core, self._principal, name, arguments).result
+        with self._core.audit.acting("mcp", f"tool {tools.get(name).name}", self._principal):
+            return tools.run(self._core, self._principal, name, arguments).result
 
     def section(self) -> str:
-        principal = access.in_profile(self._principal)
-        return self._core.composer.section(principal, principal.agent).text
+        with self._core.audit.acting("mcp", "section", self._principal):
+            principal = access.in_profile(self._principal)
+            return self._core.composer.section(principal, principal.agent).text
 
     def about(self, person: str | None) -> str:
-        return fenced_about(self._core.profiles.about(self._principal, person))
+        with self._core.audit.acting("mcp", "about", self._principal):
+            return fenced_about(self._core.profiles.about(self._principal, person))
 
 
 class ForwardedMemory:

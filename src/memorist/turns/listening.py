@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
+from memorist.platform import acts
 from memorist.ports import Store
 from memorist.times import Clock
 from memorist.turns.run import is_lost
@@ -96,4 +97,5 @@ class Listener:
             self._reap(self._tenant)
         elif self._attended_until is None or self._attended_until - now < ATTENDED_FOR * 0.8:
             until = self._attended_until = now + ATTENDED_FOR
-            self._store.write(self._tenant, lambda tx: tx.turns.attend(self.turn.id, until))
+            with acts.aside():
+                self._store.write(self._tenant, lambda tx: tx.turns.attend(self.turn.id, until))

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from memorist.errors import TurnAbandoned, TurnInterrupted, TurnTooLong
 from memorist.models.fair_share import WHOSE, in_background
+from memorist.platform.acts import working
 from memorist.platform.loop import Loop
 from memorist.ports import Store, Writer
 from memorist.times import Clock
@@ -62,7 +63,8 @@ class Runner:
         def to_its_end() -> None:
             WHOSE.set((run.principal.tenant, run.principal.user or ""))
             try:
-                work(run)
+                with working(run.principal, "turn"):
+                    work(run)
             finally:
                 with self._lock:
                     self._running.pop(run.turn.id, None)

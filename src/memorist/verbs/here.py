@@ -1,8 +1,10 @@
 """The verbs in this process: over an open core, for one principal."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
+from memorist.platform import acts
 from memorist.platform.values import Principal
 from memorist.verbs.blocking import Verbs
 from memorist.verbs.kinds import Acting, Stream, Verb
@@ -28,10 +30,12 @@ class Handle(Verbs):
         return self._acting.principal
 
     def _do(self, verb: Verb[T]) -> T:
-        return verb.here(self._acting)
+        with self._acting.act(verb.here):
+            return verb.here(self._acting)
 
     def _stream(self, stream: Stream[T]) -> Iterator[T]:
-        return stream.here(self._acting)
+        with self._acting.act(stream.here):
+            return stream.here(self._acting)
 
 
 class _Acting(Acting):
@@ -49,11 +53,17 @@ class _Acting(Acting):
 
     @property
     def who(self) -> Callable[[], Principal]:
-        return self._who
+        return lambda: acts.by(self._who())
 
     @property
     def principal(self) -> Principal:
-        return self._who()
+        return acts.by(self._who())
+
+    def act(self, work: Callable[..., object]) -> AbstractContextManager[object]:
+        """One call of a verb, named after the function that describes it; inside of a command, the command's."""
+        if acts.ACT.get() is not None:
+            return nullcontext()
+        return self._core.audit.acting("library", work.__qualname__.removeprefix("AsyncHandle.").partition(".")[0])
 
     def writing(self) -> Principal:
         principal = self.principal

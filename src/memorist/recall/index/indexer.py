@@ -17,6 +17,7 @@ from memorist.memories import writing
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.models.port import Embedder
+from memorist.platform import acts
 from memorist.platform.loop import TenantLoop
 from memorist.ports import Store, Writer
 from memorist.recall.index.embedding import embedded, texts_of
@@ -144,7 +145,8 @@ class Indexer:
         if tenant in self._prepared:
             return
         try:
-            self._prepare(tenant)
+            with acts.aside():
+                self._prepare(tenant)
         except (StoreFull, StoreReadOnly) as error:
             self._note(error)
 

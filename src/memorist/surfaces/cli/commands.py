@@ -53,6 +53,7 @@ COMMANDS = (
     ("doctor", "doctor:doctor", "Check this installation and say what to do."),
     ("support-bundle", "support_bundle:support_bundle", "Write what helps others to help you, without contents."),
     ("keys", "keys:app", "Create, list and revoke API keys."),
+    ("audit", "audit:app", "Show, check and export who did what."),
     ("tokens", "tokens:app", "Make and revoke tokens of users, for browsers."),
     ("tenants", "tenants:app", "Create, list and delete tenants."),
     ("db", "db:app", "Migrate, inspect and check the database."),

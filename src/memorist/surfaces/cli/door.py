@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from memorist.addresses import without_password
 from memorist.errors import Forbidden, Invalid, StoreUnavailable
-from memorist.platform import access, validation
+from memorist.platform import access, acts, validation
 from memorist.platform.values import Principal, Role
 from memorist.settings import LoadedSettings, Settings, load_settings
-from memorist.surfaces.cli.flags import Flags, works_on_a_database
+from memorist.surfaces.cli.flags import COMMAND, Flags, works_on_a_database
 from memorist.surfaces.cli.terminal import note
 from memorist.verbs.here import Handle
 
@@ -112,7 +112,8 @@ def opened_database(loaded: LoadedSettings, flags: Flags, *, reads: bool = False
 
     core = open_core(loaded.settings)
     try:
-        yield Door(core, loaded.settings, flags)
+        with core.audit.acting("cli", COMMAND.get()):
+            yield Door(core, loaded.settings, flags)
     finally:
         core.close()
 
@@ -162,12 +163,12 @@ class Door:
         Raises Unauthenticated, Forbidden or InvalidField.
         """
         if self.settings.api_key:
-            return access.acting(self.holder(), user=self._named_user(), agent=self._named_agent())
+            return acts.by(access.acting(self.holder(), user=self._named_user(), agent=self._named_agent()))
         user = validation.identifier("user", self.settings.user)
         agent = validation.identifier("agent", self.settings.agent) if self.settings.agent else None
         acting = access.acting(self.holder(), user=user, agent=agent)
         # Whoever names nobody is the user of this machine.
-        return replace(acting, on_behalf=self.flags.user is not None)
+        return acts.by(replace(acting, on_behalf=self.flags.user is not None))
 
     def everybody(self) -> Principal:
         """The whole tenant, which takes an admin. Raises Unauthenticated, Forbidden or Invalid."""
@@ -180,17 +181,17 @@ class Door:
     def backup(self) -> Principal:
         """For export and import: whom the API key or the flags name, and otherwise the whole tenant."""
         if self.settings.api_key or self.flags.user is not None:
-            return access.acting(self.holder(), user=self._named_user(), agent=self._named_agent())
+            return acts.by(access.acting(self.holder(), user=self._named_user(), agent=self._named_agent()))
         return self.everybody()
 
     def holder(self) -> Principal:
         """Who holds the API key; without one the operator of the database, who administers every tenant."""
         if not self.settings.api_key:
-            return Principal(validation.tenant_name(self.settings.tenant), Role.ADMIN, source=_SOURCE)
+            return acts.by(Principal(validation.tenant_name(self.settings.tenant), Role.ADMIN, source=_SOURCE))
         holder = self.core.identity.authenticate(self.settings.api_key, source=_SOURCE)
         if self.flags.tenant not in (None, holder.tenant):
             raise Forbidden("This key belongs to another tenant.")
-        return holder
+        return acts.by(holder)
 
     def make_tenant(self, principal: Principal) -> None:
         """Make sure that the tenant exists before something is written to it."""

@@ -9,6 +9,7 @@ A command is a function whose first parameter is `Flags`; `with_flags` replaces 
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,6 +17,9 @@ import typer
 
 from memorist.errors import Invalid
 from memorist.surfaces.cli.plain_values import PlainCommand, PlainGroup
+
+COMMAND: ContextVar[str] = ContextVar("command", default="memorist")
+"""The command that runs, without its arguments."""
 
 
 @dataclass(frozen=True, slots=True)

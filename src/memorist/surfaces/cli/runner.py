@@ -12,7 +12,7 @@ import typer
 from memorist.errors import Invalid, MemoristError
 from memorist.surfaces.cli.commands import COMMANDS, PROGRAM
 from memorist.surfaces.cli.failures import report
-from memorist.surfaces.cli.flags import new_group, register
+from memorist.surfaces.cli.flags import COMMAND, new_group, register
 
 _PACKAGE = "memorist.surfaces.cli"
 # As other programs end that were not told what to do.
@@ -79,6 +79,8 @@ def _run(arguments: Sequence[str]) -> int:
             with command.make_context(f"{PROGRAM} {name}", ["--help"], resilient_parsing=True) as context:
                 print(command.get_help(context), file=sys.stderr)
             return _USAGE
+        is_part = isinstance(found, typer.Typer) and rest[0] in command.commands
+        COMMAND.set(f"{name} {rest[0]}" if is_part else name)
         with command.make_context(f"{PROGRAM} {name}", list(rest)) as context:
             command.invoke(context)
     except typer.Exit as finished:

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from memorist.errors import NotFound
+from memorist.platform import acts
+from memorist.platform.acts import ActKind
 from memorist.platform.values import Principal, Role, Tenant
 from memorist.surfaces.cli.answers import answer, answer_list
 from memorist.surfaces.cli.door import Whose, opened, operator_settings, reading
@@ -21,6 +23,8 @@ def create(
     operator_settings(flags)
     with opened(flags) as door:
         tenant, is_new = door.core.identity.create_tenant(name)
+        acts.by(Principal(tenant.id, Role.ADMIN, source="cli"))
+        acts.mark(ActKind.KEYS if is_new else ActKind.READ)
     answer(
         flags,
         {**_described(tenant), "was_new": is_new},
@@ -57,7 +61,7 @@ def delete(
             raise NotFound(f"There is no tenant {name[:60]!r}.")
         if not yes:
             confirm(f"the tenant {name!r}, everything in it and all of its keys", name)
-        operator = Principal(name, Role.ADMIN, source="cli")
+        operator = acts.by(Principal(name, Role.ADMIN, source="cli"))
         erased = door.core.erasure.delete_tenant(operator, confirm=name, at_once=at_once)
         report_receipt(flags, door.verbs(Whose.HOLDER), erased, receipt)
 

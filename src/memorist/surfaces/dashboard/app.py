@@ -10,6 +10,7 @@ from memorist.surfaces.dashboard import rendering, signing_in
 from memorist.surfaces.dashboard.pages import (
     about,
     access,
+    audit,
     doubts,
     home,
     memories,
@@ -29,7 +30,8 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 def routes(site: Site) -> list[Route]:
-    pages = (home, about, memories, memory, memory_edit, memory_rewrite, recall, turns, doubts, privacy, access, system)
+    own = (home, about, memories, memory, memory_edit, memory_rewrite, recall, turns, doubts, privacy)
+    pages = (*own, access, audit, system)
     return [
         _static(site),
         *signing_in.routes(site),

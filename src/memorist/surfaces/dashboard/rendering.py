@@ -49,6 +49,7 @@ _MENU = (
 )
 _ADMIN_MENU = (
     MenuItem("access", "Access", "/dashboard/access", "a"),
+    MenuItem("audit", "Audit log", "/dashboard/audit", "l"),
     MenuItem("system", "System", "/dashboard/system", "s"),
 )
 

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from memorist.errors import Forbidden, MemoristError, NotFound, Unauthenticated
 from memorist.models.fair_share import WHOSE
+from memorist.platform import acts
 from memorist.platform.sign_ins import csrf_token
 from memorist.platform.values import SignIn
 from memorist.secrets import redact
@@ -99,7 +100,7 @@ def _visit(site: Site, request: Request, token: str) -> Visit:
     """The visit of who is signed in. Raises Unauthenticated or StoreError."""
     principal, session = site.core.sign_ins.find(token)
     principal, whose = as_chosen(request, principal)
-    return Visit(site, request, principal, session, token, whose)
+    return Visit(site, request, acts.by(principal), session, token, whose)
 
 
 def _check_csrf(visit: Visit) -> None:
@@ -119,6 +120,7 @@ def _to_sign_in(request: Request) -> Response:
 
 def _explain(visit: Visit, error: MemoristError) -> Response:
     """What went wrong: as a toast where htmx asked, which leaves the page as it is; as a page otherwise."""
+    acts.failed(error)
     status = visit.site.status_of(error)
     if status >= 500:
         fields = {"request_id": visit.request.state.request_id, "code": error.code, "detail": error.message}
@@ -143,6 +145,7 @@ def no_page(site: Site, request: Request) -> Response:
 
 def plain_error(site: Site, request: Request, error: MemoristError) -> Response:
     """An error for somebody who is not signed in."""
+    acts.failed(error)
     context = {"message": redact(error.message).text, "code": error.code, "theme": theme_of(request)}
     response = HTMLResponse(rendering.render("plain_error.html", context), site.status_of(error))
     rendering.protect(response)

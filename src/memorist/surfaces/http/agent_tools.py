@@ -211,7 +211,9 @@ def run_tool(
 
     The body may also be a whole call: `{"name", "arguments"}`. A tenant among the arguments is ignored.
     """
-    outcome = tools.run(core_of(request), _caller(request), name, arguments, idempotency_key=idempotency_key)
+    core, principal = core_of(request), _caller(request)
+    with core.audit.acting("http", f"POST /v1/tools/{tools.get(name).name}", principal):
+        outcome = tools.run(core, principal, name, arguments, idempotency_key=idempotency_key)
     return Json(outcome.result, 200, replay_headers(outcome.replayed))
 
 

@@ -19,6 +19,7 @@ from memorist.surfaces.dashboard.visits import HOME, Site
 from memorist.surfaces.http import (
     about,
     agent_tools,
+    audit,
     coding_assistant,
     companion,
     erasure,
@@ -115,6 +116,7 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
         native.router,
         native.direct,
         policies.router,
+        audit.router,
         tokens.router,
     )
     for router in (*doors, *own, erasure.router, health.router, metrics.router, pages.router):

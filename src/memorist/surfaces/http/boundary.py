@@ -2,22 +2,26 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
+from functools import partial
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memorist.addresses import is_loopback
+from memorist.audit.service import AuditLog
 from memorist.core import Core
 from memorist.errors import MemoristError, PayloadTooLarge
 from memorist.ids import new_id
 from memorist.models.fair_share import WHOSE
+from memorist.platform.acts import ACT, OK, CurrentAct
 from memorist.platform.values import Principal
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
 from memorist.surfaces.http.callers import KNOWN, bearer
 from memorist.surfaces.http.fairness import Failures, Fairness, Place
-from memorist.surfaces.http.problems import meant_by, problem
-from memorist.surfaces.http.request_log import RequestLog
+from memorist.surfaces.http.problems import BY_STATUS, meant_by, problem
+from memorist.surfaces.http.request_log import RequestLog, route_of
 from memorist.surfaces.http.uploads import Uploads
 
 _log = redacting_logger("memorist.http")
@@ -33,6 +37,7 @@ _SECURITY_HEADERS = [
     (b"referrer-policy", b"no-referrer"),
 ]
 _LONGEST_NAME = 128
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Boundary:
@@ -52,7 +57,8 @@ class Boundary:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send, self._body_limit, self._failures)
+        exchange = _Exchange(scope, receive, send, self._body_limit, self._failures, self._core.audit)
+        ACT.set(exchange.act)
         with self._core.watch.request(exchange.traceparent) as watched:
             try:
                 await self._handle(exchange, scope, receive)
@@ -64,12 +70,14 @@ class Boundary:
                     await problem(meant_by(error), exchange.request_id)(scope, receive, exchange.send)
             finally:
                 exchange.place.leave()
+                exchange.end_act()
                 exchange.log.write(exchange.request_id, exchange.status, watched)
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         path: str = scope["path"]
         is_open = path in OPEN or (path == METRICS and self._shows_metrics(exchange))
         if is_open or f"{path}/".startswith((self._dashboard, "/docs/")):
+            exchange.act.door = "dashboard"
             exchange.shows_key = path == self._sign_in
             if scope["method"] == "HEAD" and path in OPEN:
                 # Whoever watches asks with it. The server sends no body, as the request that it has is still a HEAD.
@@ -78,7 +86,7 @@ class Boundary:
             return
         # Before anything of the body is read.
         holder = await self._known(exchange.secret)
-        scope["state"][KNOWN] = holder
+        scope["state"][KNOWN] = exchange.act.principal = holder
         self._failures.forgive(exchange.address)
         user = exchange.user or holder.user
         await self._fairness.enter(holder, user, exchange.place)
@@ -109,12 +117,16 @@ class Boundary:
 class _Exchange:
     """One request and its response, as they pass."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, body_limit: int, failures: Failures) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, body_limit: int, failures: Failures, audit: AuditLog
+    ) -> None:
         self._receive = receive
         self._send = send
         self._body_limit = body_limit
         self._failures = failures
         self._received = 0
+        self._audit = audit
+        self.act = CurrentAct("http", partial(_place, scope))
         self.log = RequestLog(scope)
         self.place = Place()
         self.status = 0
@@ -143,6 +155,12 @@ class _Exchange:
                 self.is_forwarded = True
         self.request_id = self.request_id or new_id("req")
         scope.setdefault("state", {})["request_id"] = self.request_id
+
+    def end_act(self) -> None:
+        """Note what was asked for and how it ended, once."""
+        if self.status >= 400 and self.act.outcome == OK:
+            self.act.fail(BY_STATUS.get(self.status, MemoristError)())
+        self._audit.finish(self.act)
 
     async def receive(self) -> Message:
         # Inside the framework's own reading of the body, only its own exception comes through.
@@ -173,7 +191,13 @@ class _Exchange:
                 # A stream lasts, and is no work while nothing happens.
                 self.place.leave()
                 self.log.begins_to_stream()
+                self.end_act()
         # Only files of ours that never change say otherwise.
         if not is_kept:
             headers.append((b"cache-control", b"no-store"))
         message["headers"] = headers
+
+
+def _place(scope: Scope) -> tuple[str, Mapping[str, str]]:
+    route, names = route_of(scope)
+    return f"{scope['method'] if scope['method'] in _METHODS else 'other'} {route}", names

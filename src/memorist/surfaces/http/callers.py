@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from memorist.core import Core
 from memorist.errors import InvalidField
-from memorist.platform import access, validation
+from memorist.platform import access, acts, validation
 from memorist.platform.values import Principal
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ def _acting(principal: Principal, scope: Scope) -> Principal:
     for name, value in scope["headers"]:
         if name in _ACTING_HEADERS:
             acting_for[_ACTING_HEADERS[name]] = _identifier(name.decode(), value)
-    return access.acting(principal, **acting_for) if acting_for else principal
+    return acts.by(access.acting(principal, **acting_for) if acting_for else principal)
 
 
 def bearer(value: bytes) -> str | None:

@@ -172,7 +172,7 @@ def restore_record(request: Request, memory_id: str) -> Response:
     return _record(core_of(request).retention.restore(source(request), memory_id))
 
 
-@router.get("/{memory_id}/events", response_model=EventRecords, summary="The audit trail of a memory")
+@router.get("/{memory_id}/events", response_model=EventRecords, summary="The history of a memory")
 def list_events(request: Request, memory_id: str) -> Response:
     """Oldest first, deleted or not. What happened to one that is purged is told to admins, without a text or a name."""
     return Json({"data": to_record(core_of(request).memories.events(source(request), memory_id))})

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.routing import Match
 
 from memorist import errors
+from memorist.platform import acts
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.responses import Json
@@ -54,8 +55,10 @@ _HEADERS: dict[type[errors.MemoristError], dict[str, str]] = {
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 # What the framework raises by itself, in our words.
-_BY_STATUS: dict[int, type[errors.MemoristError]] = {
+BY_STATUS: dict[int, type[errors.MemoristError]] = {
     400: errors.InvalidJson,
+    401: errors.Unauthenticated,
+    403: errors.Forbidden,
     404: errors.NotFound,
     405: errors.MethodNotAllowed,
     413: errors.PayloadTooLarge,
@@ -84,6 +87,7 @@ def problem(
     status: int | None = None,
 ) -> Json:
     """The response for an error; with a `status` where the API at hand has its own for it."""
+    acts.failed(error)
     status = status or status_of(error)
     body: dict[str, Any] = {
         "type": f"{ERRORS_PAGE}#{error.code}",
@@ -120,7 +124,7 @@ async def on_http_error(request: Request, error: Exception) -> Json:
     if isinstance(error.__cause__, MemoryError):
         # The framework takes whatever fails while a body is read for the sender's fault.
         return problem(meant_by(error.__cause__), request.state.request_id)
-    meaning = _BY_STATUS.get(error.status_code, errors.MemoristError)
+    meaning = BY_STATUS.get(error.status_code, errors.MemoristError)
     headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
     return problem(meaning(), request.state.request_id, headers=headers)
 

@@ -41,7 +41,7 @@ class RequestLog:
         watched.answered(_route(self._scope)[0], self._scope["method"], status or CLIENT_LEFT, answered_in)
         level = self._level(status, elapsed)
         if _log.isEnabledFor(level):
-            route, names = _route(self._scope)
+            route, names = route_of(self._scope)
             fields = {
                 "request_id": request_id,
                 "method": self._scope["method"],
@@ -61,7 +61,7 @@ class RequestLog:
         return logging.DEBUG if quiet else logging.INFO
 
 
-def _route(scope: Scope) -> tuple[str, Mapping[str, str]]:
+def route_of(scope: Scope) -> tuple[str, Mapping[str, str]]:
     """The template of the address, and what stood in its place: names of people, among others."""
     if "endpoint" not in scope:
         return NO_ROUTE, {}

@@ -6,6 +6,7 @@ Subclass one of them and override its `store` fixture. The tests make tenants of
 from collections.abc import Mapping
 
 from memorist.testing.conformance.aging import AgingConformance
+from memorist.testing.conformance.audit import AuditConformance
 from memorist.testing.conformance.browsing import BrowsingConformance
 from memorist.testing.conformance.context import ContextConformance
 from memorist.testing.conformance.documents import DocumentConformance, ToolOutputConformance
@@ -52,6 +53,7 @@ CAPABILITIES: Mapping[str, type[StoreFixtures]] = {
     "browsing": BrowsingConformance,
     "overview": OverviewConformance,
     "surroundings": SurroundingsConformance,
+    "audit": AuditConformance,
 }
 """The class of each capability, in an order in which a store can be written."""
 
@@ -83,5 +85,6 @@ class StoreConformance(
     BrowsingConformance,
     OverviewConformance,
     SurroundingsConformance,
+    AuditConformance,
 ):
     """All of it."""

@@ -13,7 +13,7 @@ from memorist.testing.makers import make_event, make_memory, new_tenant
 
 
 class EventConformance(StoreFixtures):
-    """`tx.events`: the audit trail."""
+    """`tx.events`: the history of memories."""
 
     def test_events_come_back_in_the_order_they_were_written(self, store: Store, tenant: str) -> None:
         one, two = make_memory(tenant), make_memory(tenant)

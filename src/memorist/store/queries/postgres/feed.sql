@@ -1,7 +1,7 @@
 -- What the feed of changes and the search of coding assistants need of PostgreSQL. sqlite/ defines the same names.
 
 -- name: append_event
--- One line of the audit trail, with the transaction that wrote it.
+-- One line of a memory's history, with the transaction that wrote it.
 INSERT INTO memory_events (tenant_id, memory_id, event_type, source, actor, payload, created_at, change)
 VALUES (:tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at, {next_change})
 

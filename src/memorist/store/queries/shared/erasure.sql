@@ -68,7 +68,7 @@ SELECT id FROM erasures WHERE tenant_id = :tenant AND kind = :kind AND id {among
 DELETE FROM memories WHERE tenant_id = :tenant AND id {among_ids}
 
 -- name: erase_events
--- Remove the audit trail of some memories.
+-- Remove the history of some memories.
 DELETE FROM memory_events WHERE tenant_id = :tenant AND memory_id {among_ids}
 
 -- name: erase_index
@@ -168,7 +168,7 @@ DELETE FROM api_keys WHERE tenant_id = :tenant AND user_id = :user_id AND user_i
 DELETE FROM api_keys WHERE tenant_id = :tenant
 
 -- name: purge_events
--- Remove the whole audit trail of a tenant, also of memories that are gone.
+-- Remove the whole history of a tenant, also of memories that are gone.
 DELETE FROM memory_events WHERE tenant_id = :tenant
 
 -- name: purge_index

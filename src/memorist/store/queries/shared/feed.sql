@@ -1,4 +1,4 @@
--- The feed of changes: the audit trail of a tenant in the order of its commits. See platform/feed.py.
+-- The feed of changes: the history of a tenant in the order of its commits. See platform/feed.py.
 
 -- name: read_feed
 -- plan: anew

@@ -25,4 +25,5 @@ SELECT id FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM j
 -- What the files hold of their own, whatever is stored.
 SELECT name || ' ' || coalesce(sql, '') FROM sqlite_schema
 UNION ALL SELECT name FROM schema_migrations
+UNION ALL SELECT DISTINCT route FROM audit_log
 UNION ALL SELECT 'SQLite format 3'

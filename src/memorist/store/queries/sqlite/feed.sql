@@ -1,7 +1,7 @@
 -- What the feed of changes and the search of coding assistants need of SQLite. postgres/ defines the same names.
 
 -- name: append_event
--- One line of the audit trail.
+-- One line of a memory's history.
 INSERT INTO memory_events (tenant_id, memory_id, event_type, source, actor, payload, created_at)
 VALUES (:tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at)
 

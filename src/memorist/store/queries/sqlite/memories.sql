@@ -21,7 +21,7 @@ SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id IN (SELEC
 SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: list_events
--- The audit trail of some memories, oldest first.
+-- The history of some memories, oldest first.
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
 WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids)) ORDER BY seq
 

@@ -1,4 +1,4 @@
-"""The audit trail: who did what to which memory."""
+"""Who stands beside a change of a memory, in the events that tell its history."""
 
 from collections.abc import Mapping
 from datetime import datetime
