@@ -12,6 +12,41 @@ export interface About {
   written: WrittenProfile | null;
 }
 
+export interface ActKind {
+}
+
+export interface AuditList {
+  data: AuditRow[];
+  next_cursor: string | null;
+  has_more: boolean;
+}
+
+export interface AuditRow {
+  number: number;
+  at: string;
+  kind: string;
+  door: string;
+  route: string;
+  outcome: string;
+  key_id: string | null;
+  role: string | null;
+  user: string | null;
+  agent: string | null;
+  on_behalf: boolean;
+  ids: string[];
+  times: number;
+  hash: string;
+}
+
+export interface ChainCheck {
+  entries: number;
+  first: number;
+  number: number;
+  hash: string;
+  waiting: number;
+  findings: string[];
+}
+
 export interface Composed {
   text: string;
   fenced: string;
@@ -977,6 +1012,25 @@ export interface DeleteUserQuery {
 export interface ImportRecordsQuery {
   /** Lines that other requests sent: errors count from there. */
   after?: number;
+}
+
+export interface ListAuditQuery {
+  /** Only these. */
+  kind?: ActKind | null;
+  /** Only these: `ok`, or the code of an error. */
+  outcome?: string | null;
+  /** Only these, such as `GET /v1/memories/{memory_id}`. */
+  route?: string | null;
+  /** Only what was done with the key of this id. */
+  key?: string | null;
+  /** Only what was done as or for this user. */
+  user?: string | null;
+  /** Only where the address had this id or name in it. */
+  about?: string | null;
+  /** How many rows a page has. */
+  limit?: number;
+  /** `next_cursor` of the page before. */
+  cursor?: string | null;
 }
 
 export interface ListDocumentsQuery {
