@@ -370,7 +370,7 @@ def run_mcp(
     if settings.url:
         named = {"user": user, "agent": agent or settings.agent, "session": session}
         remote = ForwardedMemory(
-            settings.url, settings.api_key, {name: value for name, value in named.items() if value}
+            settings.url, settings.api_key, {name: value for name, value in named.items() if value}, settings.ca_file
         )
         serve_stdio(remote, remote.close)
         return

@@ -100,6 +100,13 @@ class Settings:
         "File of the first key, an admin's, for a database that has none yet: the key in it is taken, or one is made "
         "and written there. Empty: local.key in the data folder, on loopback only.",
     )
+    tls_cert: str = _setting(
+        "", "Certificate that the server speaks TLS with, a PEM file with its chain. Empty: plain HTTP."
+    )
+    tls_key: str = _setting("", "Its private key, a PEM file. Both are read anew when they change.")
+    ca_file: str = _setting(
+        "", "Certificates of authorities, a PEM file, that are trusted beside the system's where `url` is https."
+    )
     tenant: str = _setting("local", "Tenant that the command line acts in.")
     user: str = _setting("local", "User that the command line acts as.")
     agent: str = _setting("", "Agent (profile) that the command line acts as. Empty: none.")

@@ -40,7 +40,7 @@ def running(data: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
     try:
         assert process.stdout is not None
         first_line = process.stdout.readline()
-        found = re.search(r"http://\S+", first_line)
+        found = re.search(r"https?://\S+", first_line)
         assert found, f"the server said {first_line!r}"
         address = found[0]
         wait_until_healthy(address)
@@ -54,7 +54,7 @@ def running(data: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
 
 
 def wait_until_healthy(address: str) -> None:
-    transport = httpx2.HTTPTransport(retries=50)
+    transport = httpx2.HTTPTransport(retries=50, verify=False)
     with httpx2.Client(transport=transport) as client:
         assert client.get(f"{address}/healthz", timeout=20).status_code == 200
 

@@ -16,6 +16,7 @@ from memorist.client.streams import Following, LineSplitter, following
 from memorist.errors import InvalidField, InvalidSetting, Unauthenticated
 from memorist.platform import validation
 from memorist.platform.values import Principal
+from memorist.trust import trusting
 from memorist.verbs import AsyncVerbs, Verbs, keeping
 from memorist.verbs.kinds import Lines, Stream, Verb
 from memorist.version import __version__
@@ -29,7 +30,13 @@ _WHOLE = "application/vnd.memorist+json, application/json;q=0.9, */*;q=0.1"
 
 
 def _connection(
-    url: str | None, api_key: str | None, user: str | None, agent: str | None, session: str | None, timeout: float
+    url: str | None,
+    api_key: str | None,
+    user: str | None,
+    agent: str | None,
+    session: str | None,
+    timeout: float,
+    ca_file: str | None,
 ) -> dict[str, Any]:
     """What both clients hand to the library that carries their requests."""
     address = url or os.environ.get("MEMORIST_URL") or _DEFAULT_URL
@@ -45,7 +52,9 @@ def _connection(
         if value is not None:
             value = validation.identifier(name.lower(), value)
             encoded.append((f"X-Memorist-{name}".encode(), value.encode()))
+    trusted = ca_file or os.environ.get("MEMORIST_CA_FILE")
     return {
+        "verify": trusting(trusted) if trusted and address.startswith("https://") else True,
         "base_url": address.rstrip("/"),
         "headers": encoded,
         **_manner(address),
@@ -79,6 +88,7 @@ class Client(Verbs):
 
     `url` and `api_key` default to MEMORIST_URL and MEMORIST_API_KEY. `user`, `agent` and `session` are for whom a
     service key acts. `timeout` is for each try, in seconds. What fails for a moment is tried again (`retries`).
+    `ca_file`, or MEMORIST_CA_FILE: a PEM file of authorities that are trusted beside the system's.
     """
 
     def __init__(
@@ -90,11 +100,12 @@ class Client(Verbs):
         agent: str | None = None,
         session: str | None = None,
         timeout: float = 30.0,
+        ca_file: str | None = None,
         retries: Retries = _RETRIES,
         sleep: Callable[[float], None] = time.sleep,  # noqa: TID251
     ) -> None:
         """Raises Unauthenticated, InvalidSetting or InvalidField; the server is not asked yet."""
-        self._http = httpx2.Client(**_connection(url, api_key, user, agent, session, timeout))
+        self._http = httpx2.Client(**_connection(url, api_key, user, agent, session, timeout, ca_file))
         self._retries = retries
         self._sleep = sleep
 
@@ -191,11 +202,12 @@ class AsyncClient(AsyncVerbs):
         agent: str | None = None,
         session: str | None = None,
         timeout: float = 30.0,
+        ca_file: str | None = None,
         retries: Retries = _RETRIES,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Raises Unauthenticated, InvalidSetting or InvalidField; the server is not asked yet."""
-        self._http = httpx2.AsyncClient(**_connection(url, api_key, user, agent, session, timeout))
+        self._http = httpx2.AsyncClient(**_connection(url, api_key, user, agent, session, timeout, ca_file))
         self._retries = retries
         self._sleep = sleep
 

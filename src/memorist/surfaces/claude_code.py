@@ -314,6 +314,7 @@ class _Sent:
 
     def __init__(self, settings: Settings, flags: Mapping[str, str], session: str, project: str | None) -> None:
         self._url = settings.url
+        self._ca_file = settings.ca_file
         self._headers = {"Authorization": f"Bearer {settings.api_key}", "Accept": "application/json"}
         for name in ("user", "agent"):
             if flags.get(name):
@@ -355,7 +356,10 @@ class _Sent:
             headers={**self._headers, "Content-Type": "application/json"},
             method=method,
         )
-        with urllib.request.urlopen(request, timeout=_ANSWER_TIMEOUT_S) as response:
+        from memorist.trust import trusting  # What most never need is imported here only.
+
+        trusted = trusting(self._ca_file) if self._ca_file else None
+        with urllib.request.urlopen(request, timeout=_ANSWER_TIMEOUT_S, context=trusted) as response:
             return json.load(response)
 
 

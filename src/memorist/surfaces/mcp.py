@@ -28,6 +28,7 @@ from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
+from memorist.trust import trusting
 from memorist.version import __version__
 
 _log = redacting_logger("memorist.mcp")
@@ -98,12 +99,14 @@ class StoredMemory:
 class ForwardedMemory:
     """Another server, asked over HTTP with an API key. `identity` says for whom: user, agent, session."""
 
-    def __init__(self, url: str, api_key: str, identity: Mapping[str, str]) -> None:
+    def __init__(self, url: str, api_key: str, identity: Mapping[str, str], ca_file: str = "") -> None:
         headers = {f"X-Memorist-{name.title()}": value for name, value in identity.items() if value}
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
         self._url = url
-        self._client = httpx2.Client(base_url=url, headers=headers, timeout=httpx2.Timeout(60, connect=5))
+        verify = trusting(ca_file) if ca_file else True
+        timeout = httpx2.Timeout(60, connect=5)
+        self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout, verify=verify)
 
     def tools(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._ask("GET", "/v1/tools", params={"format": "mcp"}).json()["tools"]

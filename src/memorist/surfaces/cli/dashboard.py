@@ -45,7 +45,7 @@ def _running(settings: Settings) -> list[str]:
     Never an address where nobody is known to listen: whoever does by then would be handed the link.
     """
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    found = sorted(running(settings), key=f"http://{host}:{settings.port}".__ne__)
+    found = sorted(running(settings), key=f"{'https' if settings.tls_cert else 'http'}://{host}:{settings.port}".__ne__)
     if not found:
         raise ServerUnavailable(
             "No server of these memories is known to run on this machine. Start one with `memorist serve`, "

@@ -160,7 +160,8 @@ class Visit:
             kept = asdict(toast) | {"ids": toast.ids[:_IDS_IN_A_COOKIE]}
             text = quote(json.dumps(kept, separators=(",", ":")))
             name = of_this_server(self.request, _FLASH_COOKIE)
-            response.set_cookie(name, text, max_age=60, path=HOME, httponly=True, samesite="lax")
+            secure = self.request.url.scheme == "https"
+            response.set_cookie(name, text, max_age=60, path=HOME, httponly=True, samesite="lax", secure=secure)
         rendering.protect(response)
         return response
 
@@ -216,7 +217,8 @@ def as_chosen(request: Request, holder: Principal) -> tuple[Principal, str]:
 
 def set_whose(request: Request, response: Response, whose: str) -> None:
     name = of_this_server(request, _WHOSE_COOKIE)
-    response.set_cookie(name, quote(whose), path=HOME, httponly=True, samesite="lax")
+    secure = request.url.scheme == "https"
+    response.set_cookie(name, quote(whose), path=HOME, httponly=True, samesite="lax", secure=secure)
 
 
 def parse_form(body: bytes) -> FormData:

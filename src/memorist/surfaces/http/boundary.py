@@ -22,6 +22,7 @@ from memorist.surfaces.http.callers import KNOWN, bearer
 from memorist.surfaces.http.fairness import Failures, Fairness, Place
 from memorist.surfaces.http.problems import BY_STATUS, meant_by, problem
 from memorist.surfaces.http.request_log import RequestLog, route_of
+from memorist.surfaces.http.tls import lasting
 from memorist.surfaces.http.uploads import Uploads
 
 _log = redacting_logger("memorist.http")
@@ -52,12 +53,14 @@ class Boundary:
         self._uploads = Uploads(max(settings.upload_limit, settings.body_limit))
         self._fairness = Fairness(settings)
         self._failures = Failures(settings.failed_key_delay_s)
+        self._added = [*_SECURITY_HEADERS, *lasting(settings)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(scope, receive, send, self._body_limit, self._failures, self._core.audit)
+        exchange.added = self._added
         ACT.set(exchange.act)
         with self._core.watch.request(exchange.traceparent) as watched:
             try:
@@ -138,6 +141,7 @@ class _Exchange:
         self.traceparent = ""
         self.user: str | None = None
         """Whom the request says that it acts for, unchecked."""
+        self.added = _SECURITY_HEADERS
         self.request_id = ""
         for name, value in scope["headers"]:
             if name == b"authorization":
@@ -182,7 +186,7 @@ class _Exchange:
         await self._send(message)
 
     def _complete(self, message: Message) -> None:
-        headers = [*message["headers"], (b"x-request-id", self.request_id.encode()), *_SECURITY_HEADERS]
+        headers = [*message["headers"], (b"x-request-id", self.request_id.encode()), *self.added]
         is_kept = False
         for name, value in headers:
             if name == b"cache-control":

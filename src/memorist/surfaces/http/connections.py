@@ -8,6 +8,7 @@ import asyncio
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -19,6 +20,7 @@ from memorist.ids import new_id
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
 from memorist.surfaces.http.problems import problem
+from memorist.surfaces.http.tls import Tls, TlsGate
 
 _log = redacting_logger("memorist.http")
 
@@ -63,11 +65,24 @@ class Connections:
         # In the order in which they began to wait: whose turn it is to make room is found first.
         self._open: dict[GuardedProtocol, None] = {}
         self._peers: Counter[str] = Counter()
+        self._handshakes: dict[TlsGate, None] = {}
         self._watch: asyncio.TimerHandle | None = None
 
-    def protocol(self) -> type["GuardedProtocol"]:
-        """The class of the protocol, for the server to make one for each connection."""
-        return type("Protocol", (GuardedProtocol,), {"shared": self})
+    def protocol(self, tls: Tls | None = None) -> Any:
+        """What makes the protocol of each connection, for the server to call."""
+        plain = type("Protocol", (GuardedProtocol,), {"shared": self})
+        return plain if tls is None else lambda **given: TlsGate(self, tls, plain(**given))
+
+    def shakes_hands(self, gate: TlsGate) -> None:
+        """One that is not encrypted yet; of too many, the one that has taken longest makes room."""
+        self._handshakes[gate] = None
+        if len(self._handshakes) > max(_FEWEST_CONNECTIONS, self.limits.connections // 4):
+            longest = next(iter(self._handshakes))
+            self.shook_hands(longest)
+            longest.give_up()
+
+    def shook_hands(self, gate: TlsGate) -> None:
+        self._handshakes.pop(gate, None)
 
     def admit(self, protocol: "GuardedProtocol") -> bool:
         """Whether there is room for one more; another may have been ended for it."""
@@ -145,6 +160,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._refusal: MemoristError | None = None
         self._since = self.loop.time()
         self.peer = ""
+        self.on_secured: Callable[[], None] = lambda: None
 
     @property
     def is_waiting(self) -> bool:
@@ -182,6 +198,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(RequestTimeout())
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.on_secured()
         super().connection_made(transport)
         self.peer = self.client[0] if self.client else ""
         if not self.shared.admit(self):

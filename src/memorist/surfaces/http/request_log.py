@@ -38,7 +38,7 @@ class RequestLog:
         elapsed = time.perf_counter() - self._started
         # Whoever left before the answer has none.
         answered_in = elapsed if self._streams_after is None else self._streams_after
-        watched.answered(_route(self._scope)[0], self._scope["method"], status or CLIENT_LEFT, answered_in)
+        watched.answered(route_of(self._scope)[0], self._scope["method"], status or CLIENT_LEFT, answered_in)
         level = self._level(status, elapsed)
         if _log.isEnabledFor(level):
             route, names = route_of(self._scope)

@@ -22,10 +22,12 @@ from memorist.settings import Settings
 from memorist.surfaces.http.app import create_app
 from memorist.surfaces.http.connections import Connections, Limits
 from memorist.surfaces.http.logs import set_up_logging
+from memorist.surfaces.http.tls import Tls
 from memorist.version import __version__
 
 _GRACE_SECONDS = 30
 _BACKLOG = 2048
+_TICKS_A_SECOND = 10
 _GREETING_LINK_LIFETIME = timedelta(hours=1)
 
 
@@ -43,10 +45,11 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
                 "Make one first with `memorist keys create --role admin`, or listen on 127.0.0.1.",
                 field="host",
             )
+        tls = Tls.of(settings)
         listener = _listen(settings)
         key_file = ensure_local_key(core, settings) if loopback or settings.first_key else None
         set_up_logging(settings)
-        address = _address(listener)
+        address = _address(listener, tls)
         # Where others may read the output, it signs nobody in.
         link = f"{address}/dashboard{_link(core, key_file if loopback else None)}"
         while_serving.enter_context(noted(settings, address))
@@ -56,14 +59,16 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
         core.close()
         raise
     with while_serving:
-        Server(configured(core, settings, origins), core, while_serving).run(sockets=[listener])
+        Server(configured(core, settings, origins, tls), core, while_serving, tls).run(sockets=[listener])
 
 
-def configured(core: Core, settings: Settings, origins: Mapping[str, str] | None = None) -> uvicorn.Config:
+def configured(
+    core: Core, settings: Settings, origins: Mapping[str, str] | None = None, tls: Tls | None = None
+) -> uvicorn.Config:
     """How the server is run: the application over the core, behind connections within limits."""
     return uvicorn.Config(
         create_app(core, settings, origins),
-        http=Connections(Limits.of(settings)).protocol(),
+        http=Connections(Limits.of(settings)).protocol(tls),
         # An upgraded connection would be outside of the limits, and no door takes one.
         ws="none",
         log_config=None,
@@ -79,10 +84,18 @@ class Server(uvicorn.Server):
     What holds `while_serving` ends before that, because a signal ends the process as soon as the server has stopped.
     """
 
-    def __init__(self, config: uvicorn.Config, core: Core, while_serving: ExitStack | None = None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, core: Core, while_serving: ExitStack | None = None, tls: Tls | None = None
+    ) -> None:
         super().__init__(config)
+        self._tls = tls
         self._core = core
         self._while_serving = while_serving or ExitStack()
+
+    async def on_tick(self, counter: int) -> bool:
+        if self._tls is not None and counter % _TICKS_A_SECOND == 0:
+            self._tls.renew()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._while_serving.close()
@@ -196,9 +209,9 @@ def _who_listens(settings: Settings) -> str:
     return f"Memorist {version} serves other memories there. Choose another port with --port, or stop that one"
 
 
-def _address(listener: socket.socket) -> str:
+def _address(listener: socket.socket, tls: Tls | None) -> str:
     host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"{'http' if tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _greeting_json(address: str, link: str, key_file: Path | None, settings: Settings) -> str:  # noqa: ARG001
