@@ -123,7 +123,8 @@ class AuditLog:
         act = ACT.get()
         if act is not None and not act.is_noted:
             act.is_noted = True
-            self._written.add(tenant)
+            with self._lock:
+                self._written.add(tenant)
             self._loop.start()
 
     def _salt(self, tenant: str) -> str:

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from memorist.audit.values import AuditEntry, AuditFilter, ChainHead, NotedAct
 from memorist.ids import new_id
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
+
+_fields_of = attrgetter(*(field.name for field in fields(NotedAct)))
 
 
 class AuditStatements(TenantStatements):
@@ -70,7 +73,7 @@ class AuditStatements(TenantStatements):
 
 def _values(act: NotedAct) -> list[Any]:
     """In the order of the columns."""
-    values = list(astuple(act))
+    values = list(_fields_of(act))
     values[0], values[9] = to_micros(act.at), int(act.on_behalf)
     return values
 

@@ -71,7 +71,13 @@ class Connections:
     def protocol(self, tls: Tls | None = None) -> Any:
         """What makes the protocol of each connection, for the server to call."""
         plain = type("Protocol", (GuardedProtocol,), {"shared": self})
-        return plain if tls is None else lambda **given: TlsGate(self, tls, plain(**given))
+        return plain if tls is None else lambda **given: self._gate(plain(**given), tls)
+
+    def _gate(self, behind: "GuardedProtocol", tls: Tls) -> TlsGate:
+        gate = TlsGate(behind, behind.loop, tls, self.limits.header_seconds)
+        gate.on_made = lambda: self.shakes_hands(gate)
+        gate.on_lost = behind.on_secured = lambda: self.shook_hands(gate)
+        return gate
 
     def shakes_hands(self, gate: TlsGate) -> None:
         """One that is not encrypted yet; of too many, the one that has taken longest makes room."""

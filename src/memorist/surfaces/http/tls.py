@@ -4,16 +4,14 @@ import asyncio
 import ssl
 import time
 from asyncio.sslproto import SSLProtocol
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memorist.addresses import is_loopback
 from memorist.errors import InvalidSetting
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
-
-if TYPE_CHECKING:
-    from memorist.surfaces.http.connections import Connections, GuardedProtocol
 
 _log = redacting_logger("memorist.http")
 
@@ -110,22 +108,22 @@ class Tls:
 class TlsGate(SSLProtocol):
     """A connection until its handshake is done, and the encryption around it afterwards."""
 
-    def __init__(self, shared: "Connections", tls: Tls, behind: "GuardedProtocol") -> None:
-        seconds = shared.limits.header_seconds
-        waiter: Any = None
+    def __init__(self, behind: asyncio.Protocol, loop: asyncio.AbstractEventLoop, tls: Tls, seconds: float) -> None:
+        """`behind` takes over once the handshake is done, for which there are so many seconds."""
+        nobody: Any = None
         timeout: Any = seconds  # Its stubs know whole seconds only.
-        super().__init__(behind.loop, behind, tls.context, waiter, server_side=True, ssl_handshake_timeout=timeout)
-        self._shared = shared
+        super().__init__(loop, behind, tls.context, nobody, server_side=True, ssl_handshake_timeout=timeout)
         self._raw: asyncio.BaseTransport | None = None
-        behind.on_secured = lambda: shared.shook_hands(self)
+        self.on_made: Callable[[], None] = lambda: None
+        self.on_lost: Callable[[], None] = lambda: None
 
     def connection_made(self, transport: Any) -> None:
         self._raw = transport
-        self._shared.shakes_hands(self)
+        self.on_made()
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._shared.shook_hands(self)
+        self.on_lost()
         super().connection_lost(exc)
 
     def give_up(self) -> None:
