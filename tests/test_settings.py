@@ -12,6 +12,7 @@ from memorist.settings import ENVIRONMENT_PREFIX, LoadedSettings, Settings, load
 
 # A value that differs from the default, where 7 is not allowed.
 UNUSUAL = {
+    "audit": "changes",
     "allowed_origins": "https://app.example.org,http://localhost:5173",
     "body_limit": "4096",
     "embedder": "off",

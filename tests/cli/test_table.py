@@ -54,6 +54,9 @@ def test_help_has_every_command_under_a_heading() -> None:
 def test_every_group_has_its_commands() -> None:
     nested = {" ".join(path) for path in ALL_COMMANDS if len(path) > 1}
     assert nested == {
+        "audit tail",
+        "audit verify",
+        "audit export",
         "keys create", "keys list", "keys revoke", "tokens create", "tokens revoke",
         "tenants create", "tenants list", "tenants delete",
         "db migrate", "db status", "db check", "config show", "index status", "index rebuild",
