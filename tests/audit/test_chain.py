@@ -1,5 +1,6 @@
 """The chain of the audit log: whatever is done to it afterwards is found, on both databases."""
 
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -10,7 +11,7 @@ import pytest
 from memorist.audit.values import NO_TENANT, AuditEntry
 from memorist.bootstrap import open_core
 from memorist.core import Core
-from memorist.errors import Forbidden
+from memorist.errors import Forbidden, StoreFull
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
@@ -153,6 +154,60 @@ def test_processes_share_one_chain(core: Core, settings: Settings, clock: StepCl
             who.close()
     check = core.audit.verify(admin)
     assert (check.is_whole, check.entries, check.waiting) == (True, 16, 0)
+
+
+def test_processes_that_write_at_once_do_not_fork_it(
+    core: Core, settings: Settings, clock: StepClock, tenant: str
+) -> None:
+    cores = [core, *(open_core(settings, clock=clock, background=False) for _ in range(2))]
+    ada = Principal(tenant, Role.USER, "ada")
+    together = threading.Barrier(len(cores) * 2)
+
+    def write(who: Core, name: str) -> None:
+        together.wait()
+        for number in range(6):
+            with who.audit.acting("library", "remember", ada):
+                who.memories.remember(ada, [Draft(content=f"note {name} {number}")])
+            with who.audit.acting("library", "list", ada):
+                pass
+            who.audit.flush()
+
+    threads = [
+        threading.Thread(target=write, args=(who, f"{index} {part}"))
+        for index, who in enumerate(cores)
+        for part in "ab"
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for who in cores[1:]:
+        who.close()
+    check = core.audit.verify(Principal(tenant, Role.ADMIN))
+    assert (check.findings, check.entries, check.waiting) == ((), 72, 0)
+
+
+def test_what_could_not_be_written_is_written_later(
+    core: Core, tenant: str, admin: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.audit.service._BATCH", 2)
+    write, calls = core.store.write, []
+
+    def failing(whose: str, work: Any) -> Any:
+        calls.append(whose)
+        if len(calls) == 2:
+            raise StoreFull
+        return write(whose, work)
+
+    for route in "abcde":
+        with core.audit.acting("library", route, Principal(tenant, Role.USER, "ada")):
+            pass
+    monkeypatch.setattr(core.store, "write", failing)
+    with pytest.raises(StoreFull):
+        core.audit.flush()
+    core.audit.flush()
+    assert [one.act.route for one in entries(core, admin)] == list("abcde")
+    assert core.audit.verify(admin).is_whole
 
 
 def test_old_entries_go_and_the_chain_still_holds(core: Core, tenant: str, admin: Principal, clock: StepClock) -> None:

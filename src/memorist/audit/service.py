@@ -15,7 +15,7 @@ from functools import partial
 
 from memorist.audit import chain
 from memorist.audit.values import NO_TENANT, AuditEntry, AuditFilter, ChainCheck, ChainHead, NotedAct
-from memorist.errors import MemoristError, Unauthenticated
+from memorist.errors import MemoristError, ServerBusy, TooManyRequests, Unauthenticated
 from memorist.platform import access, acts, validation
 from memorist.platform.acts import ACT, OK, ActKind, CurrentAct, Where
 from memorist.platform.loop import Loop
@@ -37,6 +37,7 @@ _WINDOW = 50_000
 _BATCH = 1000
 _TRIM_EVERY = timedelta(hours=1)
 _NEWEST = 2**62
+_COUNTED = {error.code for error in (Unauthenticated, TooManyRequests, ServerBusy)}
 _NONE = ChainHead(0, "", 1, "", "")
 
 _CURSORS: Cursors[int] = Cursors("audit", lambda number: (number,), number_part)
@@ -100,8 +101,8 @@ class AuditLog:
         now = self._clock.now()
         with self._lock:
             tenant, key_id = (who.tenant, who.key_id or "") if (who := act.principal) is not None else (NO_TENANT, "")
-            if who is None or act.outcome == Unauthenticated.code:
-                # Whoever has no valid key must not be able to fill the disk.
+            if who is None or act.outcome in _COUNTED:
+                # Whoever is turned away must not be able to fill the disk.
                 self._counted[tenant, act.kind, act.door, act.place()[0], act.outcome, key_id] += 1
             elif len(pending := self._pending[tenant]) < _MOST_PENDING:
                 pending.append((now, act.kind, act.door, act.place(), act.outcome, who))
@@ -144,22 +145,28 @@ class AuditLog:
                 counted, self._counted = self._counted, Counter()
                 lost, self._lost = self._lost, Counter()
                 written, self._written = self._written, set()
-            tenants = {*pending, *lost, *written, *(same[0] for same in counted)}
-            done: set[str] = set()
             try:
-                for tenant in sorted(tenants):
-                    own = list(_told(counted, tenant, self._clock.now()))
-                    self._store.write(tenant, partial(self._seal, tenant, pending.get(tenant, []), own, lost[tenant]))
-                    done.add(tenant)
+                for tenant in sorted({*pending, *lost, *written, *(same[0] for same in counted)}):
+                    self._flush_tenant(tenant, pending[tenant], counted, lost)
+                    written.discard(tenant)
             finally:
-                self._take_back(done, pending, counted, lost, written)
+                self._take_back(pending, counted, lost, written)
 
-    def _seal(self, tenant: str, pending: Sequence[_Pending], own: Sequence[NotedAct], lost: int, tx: Writer) -> None:
+    def _flush_tenant(self, tenant: str, pending: list[_Pending], counted: Counter[_Same], lost: Counter[str]) -> None:
+        """What is chained is taken out of what is given. Some at a time, so that no writer waits for many."""
+        is_over = False
+        while not is_over:
+            own = list(_told(counted, lost[tenant], tenant, self._clock.now()))
+            self._store.write(tenant, partial(self._seal, tenant, pending[:_BATCH], own))
+            del pending[:_BATCH], lost[tenant]
+            for same in [same for same in counted if same[0] == tenant]:
+                del counted[same]
+            is_over = not pending
+
+    def _seal(self, tenant: str, pending: Sequence[_Pending], own: Sequence[NotedAct], tx: Writer) -> None:
         head = _hold(tx)
         self._salts[tenant] = head.salt
         noted = [_noted(one, head.salt) for one in pending]
-        if lost:
-            own = [*own, NotedAct(self._clock.now(), ActKind.LOST, "background", "audit", OK, times=lost)]
         tx.audit.append(chain.linked(tenant, head, chain.merged(tx.audit.take_waiting(), noted, own)))
         self._trim(tenant, tx)
 
@@ -181,20 +188,15 @@ class AuditLog:
         tx.audit.append(chain.linked(tenant, head, [told]))
 
     def _take_back(
-        self,
-        done: set[str],
-        pending: dict[str, list[_Pending]],
-        counted: Counter[_Same],
-        lost: Counter[str],
-        written: set[str],
+        self, pending: dict[str, list[_Pending]], counted: Counter[_Same], lost: Counter[str], written: set[str]
     ) -> None:
         with self._lock:
             for tenant, waiting in pending.items():
-                if tenant not in done:
+                if waiting:
                     self._pending[tenant] = waiting + self._pending[tenant]
-            self._written |= written - done
-            self._lost.update({tenant: count for tenant, count in lost.items() if tenant not in done})
-            self._counted.update({same: times for same, times in counted.items() if same[0] not in done})
+            self._written |= written
+            self._lost.update(lost)
+            self._counted.update(counted)
 
     def _flush_quietly(self) -> None:
         if not (self._pending or self._written or self._counted or self._lost):
@@ -314,7 +316,9 @@ def _noted(pending: _Pending, salt: str) -> NotedAct:
     )
 
 
-def _told(counted: Counter[_Same], tenant: str, now: datetime) -> Iterator[NotedAct]:
+def _told(counted: Counter[_Same], lost: int, tenant: str, now: datetime) -> Iterator[NotedAct]:
+    if lost:
+        yield NotedAct(now, ActKind.LOST, "background", "audit", OK, times=lost)
     for (whose, kind, door, route, outcome, key_id), times in counted.items():
         if whose == tenant:
             yield NotedAct(now, kind, door, route, outcome, key_id, times=times)
