@@ -32,8 +32,9 @@ def whose() -> str:
 
 
 def acts_of(core: Core, tenant: str) -> list[NotedAct]:
-    """What is in the log, oldest first, once all that waits is in it."""
-    return [entry.act for entry in core.audit.entries(Principal(tenant, Role.ADMIN))]
+    """What is in the log, by its time, once all that waits is in it."""
+    # A write may get its place a moment before a read that came first.
+    return sorted((entry.act for entry in core.audit.entries(Principal(tenant, Role.ADMIN))), key=lambda act: act.at)
 
 
 def told(core: Core, tenant: str) -> list[tuple[str, str, str]]:
