@@ -62,6 +62,7 @@ _SLOW = (
     "about/test_about.py",
     "about/test_doors.py",
     "adapters",
+    "audit/test_doors.py",
     "benchmarks",
     "cli",
     "client",
