@@ -68,7 +68,7 @@ GROUPS = (
     ("Remember and recall", "remember fact recall context section ingest extract about turn chat memory"),
     ("Look after memories", "list show edit forget archive restore events history doubts watch"),
     ("Move and erase", "export import reset purge erase"),
-    ("Run it", "top policy sweep jobs index backup upgrade doctor support-bundle db"),
+    ("Run it", "top policy sweep jobs index audit backup upgrade doctor support-bundle db"),
     ("Who may", "keys tokens tenants"),
     ("This program", "config bench completion"),
 )

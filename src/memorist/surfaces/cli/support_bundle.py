@@ -39,10 +39,10 @@ _LOG_FIELDS = ("time", "level", "logger", "method", "route", "path", "status", "
 _LOG_LINES = 2000
 _FRAME = re.compile(r'File ".*?(memorist[\w/.-]*\.py)", line (\d+)')
 _ROUTE_PART = re.compile(
-    r"|\{\w+\}|about|add|admin|api|archive|batch|confirm|context|dashboard|dismiss|docs|documents|erase|errors|events|"
+    r"|\{\w+\}|about|add|admin|api|archive|audit|batch|confirm|context|dashboard|dismiss|docs|documents|erase|errors|events|"
     r"export|extract|facts|findings|healthz|history|import|in-doubt|index|jobs|mcp|memories|memory|messages|metrics|openapi\.json|"
     r"policy|principal|purge|query|readyz|recall|receipts|records|refute|report|reset|restore|retention|retry|search|"
-    r"section|sessions|store|stream|summary|sweep|tenant|tokens|tool-outputs|tools|turns|user|users|v1|verify"
+    r"section|sessions|store|stream|summary|sweep|tenant|tokens|tool-outputs|tools|turns|user|users|v1|verification|verify"
 )
 
 
