@@ -14,11 +14,14 @@ from memorist.errors import StoreError, StoreUnavailable
 from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role, Tenant
+from memorist.recall.values import IndexPosition
 from memorist.store.migrations import load_migrations
-from memorist.store.postgres import PARTITIONS, PostgresDriver
+from memorist.store.postgres import PARTITIONS, PostgresDriver, postgres_commands
 from memorist.store.sql_store import SqlStore
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import make_event, make_memory, make_record, new_tenant
 from memorist.testing.clocks import START
+from memorist.testing.conformance.helpers import insert
 from tests.support.postgres import Postgres
 from tests.support.stores import bare
 
@@ -150,6 +153,39 @@ def test_hostile_tenant_name_is_only_a_name(store: SqlStore) -> None:
     assert len(store.read(tenant, lambda tx: tx.events.of([]))) == 0
 
 
+def test_open_transaction_anywhere_does_not_make_recall_read_again(
+    store: SqlStore, postgres: Postgres, own_postgres: str, tenant: str
+) -> None:
+    """A transaction that stays open keeps the server from saying that what came after it is settled. So what was read
+    is known by a counter of ours.
+    """
+    with psycopg.connect(postgres.url(own_postgres)) as idle:
+        idle.execute("SELECT pg_current_xact_id()")
+        memory = insert(store, make_memory(tenant))
+        (page,) = store.read(tenant, lambda tx: tx.index.follow([IndexPosition("ada", 0)], 10))
+        assert [row.memory_id for row in page.rows] == [memory.id]
+        seen = IndexPosition("ada", page.watermark)
+        assert store.read(tenant, lambda tx: tx.index.follow([seen], 10)) == [(page.watermark, [])]
+
+
+def test_rows_numbered_by_a_server_are_read_once_and_followed_by_greater_numbers(
+    store: SqlStore, raw: psycopg.Connection, tenant: str
+) -> None:
+    """As rows are that were written before there were counters."""
+    first, second = insert(store, make_memory(tenant)), insert(store, make_memory(tenant))
+    with raw.transaction():
+        raw.execute("SELECT set_config('memorist.tenant', %s, true)", [tenant])
+        raw.execute("DELETE FROM index_changes WHERE tenant_id = %s", [tenant])
+        raw.execute("UPDATE memory_index SET change = 900 WHERE tenant_id = %s", [tenant])
+    watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
+    assert watermark == 900
+    third = insert(store, make_memory(tenant))
+    (page,) = store.read(tenant, lambda tx: tx.index.follow([IndexPosition("ada", watermark)], 10))
+    assert [row.memory_id for row in page.rows] == [third.id]
+    (page,) = store.read(tenant, lambda tx: tx.index.follow([IndexPosition("ada", 0)], 10))
+    assert {row.memory_id for row in page.rows} == {first.id, second.id, third.id}
+
+
 # Citus, as text: the server is not needed to see what would be sent to it
 
 
@@ -205,6 +241,33 @@ def test_plain_postgres_gets_partitions_and_nothing_of_citus(for_postgres: str) 
     assert for_postgres.count("PARTITION OF") == PARTITIONS * len(TENANT_TABLES)
     assert "create_" not in for_postgres
     assert "citus" not in for_postgres
+
+
+def test_citus_gets_every_command_of_a_migration_alone() -> None:
+    driver = PostgresDriver.__new__(PostgresDriver)
+    driver._citus = True
+    for migration in load_migrations("postgres"):
+        commands = postgres_commands(driver.prepare_migration(migration.sql))
+        assert commands
+        for command in commands:
+            assert ";" not in re.sub(r"--.*|'[^']*'", "", command)
+            assert command.split()[0] in {
+                "ALTER",
+                "COMMENT",
+                "CREATE",
+                "DELETE",
+                "DROP",
+                "INSERT",
+                "SELECT",
+                "SET",
+                "UPDATE",
+            }
+
+
+@pytest.mark.parametrize("statement", load_statements("postgres").values(), ids=lambda statement: statement.name)
+def test_no_statement_compares_a_row_with_a_subquery(statement: SqlStatement) -> None:
+    """Citus 14 sends such a one to its workers as another than it is."""
+    assert not re.search(r"\([^()]+,[^()]+\)\s*(NOT\s+)?(IN|=|<|>|<=|>=)\s*\(\s*SELECT", statement.sql)
 
 
 def test_citus_is_told_the_tenant_one_command_at_a_time() -> None:

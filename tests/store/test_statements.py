@@ -81,7 +81,6 @@ def test_only_statements_above_tenants_are_global() -> None:
         "find_sign_in",
         "get_observed_from",
         "has_migrations_table",
-        "index_watermark",
         "insert_tenant",
         "list_own_words",
         "list_tenants",

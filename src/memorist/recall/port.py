@@ -24,7 +24,7 @@ class IndexReads(Protocol):
         ...
 
     def watermark(self, user: str | None) -> int:
-        """No row will appear later with a smaller change than this."""
+        """Whatever is seen later has a greater change than this, and nothing else is seen later."""
         ...
 
     def users(self) -> list[str | None]:

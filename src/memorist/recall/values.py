@@ -103,16 +103,19 @@ class IndexRow(NamedTuple):
     vectors: bytes | None
 
 
+AFTER_ALL_IDS = "~"
+
+
 class IndexPosition(NamedTuple):
     """How far somebody has read what changed among a user's rows, or among those of no user."""
 
     user: str | None
     change: int
-    memory_id: str
+    memory_id: str = AFTER_ALL_IDS
 
 
 class IndexPage(NamedTuple):
-    """Rows after a position, and the change from which on others may appear that are not to be seen yet."""
+    """Rows after a position, and the change up to which everything was to be seen."""
 
     watermark: int
     rows: list[IndexRow]

@@ -85,10 +85,9 @@ class AgingStatements(TenantStatements):
             **_deadlines(memory, state.due_at),
         )
         if moved == 1:
-            self._run(
+            self._change_index(
                 "restate_index",
-                user_id=memory.owner.user or "",
-                memory_id=memory.id,
+                memory,
                 standing=state.standing,
                 expires_at=optional_micros(memory.expires_at),
                 retired_at=optional_micros(state.retired_at),
@@ -105,11 +104,19 @@ class AgingStatements(TenantStatements):
             self._run("entomb_event", **parameters)
 
     def clear_traces(self, memory: Memory, terms: bytes, events: Iterable[Event]) -> None:
-        self._run("clear_index", user_id=memory.owner.user or "", memory_id=memory.id, terms=terms)
+        self._change_index("clear_index", memory, terms=terms)
         for statement in ("erase_tool_outputs", "erase_recalls", "purge_doubts_of_memories"):
             self._run(statement, ids=self._encode_list([memory.id]))
         for event in events:
             self._run("redact_event", seq=event.seq, payload=json.dumps(event.payload))
+
+    def _change_index(self, statement: str, memory: Memory, **values: Any) -> None:
+        user = memory.owner.user or ""
+
+        def work(change: int) -> int:
+            return self._run(statement, user_id=user, memory_id=memory.id, change=change, **values)
+
+        self._index_changes.later(user, work)
 
     def _aging(self, row: tuple[Any, ...]) -> Memory:
         id_, kind, governed_by, status, retention, superseded_by, created_at, updated_at, *times, _ = row

@@ -48,6 +48,8 @@ class ErasureStatements(TenantStatements):
         return [row[0] for row in self._rows("texts_of_owner", limit=limit, **slice_parameters(owner)) if row[0]]
 
     def erase_rows(self, memory_ids: Sequence[str]) -> dict[str, int]:
+        # What this transaction writes into the index must be there to be removed.
+        self._index_changes.make()
         ids = self._encode_list(memory_ids)
         return {table.name: self._run(table.of_memories, ids=ids) for table in TABLES if table.of_memories}
 

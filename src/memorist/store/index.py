@@ -5,7 +5,8 @@ from datetime import datetime
 
 from memorist.memories.values import Memory, Row
 from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPosition, IndexRow
-from memorist.store.rows import index_to_parameters, memory_from_row, owner_parameters
+from memorist.store.index_changes import counter_of
+from memorist.store.rows import memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import optional_micros, to_micros
 
@@ -30,7 +31,13 @@ class IndexStatements(TenantStatements):
 
     def follow(self, positions: Sequence[IndexPosition], limit: int) -> list[IndexPage]:
         asked = [
-            {"user_id": position.user or "", "since": position.change, "after_id": position.memory_id, "limit": limit}
+            {
+                "user_id": position.user or "",
+                "counter": counter_of(position.user or ""),
+                "since": position.change,
+                "after_id": position.memory_id,
+                "limit": limit,
+            }
             for position in positions
         ]
         # Each row comes with the watermark; where nothing changed, it comes alone.
@@ -40,7 +47,8 @@ class IndexStatements(TenantStatements):
         ]
 
     def watermark(self, user: str | None) -> int:
-        watermark: int = self._rows("index_watermark", user_id=user or "")[0][0]
+        parameters = {"user_id": user or "", "counter": counter_of(user or "")}
+        watermark: int = self._rows("index_watermark", **parameters)[0][0]
         return watermark
 
     def users(self) -> list[str | None]:
@@ -63,9 +71,12 @@ class IndexStatements(TenantStatements):
         self._run("release_claims", until=optional_micros(until))
 
     def save_vectors(self, embedded: Iterable[Embedded]) -> int:
+        ordered = sorted(embedded, key=lambda one: one.memory_id)
+        changes = self._index_changes.numbers([one.user or "" for one in ordered])
         rows = [
             {
                 "tenant": self._tenant,
+                "change": changes[one.user or ""],
                 "memory_id": one.memory_id,
                 "user_id": one.user or "",
                 "digest": one.digest,
@@ -74,16 +85,22 @@ class IndexStatements(TenantStatements):
                 "vectors": one.vectors,
             }
             # In id order, so that two processes never wait for each other.
-            for one in sorted(embedded, key=lambda one: one.memory_id)
+            for one in ordered
         ]
         return self._connection.run_many(self._statements["save_vectors"], rows)
 
     def unindex(self, model: str, limit: int) -> int:
-        return self._run("unindex", model=model, limit=limit)
+        by_user: dict[str, list[str]] = {}
+        for user, memory_id in self._rows("list_outdated", model=model, limit=limit):
+            by_user.setdefault(user, []).append(memory_id)
+        changes = self._index_changes.numbers(by_user)
+        return sum(
+            self._run("unindex", user_id=user, ids=self._encode_list(ids), change=changes[user])
+            for user, ids in by_user.items()
+        )
 
     def unindexed(self, limit: int) -> list[Memory]:
         return [memory_from_row(row) for row in self._rows("list_unindexed", limit=limit)]
 
     def insert(self, rows: Iterable[Row]) -> None:
-        entries = [{"tenant": self._tenant, **index_to_parameters(row)} for row in rows]
-        self._connection.run_many(self._statements["insert_index"], entries)
+        self._index(rows)

@@ -70,7 +70,7 @@ class MemoryStatements(TenantStatements):
     def insert(self, row: Row) -> bool:
         if self._connection.run(self._statements["insert_memory"], self._values(row)) != 1:
             return False
-        self._run("insert_index", **index_to_parameters(row))
+        self._index([row])
         return True
 
     def insert_many(self, rows: Sequence[Row]) -> bool:
@@ -78,8 +78,7 @@ class MemoryStatements(TenantStatements):
             return self.insert(rows[0])
         if self._connection.run_many(self._statements["insert_memory"], list(map(self._values, rows))) != len(rows):
             return False
-        index = [{"tenant": self._tenant, **index_to_parameters(row)} for row in rows]
-        self._connection.run_many(self._statements["insert_index"], index)
+        self._index(rows)
         return True
 
     def hold(self, memory_ids: Sequence[str]) -> set[str]:
@@ -90,10 +89,14 @@ class MemoryStatements(TenantStatements):
         if self._run("replace_memory", **parameters, expected_updated_at=to_micros(expected_updated_at)) != 1:
             return False
         entry = index_to_parameters(row)
-        if self._run("replace_index", **entry) == 0:
-            # The memory has another user now, or was in no index yet.
-            moved = self._run("move_index", user_id=entry["user_id"], memory_id=row.memory.id)
-            self._run("replace_index" if moved else "insert_index", **entry)
+
+        def reindex(change: int) -> None:
+            if self._run("replace_index", **entry, change=change) == 0:
+                # The memory has another user now, or was in no index yet.
+                moved = self._run("move_index", user_id=entry["user_id"], memory_id=row.memory.id)
+                self._run("replace_index" if moved else "insert_index", **entry, change=change)
+
+        self._index_changes.later(entry["user_id"], reindex)
         return True
 
     def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> dict[str, int]:

@@ -46,6 +46,9 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
     (psycopg.Error, errors.StoreError),
 ]
 
+# How Citus says that the node that has a tenant does not answer; it has no code of its own.
+_WORKER_IS_GONE = re.compile(r"marked as essential|connection to the remote node .* failed")
+
 # Not partitioned by tenant.
 _WHOLE_TABLES = frozenset({"api_keys", "sign_ins", "tenants"})
 
@@ -276,7 +279,8 @@ class PostgresConnection:
             return cursor.rowcount
 
     def script(self, text: str) -> None:
-        self._connection.execute(text)
+        for command in postgres_commands(text):
+            self._connection.execute(command)
 
 
 class _Alone(PostgresConnection):
@@ -304,6 +308,12 @@ class _Alone(PostgresConnection):
             if not self._connection.closed:
                 self._connection.execute("ROLLBACK")
             raise
+
+
+def postgres_commands(script: str) -> list[str]:
+    """A script's commands: Citus takes one at a time. Ours end with a semicolon at the end of a line."""
+    lines = [line for line in script.splitlines() if not line.lstrip().startswith("--")]
+    return [command for command in re.split(r";\s*$", "\n".join(lines), flags=re.MULTILINE) if command.strip()]
 
 
 def _by_name(statement: SqlStatement, parameters: Parameters | Values) -> Parameters:
@@ -355,6 +365,8 @@ def _translated(address: str = "") -> Iterator[None]:
         yield
     except (psycopg.Error, PoolTimeout, PoolClosed) as error:
         meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
+        if _WORKER_IS_GONE.search(str(error)):
+            meaning = errors.StoreUnavailable
         said = without_password(str(error).strip().split("\n")[0])
         where = f"{address}: " if address else ""
         raise meaning(f"{where}{meaning().message} (PostgreSQL says: {said})") from error

@@ -39,5 +39,5 @@ class RecallStatements(TenantStatements):
 
     def trim(self, memory_ids: Collection[str], keep: int) -> None:
         # In id order, so that two processes never wait for each other.
-        rows = [{"tenant": self._tenant, "memory_id": id_, "older_than": keep - 1} for id_ in sorted(memory_ids)]
+        rows = [{"tenant": self._tenant, "memory_id": id_, "keep": keep} for id_ in sorted(memory_ids)]
         self._connection.run_many(self._statements["trim_recalls"], rows)

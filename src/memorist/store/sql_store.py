@@ -46,6 +46,7 @@ class SqlStore:
             result = work(transaction)
             for one in beside:
                 one(transaction)
+            transaction.finish()
             return result
 
         with self._watch.timed("transaction", "write", self._facts["write"]):

@@ -41,6 +41,7 @@ TABLES = (
         of_memories="erase_index",
         of_tenant="purge_index",
     ),
+    Table("index_changes", codes=("tenant_id",), of_tenant="purge_index_changes"),
     Table(
         "doubts",
         texts=("user_id", "agent_id", "reason"),

@@ -1,16 +1,19 @@
 """What every part of a transaction stands on: a connection, a tenant, and statements that are always given both."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from memorist.memories.values import Row
 from memorist.store.drivers import Connection
+from memorist.store.index_changes import IndexChanges
+from memorist.store.rows import index_to_parameters
 from memorist.store.statements import SqlStatement
 
 
 class TenantStatements:
     """Runs named statements of one tenant. Every statement gets the tenant from here, never from an argument."""
 
-    __slots__ = ("_connection", "_encode_list", "_statements", "_tenant")
+    __slots__ = ("_connection", "_encode_list", "_index_changes", "_statements", "_tenant")
 
     def __init__(
         self,
@@ -18,11 +21,13 @@ class TenantStatements:
         tenant: str,
         statements: Mapping[str, SqlStatement],
         encode_list: Callable[[Sequence[str]], Any],
+        index_changes: IndexChanges,
     ) -> None:
         self._connection = connection
         self._tenant = tenant
         self._statements = statements
         self._encode_list = encode_list
+        self._index_changes = index_changes
 
     def _rows(self, statement: str, /, **parameters: Any) -> list[tuple[Any, ...]]:
         parameters["tenant"] = self._tenant
@@ -31,6 +36,21 @@ class TenantStatements:
     def _rows_of_each(self, statement: str, /, parameters: Sequence[dict[str, Any]]) -> list[list[tuple[Any, ...]]]:
         asked = [one | {"tenant": self._tenant} for one in parameters]
         return self._connection.rows_of_each(self._statements[statement], asked)
+
+    def _index(self, rows: Iterable[Row]) -> None:
+        """Put memories into the index, as far as they are not there."""
+        by_user: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            entry = index_to_parameters(row)
+            by_user.setdefault(entry["user_id"], []).append({"tenant": self._tenant, **entry})
+        statement = self._statements["insert_index"]
+        for user, entries in by_user.items():
+            self._index_changes.later(
+                user,
+                lambda change, entries=entries: self._connection.run_many(  # type: ignore[misc]
+                    statement, [{**entry, "change": change} for entry in entries]
+                ),
+            )
 
     def _run(self, statement: str, /, **parameters: Any) -> int:
         parameters["tenant"] = self._tenant

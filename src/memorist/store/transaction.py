@@ -13,6 +13,7 @@ from memorist.store.erasure import ErasureStatements
 from memorist.store.events import EventStatements, FeedStatements
 from memorist.store.facts import FactStatements
 from memorist.store.index import IndexStatements
+from memorist.store.index_changes import IndexChanges
 from memorist.store.jobs import JobStatements
 from memorist.store.keys import KeyStatements, SignInStatements
 from memorist.store.memories import MemoryStatements
@@ -54,7 +55,12 @@ class SqlTransaction:
         statements: Mapping[str, SqlStatement],
         encode_list: Callable[[Sequence[str]], Any],
     ) -> None:
-        self.given = (connection, tenant, statements, encode_list)
+        self._index_changes = IndexChanges(connection, tenant, statements)
+        self.given = (connection, tenant, statements, encode_list, self._index_changes)
+
+    def finish(self) -> None:
+        """Called once, after the work."""
+        self._index_changes.make()
 
     aging = _Capability(AgingStatements)
     audit = _Capability(AuditStatements)

@@ -49,7 +49,7 @@ class Shelf:
     @property
     def position(self) -> IndexPosition:
         """How far what changed was read."""
-        return IndexPosition(self.user, self._since or 0, "")
+        return IndexPosition(self.user, self._since or 0)
 
     def loaded(self, watermark: int) -> None:
         """Called once all rows were added that there were at the watermark."""

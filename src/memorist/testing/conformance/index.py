@@ -1,6 +1,7 @@
 """What every store must do with `tx.index`: what is searched."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from memorist.memories import writing
 from memorist.memories.searchable import Standing
 from memorist.memories.values import Governor, Kind, Memory, Query, Status
+from memorist.memories.writing import row_of
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.values import IndexCounts, IndexPage, IndexPosition, IndexRow
@@ -146,6 +148,29 @@ class IndexConformance(StoreFixtures):
                 watermark = _follow(store, tenant, watermark, seen)
         _follow(store, tenant, watermark, seen)
         assert set(seen) == {memory.id for memory in memories}
+
+    def test_what_was_read_up_to_a_watermark_is_not_read_again(self, store: Store, tenant: str) -> None:
+        memories = [make_memory(tenant) for _ in range(5)]
+        store.write(tenant, lambda tx: tx.memories.insert_many([row_of(memory) for memory in memories]))
+        page = _changed(store, tenant, IndexPosition("ada", 0), 10)
+        assert {row.memory_id for row in page.rows} == {memory.id for memory in memories}
+        assert {row.change for row in page.rows} == {page.watermark}, "of one transaction"
+        assert _changed(store, tenant, IndexPosition("ada", page.watermark), 10) == (page.watermark, [])
+
+    def test_change_of_one_transaction_is_seen_as_its_last(self, store: Store, tenant: str) -> None:
+        """Whatever else a transaction does, the index tells how it left each memory."""
+        memory = insert(store, make_memory(tenant))
+
+        def work(tx: Writer) -> None:
+            for content in ("changed once", "changed twice"):
+                tx.memories.replace(row_of(replace(memory, content=content)), memory.updated_at)
+            gone = make_memory(tenant)
+            tx.memories.insert(row_of(gone))
+            tx.erasure.erase_rows([gone.id])
+
+        store.write(tenant, work)
+        (row,) = index_rows(store, tenant, "ada")
+        assert (row.memory_id, row.terms) == (memory.id, row_of(replace(memory, content="changed twice")).terms)
 
     def test_changes_after_an_erasure_are_found(self, store: Store, tenant: str) -> None:
         memories = [insert(store, make_memory(tenant)) for _ in range(5)]

@@ -3,7 +3,10 @@
 -- name: append_event
 -- One line of a memory's history, with the transaction that wrote it.
 INSERT INTO memory_events (tenant_id, memory_id, event_type, source, actor, payload, created_at, change)
-VALUES (:tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at, {next_change})
+VALUES (
+    :tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at,
+    CAST(CAST(pg_current_xact_id() AS text) AS bigint)
+)
 
 -- name: feed_bounds
 -- scope: global

@@ -26,8 +26,3 @@ ORDER BY updated_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
 SELECT memory_id, max(created_at) FROM memory_events
 WHERE tenant_id = :tenant AND event_type = 'restored' AND memory_id = ANY (CAST(:ids AS text[]))
 GROUP BY memory_id
-
--- name: restate_index
--- A memory's row of the index, when it enters another state.
-UPDATE memory_index SET change = {next_change}, standing = :standing, expires_at = :expires_at, retired_at = :retired_at
-WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id

@@ -25,15 +25,10 @@ SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id = ANY (CA
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
 WHERE tenant_id = :tenant AND memory_id = ANY (CAST(:ids AS text[])) ORDER BY seq
 
--- fragment: next_change
-CAST(CAST(pg_current_xact_id() AS text) AS bigint)
-
 -- name: unindex
--- Put rows with vectors of another model back among those that wait.
-UPDATE memory_index SET change = {next_change}, model = '', vectors = NULL, claimed_until = 0
-WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
-    SELECT user_id, memory_id FROM memory_index WHERE tenant_id = :tenant AND model NOT IN ('', :model) LIMIT :limit
-)
+-- Put some rows of a user back among those that wait for vectors.
+UPDATE memory_index SET change = :change, model = '', vectors = NULL, claimed_until = 0
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = ANY (CAST(:ids AS text[]))
 
 -- name: claim_waiting
 -- Take the newest of the rows that wait for vectors, so that nobody else embeds them meanwhile.
@@ -46,11 +41,3 @@ WITH picked AS MATERIALIZED (
 UPDATE memory_index AS i SET claimed_until = :until FROM picked
 WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id
 RETURNING i.memory_id
-
--- fragment: watermark
-SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint) AS watermark
-
--- name: index_watermark
--- scope: global
--- From which change on rows may come that this view does not see yet.
-{watermark}

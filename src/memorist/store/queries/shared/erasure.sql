@@ -74,8 +74,8 @@ DELETE FROM memory_events WHERE tenant_id = :tenant AND memory_id {among_ids}
 -- name: erase_index
 -- Remove some memories from the index; before the memories themselves, which say whose they are.
 DELETE FROM memory_index
-WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
-    SELECT user_id, id FROM memories WHERE tenant_id = :tenant AND id {among_ids}
+WHERE tenant_id = :tenant AND memory_id {among_ids} AND user_id IN (
+    SELECT m.user_id FROM memories AS m WHERE m.tenant_id = :tenant AND m.id {among_ids}
 )
 
 -- name: erase_tool_outputs
@@ -174,6 +174,10 @@ DELETE FROM memory_events WHERE tenant_id = :tenant
 -- name: purge_index
 -- Remove all of a tenant's rows of the index.
 DELETE FROM memory_index WHERE tenant_id = :tenant
+
+-- name: purge_index_changes
+-- Remove the counters of a tenant's index.
+DELETE FROM index_changes WHERE tenant_id = :tenant
 
 -- name: purge_tool_outputs
 -- Remove all whole payloads of a tenant.

@@ -97,10 +97,15 @@ UPDATE memory_events SET payload = :payload, actor = NULL WHERE tenant_id = :ten
 UPDATE memory_events SET memory_id = :memory_id, payload = :payload, actor = NULL
 WHERE tenant_id = :tenant AND seq = :seq
 
+-- name: restate_index
+-- A memory's row of the index, when it enters another state.
+UPDATE memory_index SET change = :change, standing = :standing, expires_at = :expires_at, retired_at = :retired_at
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id
+
 -- name: clear_index
 -- Take the words and the vectors out of a memory's row of the index, which then waits for none.
 UPDATE memory_index SET
-    terms = :terms, vectors = NULL, claimed_until = 0,
+    change = :change, terms = :terms, vectors = NULL, claimed_until = 0,
     model = coalesce((SELECT t.index_model FROM tenants AS t WHERE t.id = :tenant), '')
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id
 

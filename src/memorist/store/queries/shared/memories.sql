@@ -242,6 +242,29 @@ SELECT {index_columns} FROM memory_index
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id > :after_id
 ORDER BY memory_id LIMIT :limit
 
+-- fragment: watermark
+SELECT coalesce(
+    (SELECT c.change FROM index_changes AS c WHERE c.tenant_id = :tenant AND c.counter = :counter),
+    -- Nothing changed since there are counters.
+    (SELECT max(i.change) FROM memory_index AS i WHERE i.tenant_id = :tenant AND i.user_id = :user_id),
+    0
+) AS watermark
+
+-- name: index_watermark
+-- Up to which change everything is seen.
+{watermark}
+
+-- name: next_change
+-- A number for what this transaction changes in the index. Nobody else gets one of the counter before it ends.
+INSERT INTO index_changes (tenant_id, counter, change) VALUES (:tenant, :counter, :first)
+ON CONFLICT (tenant_id, counter) DO UPDATE SET change = index_changes.change + 1
+RETURNING change
+
+-- name: list_outdated
+-- Some rows with vectors of another model.
+SELECT user_id, memory_id FROM memory_index
+WHERE tenant_id = :tenant AND model NOT IN ('', :model) ORDER BY user_id, memory_id LIMIT :limit
+
 -- name: follow_index
 -- plan: anew
 -- The watermark beside each of a user's rows that changed since, in the order of their changes; alone where none did.
@@ -398,7 +421,7 @@ INSERT INTO memory_index (
     tenant_id, user_id, memory_id, change, agent_id, thread, kind, category, project, standing, event_time, created_at,
     expires_at, valid_from, valid_to, retired_at, digest, model, claimed_until, terms, vectors
 ) VALUES (
-    :tenant, :user_id, :memory_id, {next_change}, :agent_id, :thread, :kind, :category, :project, :standing, :event_time,
+    :tenant, :user_id, :memory_id, :change, :agent_id, :thread, :kind, :category, :project, :standing, :event_time,
     :created_at, :expires_at, :valid_from, :valid_to, :retired_at, :digest, '', 0, :terms, NULL
 )
 ON CONFLICT DO NOTHING
@@ -406,7 +429,7 @@ ON CONFLICT DO NOTHING
 -- name: replace_index
 -- A changed memory's row of the index. Vectors stay where the text that they stand for did.
 UPDATE memory_index SET
-    change = {next_change}, agent_id = :agent_id, thread = :thread, kind = :kind, category = :category,
+    change = :change, agent_id = :agent_id, thread = :thread, kind = :kind, category = :category,
     project = :project, standing = :standing, event_time = :event_time, expires_at = :expires_at,
     valid_from = :valid_from, valid_to = :valid_to, retired_at = :retired_at, terms = :terms,
     model = CASE WHEN digest = :digest THEN model ELSE '' END,
@@ -417,5 +440,5 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id
 
 -- name: save_vectors
 -- What a model made of a text, unless the text changed meanwhile.
-UPDATE memory_index SET change = {next_change}, model = :model, vectors = :vectors, terms = :terms, digest = :digest
+UPDATE memory_index SET change = :change, model = :model, vectors = :vectors, terms = :terms, digest = :digest
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id AND digest IN (0, :digest)

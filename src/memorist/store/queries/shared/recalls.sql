@@ -10,9 +10,9 @@ ON CONFLICT DO NOTHING
 
 -- name: trim_recalls
 -- Keep so many recalls of a memory, the newest.
-DELETE FROM recalls WHERE tenant_id = :tenant AND memory_id = :memory_id AND (at, id) < (
-    SELECT r.at, r.id FROM recalls AS r WHERE r.tenant_id = :tenant AND r.memory_id = :memory_id
-    ORDER BY r.at DESC, r.id DESC LIMIT 1 OFFSET :older_than
+DELETE FROM recalls WHERE tenant_id = :tenant AND memory_id = :memory_id AND id NOT IN (
+    SELECT r.id FROM recalls AS r WHERE r.tenant_id = :tenant AND r.memory_id = :memory_id
+    ORDER BY r.at DESC, r.id DESC LIMIT :keep
 )
 
 -- name: list_recalls

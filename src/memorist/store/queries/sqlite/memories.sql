@@ -25,21 +25,10 @@ SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id IN (SELEC
 SELECT memory_id, event_type, source, created_at, actor, payload, seq FROM memory_events
 WHERE tenant_id = :tenant AND memory_id IN (SELECT value FROM json_each(:ids)) ORDER BY seq
 
--- fragment: next_change
-(
-    -- Not below the time in microseconds, so that the numbers of erased rows do not come again.
-    SELECT max(coalesce(max(change), 0) + 1, CAST(unixepoch('subsec') * 1000000 AS INTEGER))
-    FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
-)
-
 -- name: unindex
--- Put rows with vectors of another model back among those that wait.
-UPDATE memory_index SET change = (
-    SELECT max(i.change) + 1 FROM memory_index AS i WHERE i.tenant_id = :tenant AND i.user_id = memory_index.user_id
-), model = '', vectors = NULL, claimed_until = 0
-WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
-    SELECT user_id, memory_id FROM memory_index WHERE tenant_id = :tenant AND model NOT IN ('', :model) LIMIT :limit
-)
+-- Put some rows of a user back among those that wait for vectors.
+UPDATE memory_index SET change = :change, model = '', vectors = NULL, claimed_until = 0
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id IN (SELECT value FROM json_each(:ids))
 
 -- name: claim_waiting
 -- Take the newest of the rows that wait for vectors, so that nobody else embeds them meanwhile.
@@ -50,10 +39,3 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
     ORDER BY claimed_until, memory_id DESC LIMIT :limit
 )
 RETURNING memory_id
-
--- fragment: watermark
-SELECT coalesce(max(change), 0) AS watermark FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
-
--- name: index_watermark
--- From which change on rows may come that this view does not see yet.
-{watermark}
