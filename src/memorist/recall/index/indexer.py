@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
-from memorist.errors import MemoristError, ModelError, StoreFull, StoreReadOnly
+from memorist.errors import MemoristError, ModelError, StoreFull, StoreReadOnly, StoreUnavailable
 from memorist.memories import writing
 from memorist.memories.values import Memory
 from memorist.models import passages
@@ -147,7 +147,7 @@ class Indexer:
         try:
             with acts.aside():
                 self._prepare(tenant)
-        except (StoreFull, StoreReadOnly) as error:
+        except (StoreFull, StoreReadOnly, StoreUnavailable) as error:
             self._note(error)
 
     def _prepare(self, tenant: str) -> None:
