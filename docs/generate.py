@@ -216,7 +216,7 @@ def _endpoint(path: str, method: str, operation: dict[str, Any], document: dict[
     body = operation.get("requestBody")
     if body:
         schema = body["content"]["application/json"]["schema"]
-        if "$ref" in schema:
+        if "$ref" in schema or "properties" in schema:
             parts.append(f"Body, JSON:\n\n{_fields(_resolved(schema, document), document)}")
         else:
             parts.append(f"Body, JSON: {schema['description']}")
@@ -264,6 +264,8 @@ def _fields(schema: dict[str, Any], document: dict[str, Any], indent: str = "") 
 
 
 def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in schema:
+        return schema
     resolved: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     return resolved
 
@@ -296,20 +298,29 @@ def _plain_type_of(schema: dict[str, Any]) -> str:
         return "time"
     if "items" in schema:
         item = schema["items"]
+        if item.get("$ref", "").endswith("/JsonValue"):
+            return "list"
         inner = (
             "objects" if "$ref" in item or item["type"] == "object" else _plain_type_of(item).removeprefix("one of ")
         )
-        counts = f"{schema['minItems']:,} to {schema['maxItems']:,} " if "maxItems" in schema else ""
+        counts = f"{schema.get('minItems', 0):,} to {schema['maxItems']:,} " if "maxItems" in schema else ""
         return f"list of {counts}{inner}"
     return _TYPES[schema["type"]] + _bounds_of(schema)
 
 
 def _bounds_of(schema: dict[str, Any]) -> str:
+    # Whatever a computer holds is said by the type.
+    if schema.get("exclusiveMaximum", schema.get("maximum", 0)) >= 2**31 - 2 and schema["type"] == "integer":
+        return ""
     if "exclusiveMinimum" in schema:
         return f" above {schema['exclusiveMinimum']:,}, up to {schema['maximum']:,.0f}"
     if "maximum" in schema:
-        return f" from {schema['minimum']:,} to {schema['maximum']:,}"
+        return f" from {_figure(schema['minimum'])} to {_figure(schema['maximum'])}"
     return f" from {schema['minimum']:,}" if "minimum" in schema else ""
+
+
+def _figure(number: float) -> str:
+    return f"{int(number) if number == int(number) else number:,}"
 
 
 # The agent's tools

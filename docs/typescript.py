@@ -44,16 +44,27 @@ def _schemas(document: Mapping[str, Any]) -> Iterator[str]:
         for name in [operation["operationId"].split("_v1_")[0]]
     }
     known: dict[str, Any] = document["components"]["schemas"]
-    for name in sorted(_reached(list(operations.values()), known), key=lambda name: _short(name, known)):
+    for name in sorted(
+        _reached(list(operations.values()), known) - {"JsonValue"}, key=lambda name: _short(name, known)
+    ):
         yield from _interface(_short(name, known), known[name], known)
     for name, operation in sorted(operations.items()):
         query = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
         if query:
             shape = {
-                "properties": {one["name"]: {"description": one.get("description"), **one["schema"]} for one in query},
+                "properties": {one["name"]: _left_out(one) for one in query},
                 "required": [one["name"] for one in query if one.get("required")],
             }
             yield from _interface(f"{''.join(word.title() for word in name.split('_'))}Query", shape, known)
+
+
+def _left_out(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    """A parameter that may be left out may be null in a call: it is not sent then."""
+    described = {"description": parameter.get("description")}
+    schema = parameter["schema"]
+    if parameter.get("required") or "default" in schema:
+        return {**described, **schema}
+    return {**described, "anyOf": [schema, {"type": "null"}]}
 
 
 def _reached(start: Any, known: Mapping[str, Any]) -> set[str]:
@@ -90,6 +101,8 @@ def _comment(text: str | None, indent: str) -> Iterator[str]:
 
 
 def _type(shape: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    if shape.get("$ref", "").endswith("/JsonValue"):
+        return "unknown"
     if "$ref" in shape:
         return _short(shape["$ref"].rpartition("/")[2], known)
     for several in ("anyOf", "oneOf"):

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from memorist.errors import InvalidId, NotFound
 
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+ULID_CHARACTERS = _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 # Two characters at a time halves the work on the write path.
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _VALUES = {c: i for i, c in enumerate(_ALPHABET)}

@@ -21,6 +21,7 @@ from tests.support.jobs import become, use_read_only
 from tests.support.postgres import PASSWORD_DATABASE, Postgres
 from tests.support.processes import in_process
 from tests.support.stores import bare
+from tests.torture.faulty_disk import inserted
 
 ADA = Principal("t", Role.USER, "ada")
 NOBODY = 65534
@@ -242,6 +243,19 @@ def test_too_full_to_begin_is_said_at_once(small_disk: Path) -> None:
     (small_disk / "ballast").write_bytes(bytes(1_536_000))
     with pytest.raises(StoreFull):
         open_core(bare(str(small_disk / "memorist.db")))
+
+
+def test_close_on_a_disk_that_fails_is_told_and_loses_nothing(sqlite_url: str) -> None:
+    open_core(bare(sqlite_url)).close()
+    with inserted() as disk:
+        core = open_core(bare(sqlite_url), background=False)
+        core.identity.create_tenant("t")
+        kept = remember(core, "still here")
+        disk.due = lambda: True
+        with pytest.raises(StoreUnavailable):
+            core.close()
+    with closing(open_core(bare(sqlite_url))) as core:
+        assert stored(core, [kept]) == {kept}
 
 
 # PostgreSQL: not there, not ours, gone

@@ -123,8 +123,10 @@ class Extraction:
         report: Report | None = None,
     ) -> ExtractedMemories:
         """What `extract_transcript` does, and how it went."""
+        if project is not None:
+            validation.text("project", project, longest=validation.MAX_LINE, empty=True, one_line=True)
         transcript = parse_transcript(text)
-        project = project or transcript.project
+        project = (project or "").strip() or transcript.project
         return self._read(
             principal,
             replace(

@@ -54,10 +54,12 @@ class TranscriptFiles:
 
 
 def short_enough(field: str, transcript: str) -> str:
-    """A transcript that was sent as text. Raises InvalidField where it is longer than a file may be."""
+    """A transcript that was sent as text. Raises InvalidField where it is longer than a file may be, or no text."""
     # Most are shorter than that in any encoding.
     if 4 * len(transcript) > MAX_BYTES and len(transcript.encode("utf-8", "replace")) > MAX_BYTES:
         raise _too_large(field)
+    if "\0" in transcript:
+        raise InvalidField.of(field, "holds a NUL, which is no text. Remove it.")
     return transcript
 
 

@@ -184,10 +184,11 @@ class SqliteDriver:
                 return
 
     def close(self) -> None:
+        """Raises StoreError where the log could not be put into the file; nothing is lost, the next to open it does."""
         self._closed.set()
-        while self._idle_readers:
-            self._idle_readers.pop().close()
-        with self._writing:
+        with _translated(), self._writing:
+            while self._idle_readers:
+                self._idle_readers.pop().close()
             self._writer.close()
 
     # What SqlStore asks beyond transactions

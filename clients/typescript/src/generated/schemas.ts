@@ -58,7 +58,7 @@ export interface Composed {
 
 export interface ContextQuestion {
   /** What the agent is asked; empty before it is asked anything. */
-  question?: string;
+  question?: string | null;
   /** With what a coding assistant learned in this folder. */
   project?: string | null;
   /** Most tokens; by default `context_tokens` of the settings. */
@@ -132,7 +132,7 @@ export interface Draft {
   /** The text. */
   content: string;
   /** Where it came from. */
-  kind?: "fact" | "chat_message" | "tool_output" | "document_chunk";
+  kind?: "fact" | "chat_message" | "tool_output" | "document_chunk" | null;
   /** What it is about: a slug. */
   category?: string | null;
   /** A slug, unique among the active memories of its owner. */
@@ -142,7 +142,7 @@ export interface Draft {
   /** The part that is quoted, if not all of it. */
   excerpt?: string | null;
   /** What is higher comes first in the memory section. */
-  importance?: number;
+  importance?: number | null;
   /** How sure it is, from 0 to 1. */
   confidence?: number | null;
   /** How much it matters, from 0 to 1. */
@@ -152,13 +152,13 @@ export interface Draft {
   /** What it was taken from. */
   source_ref?: string | null;
   /** Who vouches for it. */
-  trust?: "user" | "agent" | "tool" | "document";
+  trust?: "user" | "agent" | "tool" | "document" | null;
   /** The project it comes from, for filters. */
   project?: string | null;
   /** The session it comes from, for filters. */
   session?: string | null;
   /** Whether the tenant's policy ages it, or it is kept until somebody deletes it. */
-  retention?: "policy" | "keep";
+  retention?: "policy" | "keep" | null;
   /** When the thing happened, if that is known. */
   event_time?: string | Date | null;
   /** Whose it is. Absent: the caller's. */
@@ -374,7 +374,7 @@ export interface MemoryPage {
 
 export interface MemoryRecordChanges {
   /** The text. */
-  content?: string | null;
+  content?: string;
   /** The project it comes from, for filters. */
   project?: string | null;
   /** What it is about: a slug. */
@@ -386,7 +386,7 @@ export interface MemoryRecordChanges {
   /** The part that is quoted, if not all of it. */
   excerpt?: string | null;
   /** What is higher comes first in the memory section. */
-  importance?: number | null;
+  importance?: number;
   /** How sure it is, from 0 to 1. */
   confidence?: number | null;
   /** How much it matters, from 0 to 1. */
@@ -438,7 +438,7 @@ export interface NewDocument {
   /** The bytes of the file, for a PDF. */
   content_base64?: string | null;
   /** `text/plain`, `text/markdown`, `text/html` or `application/pdf`. */
-  media_type?: string;
+  media_type?: string | null;
   /** Your own name for it; a document of that name is replaced. Absent: one is made. */
   document_id?: string | null;
   /** true: for everybody in the tenant, where its policy lets users do that. Absent: with a service or admin key true, with a user's false. */
@@ -450,14 +450,14 @@ export interface NewEntry {
   text: string;
   category: "goal" | "insight" | "preference" | "history";
   /** How certain it is that the user meant it so. */
-  confidence?: number;
+  confidence?: number | null;
 }
 
 export interface NewFact {
   /** The fact, in a sentence. */
   content: string;
   /** Whom it is about. */
-  scope?: "user" | "agent";
+  scope?: "user" | "agent" | null;
 }
 
 export interface NewFinding {
@@ -493,7 +493,7 @@ export interface NewMessages {
   /** In the order in which they were said. */
   messages: NewMessage[];
   /** Find facts in them, in the background. */
-  extract?: boolean;
+  extract?: boolean | null;
 }
 
 export interface NewRecords {
@@ -506,9 +506,9 @@ export interface NewToken {
   /** The agent (profile) that it is bound to. Absent: the key's, or none. */
   agent?: string | null;
   /** What its holder may do; who writes also reads. */
-  rights?: "read" | "write";
+  rights?: "read" | "write" | null;
   /** How long it lives, in seconds. */
-  lifetime?: number;
+  lifetime?: number | null;
 }
 
 export interface NewToolOutput {
@@ -516,7 +516,7 @@ export interface NewToolOutput {
   tool_call_id: string;
   tool_name: string;
   /** What the tool returned: a text, or parts of it, which are joined; other JSON is kept as JSON text. */
-  content: string | unknown[] | Record<string, unknown> | number | boolean;
+  content: string | number | boolean | unknown[] | Record<string, unknown>;
   /** When it returned. Absent: now. */
   event_time?: string | Date | null;
 }
@@ -535,7 +535,7 @@ export interface NewTurn {
   messages: TurnMessage[];
   context?: TurnContext | null;
   /** Answer with events, as `Accept: text/event-stream` asks for. */
-  stream?: boolean;
+  stream?: boolean | null;
 }
 
 export interface OpenDoubt {
@@ -676,13 +676,13 @@ export interface Question {
   /** What to look for. */
   query: string;
   /** How many memories to return at most. */
-  top_k?: number;
+  top_k?: number | null;
   /** Only memories of these kinds. */
   source_kinds?: ("fact" | "chat_message" | "tool_output" | "document_chunk")[] | null;
   /** Which memories to search. */
-  scope?: "any" | "session" | "user" | "agent" | "tenant";
+  scope?: "any" | "session" | "user" | "agent" | "tenant" | null;
   /** Read the candidates again for precision. */
-  enable_rerank?: boolean;
+  enable_rerank?: boolean | null;
   /** Answer with what was true at this time. */
   as_of?: string | Date | null;
   /** Answer with what was stored by this time. */
@@ -700,7 +700,7 @@ export interface Question {
   /** Leave out what scores below this, from 0 to 1. Absent: as the server is set. */
   min_score?: number | null;
   /** Tell of every memory how it came to its rank. */
-  explain?: boolean;
+  explain?: boolean | null;
   /** The id of a memory that you expected: the answer tells why it is not among the hits. */
   why_not?: string | null;
 }
@@ -859,7 +859,7 @@ export interface Turn {
 
 export interface TurnContext {
   /** Whether the model is told what is remembered of the user. */
-  include_memory?: boolean;
+  include_memory?: boolean | null;
   /** The conversation that the messages are of. */
   session_id?: string | null;
 }
@@ -976,7 +976,7 @@ export interface WhoseData {
   /** For admin keys: any user. Absent: your own. */
   user?: string | null;
   /** Remove the user's API keys too. */
-  keys?: boolean;
+  keys?: boolean | null;
 }
 
 export interface Windows {

@@ -14,15 +14,16 @@ from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.schemas import record_of
+from memorist.surfaces.http.texts import EmptyQuery, Line, Wanted, whole_number
 
 router = APIRouter(prefix="/v1", tags=["facts"])
 
 
 class ContextQuestion(JsonBody):
-    question: str = Field("", description="What the agent is asked; empty before it is asked anything.")
-    project: str | None = Field(None, description="With what a coding assistant learned in this folder.")
-    budget_tokens: int | None = Field(
-        None, ge=LEAST_TOKENS, le=MOST_TOKENS, description="Most tokens; by default `context_tokens` of the settings."
+    question: EmptyQuery = Field("", description="What the agent is asked; empty before it is asked anything.")
+    project: Wanted | None = Field(None, description="With what a coding assistant learned in this folder.")
+    budget_tokens: whole_number(minimum=LEAST_TOKENS, maximum=MOST_TOKENS) | None = Field(
+        None, description="Most tokens; by default `context_tokens` of the settings."
     )
 
 
@@ -34,7 +35,7 @@ class ContextQuestion(JsonBody):
 )
 def read_about(
     request: Request,
-    person: Annotated[str | None, Query(description="Only who speaks under this name, or is named so.")] = None,
+    person: Annotated[Line | None, Query(description="Only who speaks under this name, or is named so.")] = None,
     limit: Annotated[int, Query(ge=1, le=100, description="Most lines of a topic.")] = 5,
     written: Annotated[bool, Query(description="Let the configured language model write it down as well.")] = False,
 ) -> Response:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
@@ -17,12 +17,24 @@ from memorist.ingestion.values import Document
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
-from memorist.surfaces.http.bodies import JsonBody
+from memorist.surfaces.http.bodies import JsonBody, one_of
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DialectRoute
+from memorist.surfaces.http.texts import (
+    ANY_TEXT,
+    JSON_VALUE,
+    Base64,
+    DocumentText,
+    Identifier,
+    JsonObject,
+    Line,
+    MediaType,
+    Name,
+    text_schema,
+)
 from memorist.times import to_iso
 from memorist.tools import Moment
 
@@ -37,6 +49,7 @@ router = APIRouter(prefix="/v1", tags=["agent tools"], route_class=_Route)
 
 # What OpenAI and Anthropic call a part that is plain text.
 _TEXT_PARTS = ("text", "input_text", "output_text")
+_SAID = text_schema(longest=validation.MAX_CONTENT)
 
 
 def _joined_text(content: object) -> object:
@@ -61,14 +74,15 @@ Text = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string"},
+                _SAID,
                 {
                     "type": "array",
                     "items": {
                         "type": "object",
                         "required": ["type", "text"],
-                        "properties": {"type": {"enum": list(_TEXT_PARTS)}, "text": {"type": "string"}},
+                        "properties": {"type": {"enum": list(_TEXT_PARTS)}, "text": ANY_TEXT},
                     },
+                    "contains": {"properties": {"text": _SAID}},
                 },
             ]
         }
@@ -87,16 +101,16 @@ def _joined_if_text(content: object) -> object:
 Output = Annotated[
     Any,
     BeforeValidator(_joined_if_text),
-    WithJsonSchema({"anyOf": [{"type": one} for one in ("string", "array", "object", "number", "boolean")]}),
+    WithJsonSchema({"anyOf": [text_schema(longest=validation.MAX_TOOL_OUTPUT), *JSON_VALUE["anyOf"][2:]]}),
 ]
 
 
 class NewMessage(JsonBody):
-    role: str = Field(description="Who speaks: `user`, `assistant`, `system`, `tool` or any other word.")
+    role: Identifier = Field(description="Who speaks: `user`, `assistant`, `system`, `tool` or any other word.")
     content: Text = Field(description="What was said. Parts are joined with line breaks.")
-    name: str | None = Field(None, description="The speaker's name, where the role does not tell.")
+    name: Name | None = Field(None, description="The speaker's name, where the role does not tell.")
     event_time: Moment | None = Field(None, description="When it was said. Absent: now.")
-    meta: dict[str, Any] | None = Field(None, description="Anything else to keep with it.")
+    meta: JsonObject | None = Field(None, description="Anything else to keep with it.")
 
 
 class NewMessages(JsonBody):
@@ -129,8 +143,8 @@ class StoredMessages(BaseModel):
 
 
 class NewToolOutput(JsonBody):
-    tool_call_id: str = Field(description="The id of the call, as the model gave it.")
-    tool_name: str
+    tool_call_id: Line = Field(description="The id of the call, as the model gave it.")
+    tool_name: Name
     content: Output = Field(
         description="What the tool returned: a text, or parts of it, which are joined; other JSON is kept as JSON text."
     )
@@ -144,14 +158,19 @@ class StoredToolOutput(BaseModel):
     truncated: bool
 
 
+_NO_PDF = {"not": {"type": "string", "pattern": "^application/pdf"}}
+
+
 class NewDocument(JsonBody):
-    title: str = Field(description="One line. Without `document_id` it names the document that is replaced.")
-    content: str | None = Field(None, description="The text. Either this or `content_base64`.")
-    content_base64: str | None = Field(None, description="The bytes of the file, for a PDF.")
-    media_type: str = Field(
+    model_config = ConfigDict(json_schema_extra=one_of("content", "content_base64", media_type=_NO_PDF))
+
+    title: Line = Field(description="One line. Without `document_id` it names the document that is replaced.")
+    content: DocumentText | None = Field(None, description="The text. Either this or `content_base64`.")
+    content_base64: Base64 | None = Field(None, description="The bytes of the file, for a PDF.")
+    media_type: MediaType = Field(
         "text/plain", description="`text/plain`, `text/markdown`, `text/html` or `application/pdf`."
     )
-    document_id: str | None = Field(
+    document_id: Identifier | None = Field(
         None, description="Your own name for it; a document of that name is replaced. Absent: one is made."
     )
     shared: bool | None = Field(
@@ -221,7 +240,7 @@ def run_tool(
     "/sessions/{session_id:path}/messages", status_code=201, response_model=StoredMessages, summary="Store messages"
 )
 def add_messages(
-    request: Request, session_id: str, new: NewMessages, idempotency_key: IdempotencyKey = None
+    request: Request, session_id: Identifier, new: NewMessages, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """1 to 1,000 messages of a conversation, in their order, all or none. Each is a memory of its own."""
     messages = [Message(**dict(message)) for message in new.messages]
@@ -237,11 +256,12 @@ def add_messages(
 @router.get("/sessions/{session_id:path}/messages", response_model=MessageList, summary="List messages of a session")
 def list_messages(
     request: Request,
-    session_id: str,
+    session_id: Identifier,
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Response:
     """What was said in a conversation of yours, newest first."""
+    validation.identifier("session", session_id)
     page = core_of(request).memories.list(
         _caller(request), kind=Kind.CHAT_MESSAGE, session=session_id, limit=limit, cursor=cursor
     )
@@ -255,7 +275,7 @@ def list_messages(
     summary="Store what a tool returned",
 )
 def add_tool_output(
-    request: Request, session_id: str, new: NewToolOutput, idempotency_key: IdempotencyKey = None
+    request: Request, session_id: Identifier, new: NewToolOutput, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Kept whole; recall searches and shows the preview. Show that to the model where `truncated` is true, with the
     key: `read_tool_output` brings back the rest.
@@ -308,14 +328,14 @@ def list_documents(
 
 
 @router.get("/documents/{document_id:path}", response_model=WholeDocument, summary="Read a document")
-def read_document(request: Request, document_id: str) -> Response:
+def read_document(request: Request, document_id: Identifier) -> Response:
     """With the text that its chunks were cut from."""
     document = core_of(request).ingestion.get_document(_caller(request), document_id)
     return whole(request, document) or Json({**_row(document), "content": document.content})
 
 
 @router.delete("/documents/{document_id:path}", status_code=204, summary="Delete a document")
-def delete_document(request: Request, document_id: str) -> Response:
+def delete_document(request: Request, document_id: Identifier) -> Response:
     """Gone with all of its chunks, from every recall, at once."""
     document = core_of(request).ingestion.forget_document(_caller(request), document_id)
     return whole(request, document) or Response(status_code=204)

@@ -40,6 +40,7 @@ from memorist.surfaces.http import (
 from memorist.surfaces.http.boundary import Boundary
 from memorist.surfaces.http.mcp import McpEndpoint, host_names
 from memorist.surfaces.http.openapi import openapi
+from memorist.surfaces.http.routes import OwnPaths
 from memorist.version import __version__
 
 _SENT_BY_BROWSERS = [
@@ -122,6 +123,7 @@ def create_api(core: Core, allowed_hosts: frozenset[str] = frozenset()) -> FastA
     for router in (*doors, *own, erasure.router, health.router, metrics.router, pages.router):
         api.router.routes.extend(router.routes)
     api.router.routes.append(Route("/mcp", mcp, methods=["POST"], include_in_schema=False))
+    api.router.routes.insert(0, OwnPaths(api.router.routes))
     api.add_exception_handler(MemoristError, problems.on_memorist_error)
     api.add_exception_handler(HTTPException, problems.on_http_error)
     api.add_exception_handler(RequestValidationError, problems.on_validation_error)

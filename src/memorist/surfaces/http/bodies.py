@@ -2,7 +2,23 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+# What is said of a field whatever its type.
+_BESIDE = ("title", "description", "default", "examples")
+
+
+def one_of(first: str, second: str, none: tuple[str | None, ...] = (None,), **beside: Any) -> dict[str, Any]:
+    """Of a body with two optional fields: exactly one of them is given, the first with these beside it."""
+
+    def given(name: str, other: str) -> dict[str, Any]:
+        return {"required": [name], "properties": {name: {"type": "string"}, other: {"enum": list(none)}}}
+
+    with_first = given(first, second)
+    with_first["properties"] |= beside
+    return {"anyOf": [with_first, given(second, first)]}
 
 
 class JsonBody(BaseModel):
@@ -19,6 +35,17 @@ class JsonBody(BaseModel):
         if not isinstance(given, dict):
             return given
         return {name: value for name, value in given.items() if value is not None or not cls._has_default(name)}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The document says so of each such field, too."""
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        for name, described in properties.items():
+            if cls._has_default(name):
+                beside = {word: described.pop(word) for word in _BESIDE if word in described}
+                properties[name] = {"anyOf": [described, {"type": "null"}], **beside}
+        return schema
 
     @classmethod
     def _has_default(cls, name: str) -> bool:

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from memorist.context.chunks import MAX_FOUND, MAX_RECENT, relevance_of
@@ -15,11 +15,23 @@ from memorist.learning.transcript_files import short_enough
 from memorist.memories.fields import project_of
 from memorist.memories.values import Memory
 from memorist.platform.values import Principal
-from memorist.surfaces.http.bodies import JsonBody
+from memorist.surfaces.http.bodies import JsonBody, one_of
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
+from memorist.surfaces.http.texts import (
+    Content,
+    EmptyIdentifier,
+    EmptyLine,
+    EmptyQuery,
+    Excerpt,
+    Identifier,
+    Line,
+    MemoryId,
+    Transcript,
+    Wanted,
+)
 from memorist.times import to_iso_millis
 
 
@@ -41,23 +53,25 @@ ChunkType = Literal["decision", "fact", "solution", "pattern", "preference", "su
 
 
 class NewChunk(JsonBody):
-    content: str = Field(description="The memory text.")
+    content: Content = Field(description="The memory text.")
     chunkType: ChunkType
-    sessionId: str | None = Field(None, description="The assistant's session that it comes from.")
-    projectPath: str | None = Field(None, description="The project that it is about.")
-    sourceExcerpt: str | None = Field(None, description="What was said, word for word.")
+    sessionId: Identifier | None = Field(None, description="The assistant's session that it comes from.")
+    projectPath: Line | None = Field(None, description="The project that it is about.")
+    sourceExcerpt: Excerpt | None = Field(None, description="What was said, word for word.")
     relevanceScore: float = Field(1.0, ge=0, le=1)
 
 
 class TranscriptBody(JsonBody):
-    transcript: str | None = Field(
+    model_config = ConfigDict(json_schema_extra=one_of("transcript", "transcriptPath", none=(None, "")))
+
+    transcript: Transcript | None = Field(
         None, description="The conversation itself. Exactly one of this and `transcriptPath`."
     )
-    transcriptPath: str | None = Field(
+    transcriptPath: Wanted | None = Field(
         None, description="A file on the server, below a folder of MEMORIST_TRANSCRIPT_ROOTS."
     )
-    sessionId: str | None = Field(None, description="The assistant's session that it is of.")
-    projectPath: str | None = Field(None, description="The project that it is about.")
+    sessionId: EmptyIdentifier | None = Field(None, description="The assistant's session that it is of.")
+    projectPath: EmptyLine | None = Field(None, description="The project that it is about.")
 
 
 class ChunkRow(BaseModel):
@@ -109,8 +123,8 @@ class Deleted(BaseModel):
 @router.get("/search", response_model=FoundChunks, summary="Search memories by text")
 def search(
     request: Request,
-    query: Annotated[str, Query(description="Text to find in `content` or `sourceExcerpt`, in any case.")] = "",
-    projectPath: Annotated[str | None, Query(description="Only this project.")] = None,
+    query: Annotated[EmptyQuery, Query(description="Text to find in `content` or `sourceExcerpt`, in any case.")] = "",
+    projectPath: Annotated[Wanted | None, Query(description="Only this project.")] = None,
     chunkType: Annotated[ChunkType | None, Query(description="Only this type.")] = None,
     minRelevance: Annotated[float, Query(ge=0, le=1, description="Only from this relevance on.")] = 0.0,
     limit: Annotated[int, Query(ge=1, description=f"Most memories; {MAX_FOUND} at most.")] = 20,
@@ -131,7 +145,7 @@ def search(
 def context(
     request: Request,
     project: Annotated[
-        str | None, Query(description="Only this project path, and those of the folders above it.")
+        Wanted | None, Query(description="Only this project path, and those of the folders above it.")
     ] = None,
     limit: Annotated[int, Query(ge=1, description=f"Most memories; {MAX_RECENT} at most.")] = 5,
 ) -> Response:
@@ -183,7 +197,7 @@ def delete_nothing(request: Request) -> Response:
 
 
 @router.delete("/{id:path}", response_model=Deleted, summary="Delete a memory")
-def delete(request: Request, id: str, idempotency_key: IdempotencyKey = None) -> Response:
+def delete(request: Request, id: MemoryId, idempotency_key: IdempotencyKey = None) -> Response:
     """Gone from every list at once. 400 where the id is missing or malformed, 404 where there is no such memory."""
     principal = _caller(request)
     if not id:

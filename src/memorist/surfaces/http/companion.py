@@ -16,6 +16,7 @@ from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
+from memorist.surfaces.http.texts import EntryText, Identifier, Integer64, Line, MemoryId, TurnId
 from memorist.times import to_iso
 from memorist.tools import Moment
 
@@ -27,19 +28,21 @@ Verdict = Literal["validated", "conditional", "rejected"]
 
 
 class NewEntry(JsonBody):
-    text: str = Field(description="The memory itself: a sentence or two, at most 500 characters.")
+    text: EntryText = Field(description="The memory itself: a sentence or two, at most 500 characters.")
     category: CategoryName
     confidence: float = Field(1.0, ge=0, le=1, description="How certain it is that the user meant it so.")
 
 
 class NewFinding(JsonBody):
-    finding_id: str = Field(description="Yours; the same finding is recorded once.")
-    feature: str = Field(description="What was looked at, such as `espressos_after_2pm`.")
-    target: str = Field(description="What it was held against, such as `deep_sleep_minutes`.")
+    finding_id: Identifier = Field(description="Yours; the same finding is recorded once.")
+    feature: Line = Field(description="What was looked at, such as `espressos_after_2pm`.")
+    target: Line = Field(description="What it was held against, such as `deep_sleep_minutes`.")
     verdict: Verdict
-    effect: str | int | float = Field(description="How strong it is: a number, or your words, such as `ρ=-0.34, N=87`.")
-    text: str = Field(description="The hypothesis as a sentence, at most 500 characters.")
-    source_turn_id: str | None = Field(
+    effect: Line | Integer64 | float = Field(
+        description="How strong it is: a number, or your words, such as `ρ=-0.34, N=87`."
+    )
+    text: EntryText = Field(description="The hypothesis as a sentence, at most 500 characters.")
+    source_turn_id: TurnId | None = Field(
         None, description="The turn that it was tested for, which then tells the verdict."
     )
 
@@ -137,7 +140,7 @@ def summary(request: Request) -> Response:
 
 
 @router.delete("/memory/{memory_id}", status_code=204, summary="Erase a memory")
-def erase_entry(request: Request, memory_id: str) -> Response:
+def erase_entry(request: Request, memory_id: MemoryId) -> Response:
     """At once and for good: no tombstone, no undo."""
     core_of(request).companion.erase(_caller(request), memory_id)
     return Response(status_code=204)

@@ -15,6 +15,7 @@ from memorist.platform.values import Principal
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.schemas import record_of
+from memorist.surfaces.http.texts import Identifier, ReceiptId
 
 router = APIRouter(prefix="/v1", tags=["erasure"])
 
@@ -46,7 +47,7 @@ class ReceiptList(BaseModel):
 def list_receipts(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    before: Annotated[str | None, Query(description="The id of the last receipt of the page before.")] = None,
+    before: Annotated[ReceiptId | None, Query(description="The id of the last receipt of the page before.")] = None,
 ) -> Response:
     """Newest first: your own or, for admin keys, all of the tenant."""
     receipts = core_of(request).erasure.receipts(_caller(request), limit=limit, before=before)
@@ -54,20 +55,20 @@ def list_receipts(
 
 
 @router.get("/receipts/{receipt_id}", response_model=ReceiptRow, summary="One receipt")
-def read_receipt(request: Request, receipt_id: str) -> Response:
+def read_receipt(request: Request, receipt_id: ReceiptId) -> Response:
     """What was asked and by whom, what was removed from where, what was found afterwards, and what is out of reach."""
     return told(request, core_of(request).erasure.get(_caller(request), receipt_id))
 
 
 @router.post("/receipts/{receipt_id}/verify", response_model=record_of(Verification), summary="Verify an erasure")
-def verify_receipt(request: Request, receipt_id: str) -> Response:
+def verify_receipt(request: Request, receipt_id: ReceiptId) -> Response:
     """Look again for what was erased, in the database and in its files' bytes."""
     erasure = core_of(request).erasure
     return Json(to_record(erasure.verifier.verify(erasure.get(_caller(request), receipt_id))))
 
 
 @router.delete("/admin/users/{user}", response_model=ReceiptRow, summary="Erase a user")
-def delete_user(request: Request, user: str, confirm: Confirm = None) -> Response:
+def delete_user(request: Request, user: Identifier, confirm: Confirm = None) -> Response:
     """Everything of the user, API keys too, at once and for good; for admin keys. Answers with the receipt, or 202 with
     one that is not done yet. Whoever erases themselves gives their own name as `confirm`.
     """

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from memorist.errors import InvalidField, StaleVersion
 from memorist.memories.values import Memory
 from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.texts import ETag
 
-IfMatch = Annotated[str | None, Header(description="The ETag that was read: the change applies to that version only.")]
+IfMatch = Annotated[ETag | None, Header(description="The ETag that was read: the change applies to that version only.")]
 
 
 def versioned(body: Any, memory: Memory, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -15,6 +15,7 @@ from memorist.platform.feed import Follower
 from memorist.platform.values import Change
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.callers import caller_now, core_of
+from memorist.surfaces.http.texts import FeedPosition
 from memorist.times import to_iso
 
 router = APIRouter(prefix="/v1", tags=["events"])
@@ -36,9 +37,11 @@ _RETRY_MILLISECONDS = 2000
 async def stream(
     request: Request,
     last_event_id: Annotated[
-        str | None, Header(description="The `id` of the last event that was received: go on after it.")
+        FeedPosition | None, Header(description="The `id` of the last event that was received: go on after it.")
     ] = None,
-    after: Annotated[str | None, Query(description="The same, for clients that cannot send the header.")] = None,
+    after: Annotated[
+        FeedPosition | None, Query(description="The same, for clients that cannot send the header.")
+    ] = None,
 ) -> Response:
     """Server-sent events: one for each change of a memory that the caller may see, without its text."""
     woken = asyncio.Event()

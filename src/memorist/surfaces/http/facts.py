@@ -18,6 +18,7 @@ from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.schemas import record_of
+from memorist.surfaces.http.texts import Content, DoubtId, JobId, MemoryId, Slug
 
 router = APIRouter(prefix="/v1", tags=["facts"])
 
@@ -29,7 +30,7 @@ JobState = Literal["waiting", "done", "dead"]
 
 
 class NewFact(JsonBody):
-    content: str = Field(description="The fact, in a sentence.")
+    content: Content = Field(description="The fact, in a sentence.")
     scope: Literal["user", "agent"] = Field("user", description="Whom it is about.")
 
 
@@ -115,28 +116,28 @@ def list_doubts(
 
 
 @router.post("/facts/in-doubt/{doubt_id}/confirm", response_model=DoubtRow, summary="Confirm a contradiction")
-def confirm_doubt(request: Request, doubt_id: str) -> Response:
+def confirm_doubt(request: Request, doubt_id: DoubtId) -> Response:
     """The newer fact holds: the older one is retired."""
     pair = core_of(request).facts.confirm(caller(request, source=_SOURCE), doubt_id)
     return whole(request, pair) or Json(doubt_record(pair))
 
 
 @router.post("/facts/in-doubt/{doubt_id}/refute", response_model=DoubtRow, summary="Refute the newer fact")
-def refute_doubt(request: Request, doubt_id: str) -> Response:
+def refute_doubt(request: Request, doubt_id: DoubtId) -> Response:
     """The older fact holds: the newer one is retired, as if it never held."""
     pair = core_of(request).facts.refute(caller(request, source=_SOURCE), doubt_id)
     return whole(request, pair) or Json(doubt_record(pair))
 
 
 @router.post("/facts/in-doubt/{doubt_id}/dismiss", response_model=DoubtRow, summary="Dismiss a doubt")
-def dismiss_doubt(request: Request, doubt_id: str) -> Response:
+def dismiss_doubt(request: Request, doubt_id: DoubtId) -> Response:
     """Both facts hold. The two are not judged again."""
     pair = core_of(request).facts.dismiss(caller(request, source=_SOURCE), doubt_id)
     return whole(request, pair) or Json(doubt_record(pair))
 
 
 @router.get("/facts/{fact_id}/history", response_model=History, summary="What replaced what")
-def read_history(request: Request, fact_id: str) -> Response:
+def read_history(request: Request, fact_id: MemoryId) -> Response:
     """The chain that a fact belongs to, oldest first: until when each held, and in `events` why and by whom it was
     replaced.
     """
@@ -145,7 +146,7 @@ def read_history(request: Request, fact_id: str) -> Response:
 
 
 @router.post("/facts/{fact_id}/restore", response_model=FactRow, summary="Restore a retired fact")
-def restore_fact(request: Request, fact_id: str) -> Response:
+def restore_fact(request: Request, fact_id: MemoryId) -> Response:
     """Active again, beside what took its place. The two are not judged again."""
     memory = core_of(request).facts.restore(caller(request, source=_SOURCE), fact_id)
     return whole(request, memory) or Json(fact_record(memory))
@@ -155,7 +156,7 @@ def restore_fact(request: Request, fact_id: str) -> Response:
 def list_jobs(
     request: Request,
     status: Annotated[JobState | None, Query(description="Only these. `dead` ones need somebody.")] = None,
-    kind: Annotated[str | None, Query(description="Only these, such as `judge`.")] = None,
+    kind: Annotated[Slug | None, Query(description="Only these, such as `judge`.")] = None,
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Response:
@@ -171,21 +172,21 @@ def list_jobs(
 
 
 @router.get("/jobs/{job_id}", response_model=JobRow, summary="Read a job")
-def read_job(request: Request, job_id: str) -> Response:
+def read_job(request: Request, job_id: JobId) -> Response:
     """With what it was asked, and what came of it."""
     job = core_of(request).jobs.get(caller(request, source=_SOURCE), job_id)
     return whole(request, job) or Json(job_record(job))
 
 
 @router.post("/jobs/{job_id}/retry", response_model=JobRow, summary="Retry a job")
-def retry_job(request: Request, job_id: str) -> Response:
+def retry_job(request: Request, job_id: JobId) -> Response:
     """Due now; a dead one gets all its attempts again."""
     job = core_of(request).jobs.retry(caller(request, source=_SOURCE), job_id)
     return whole(request, job) or Json(job_record(job))
 
 
 @router.delete("/jobs/{job_id}", status_code=204, summary="Drop a job")
-def drop_job(request: Request, job_id: str) -> Response:
+def drop_job(request: Request, job_id: JobId) -> Response:
     """What it was to do is not done."""
     job = core_of(request).jobs.drop(caller(request, source=_SOURCE), job_id)
     return whole(request, job) or Response(status_code=204)

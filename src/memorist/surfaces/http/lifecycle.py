@@ -19,6 +19,7 @@ from memorist.surfaces.http.lists import Cursor, Limit
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DialectRoute
+from memorist.surfaces.http.texts import Content, JsonObject, MemoryId, QueryText, whole_number
 from memorist.times import to_iso
 
 
@@ -36,16 +37,16 @@ _MOST_MINUTES = validation.MAX_TTL / timedelta(minutes=1)
 
 
 class NewLifecycleMemory(JsonBody):
-    content: str = Field(description="The text to remember.")
+    content: Content = Field(description="The text to remember.")
     ttl_minutes: Annotated[float, Field(gt=0, le=_MOST_MINUTES, allow_inf_nan=False)] | None = Field(
         None, description="How long it lives, in minutes; fractions are allowed. Absent: as long as the policy says."
     )
-    metadata: dict[str, Any] | None = Field(None, description="Anything else to keep with it.")
+    metadata: JsonObject | None = Field(None, description="Anything else to keep with it.")
 
 
 class MemoryQuery(JsonBody):
-    query: str = Field(description=f"What to look for, up to {MAX_QUERY:,} characters.")
-    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K)] = Field(5, description="How many rows to return at most.")
+    query: QueryText = Field(description=f"What to look for, up to {MAX_QUERY:,} characters.")
+    top_k: whole_number(minimum=1, maximum=MAX_TOP_K) = Field(5, description="How many rows to return at most.")
     min_score: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="Leave out rows that score below this. Absent: as the server is set."
     )
@@ -102,7 +103,8 @@ def add_memory(request: Request, new: NewLifecycleMemory, idempotency_key: Idemp
     with the same `ttl_minutes` and `metadata` is not stored again (`was_new` is false), and its `expires_at` is counted
     from now; where one of them differs, it is a row of its own.
     """
-    ttl = None if new.ttl_minutes is None else timedelta(minutes=new.ttl_minutes)
+    # However little it is, it is above 0.
+    ttl = None if new.ttl_minutes is None else max(timedelta(minutes=new.ttl_minutes), timedelta.resolution)
     draft = Draft(new.content, meta=new.metadata, retention=Retention.POLICY, ttl=ttl, governed_by=Governor.LIFECYCLE)
     [result] = core_of(request).facts.remember_all(
         _caller(request), [draft], idempotency_key=idempotency_key, later=True
@@ -135,7 +137,7 @@ def list_memories(
 
 
 @router.get("/{memory_id}", response_model=LifecycleRow, summary="Read a memory by its id")
-def read_memory(request: Request, memory_id: str) -> Response:
+def read_memory(request: Request, memory_id: MemoryId) -> Response:
     """An archived one too; to its owner and to admins also one that is deleted, until it is purged: `retention_status`
     and `hard_delete_at` say what becomes of it. One that is past its `expires_at` is shown as a sweep leaves it.
     """
@@ -143,13 +145,13 @@ def read_memory(request: Request, memory_id: str) -> Response:
 
 
 @router.post("/{memory_id}/archive", response_model=LifecycleRow, summary="Archive a memory")
-def archive_memory(request: Request, memory_id: str) -> Response:
+def archive_memory(request: Request, memory_id: MemoryId) -> Response:
     """Out of every search from now on, and still readable by its id. 409 where it is not active."""
     return Json(encode(core_of(request).retention.archive(_caller(request), memory_id)))
 
 
 @router.post("/{memory_id}/restore", response_model=LifecycleRow, summary="Restore a memory")
-def restore_memory(request: Request, memory_id: str) -> Response:
+def restore_memory(request: Request, memory_id: MemoryId) -> Response:
     """For its owner or an admin: one that is archived, or deleted and not past its `hard_delete_at`; 409 otherwise, and
     where an active memory has the same text by now. Its time starts anew.
     """
@@ -157,7 +159,7 @@ def restore_memory(request: Request, memory_id: str) -> Response:
 
 
 @router.get("/{memory_id}/events", response_model=LifecycleEventList, summary="What happened to a memory")
-def list_events(request: Request, memory_id: str) -> Response:
+def list_events(request: Request, memory_id: MemoryId) -> Response:
     """Oldest first, deleted or not. What happened to one that is purged is told to admins, without a text or a name."""
     events = core_of(request).memories.events(_caller(request), memory_id)
     return Json({"events": [_event(event) for event in events]})
@@ -172,7 +174,7 @@ def purge_user(request: Request) -> Response:
 
 
 @router.delete("/{memory_id}", response_model=LifecycleRow, summary="Delete a memory, recoverably")
-def delete_memory(request: Request, memory_id: str, idempotency_key: IdempotencyKey = None) -> Response:
+def delete_memory(request: Request, memory_id: MemoryId, idempotency_key: IdempotencyKey = None) -> Response:
     """Gone from every search and list at once; `hard_delete_at` says until when it can be restored."""
     return Json(encode(core_of(request).retention.delete(_caller(request), memory_id, idempotency_key=idempotency_key)))
 

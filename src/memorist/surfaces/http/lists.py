@@ -7,11 +7,12 @@ from fastapi import Query
 
 from memorist.platform.paging import Page
 from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.texts import CursorText
 
 T = TypeVar("T")
 
 Limit = Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")]
-Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
+Cursor = Annotated[CursorText | None, Query(description="`next_cursor` of the page before.")]
 
 
 def listed(page: Page[T], encode: Callable[[T], Any]) -> Json:

@@ -3,21 +3,24 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from memorist.codec import to_record
 from memorist.memories.fields import EDITABLE
 from memorist.memories.values import Draft, Kind, Memory, Order, Remembered, Status
+from memorist.platform.validation import MAX_BATCH
 from memorist.platform.values import Event, Principal
 from memorist.recall.values import Question, Recalled
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of, promptly
 from memorist.surfaces.http.etags import IfMatch, expected_version, unchanged, versioned
+from memorist.surfaces.http.lists import Cursor, Limit
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DirectRoute
 from memorist.surfaces.http.schemas import AsChanges, AsRecord, record_of
+from memorist.surfaces.http.texts import Identifier, MemoryId, Wanted
 
 router = APIRouter(prefix="/v1/records", tags=["native"])
 # Matched after every other route below the prefix: its path looks like theirs.
@@ -34,7 +37,7 @@ RecalledRecord = record_of(Recalled)
 
 
 class NewRecords(JsonBody):
-    records: list[NewRecord]
+    records: list[NewRecord] = Field(json_schema_extra={"maxItems": MAX_BATCH})
 
 
 class RememberedRecords(BaseModel):
@@ -79,17 +82,17 @@ def recall_records(request: Request, question: Annotated[Question, AsRecord(), B
 @router.get("", response_model=MemoryRecords, summary="List memories of every kind")
 def list_records(
     request: Request,
-    agent: Annotated[str | None, Query(description="See what this agent sees.")] = None,
+    agent: Annotated[Identifier | None, Query(description="See what this agent sees.")] = None,
     every_agent: Annotated[bool, Query(description="See what all of your agents keep, too.")] = False,
     named: Annotated[bool, Query(description="Only memories that have a name.")] = False,
     kind: Annotated[KindName | None, Query(description="Only memories of this kind.")] = None,
-    category: Annotated[str | None, Query(description="Only memories of this category.")] = None,
-    project: Annotated[str | None, Query(description="Only memories of this project.")] = None,
-    session: Annotated[str | None, Query(description="Only memories of this session.")] = None,
+    category: Annotated[Wanted | None, Query(description="Only memories of this category.")] = None,
+    project: Annotated[Wanted | None, Query(description="Only memories of this project.")] = None,
+    session: Annotated[Wanted | None, Query(description="Only memories of this session.")] = None,
     status: Annotated[StatusName, Query(description="Where they stand in their life.")] = "active",
     order: Annotated[OrderName, Query(description="What comes first; `importance` is for named memories.")] = "newest",
-    limit: Annotated[int, Query(ge=1, le=100, description="How many rows a page has.")] = 20,
-    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """Yours and those that are shared with you, whichever API wrote them; of no agent but the one that is named.
     `version` goes back as `If-Match`, in
@@ -122,7 +125,7 @@ def list_records(
     },
     summary="Read one memory in full",
 )
-async def read_record(request: Request, memory_id: str) -> Response:
+async def read_record(request: Request, memory_id: MemoryId) -> Response:
     """An archived one too; the read is counted. With `If-None-Match`, 304 where it did not change."""
     memory = await promptly(request, lambda: core_of(request).memories.get(source(request), memory_id))
     return unchanged(request, memory) or _record(memory)
@@ -131,7 +134,7 @@ async def read_record(request: Request, memory_id: str) -> Response:
 @router.patch("/{memory_id}", response_model=MemoryRecord, summary="Edit a memory")
 def edit_record(
     request: Request,
-    memory_id: str,
+    memory_id: MemoryId,
     changes: Annotated[dict[str, Any], AsChanges(Memory, EDITABLE), Body()],
     idempotency_key: IdempotencyKey = None,
     if_match: IfMatch = None,
@@ -150,7 +153,7 @@ def edit_record(
 
 @router.delete("/{memory_id}", response_model=MemoryRecord, summary="Forget a memory")
 def forget_record(
-    request: Request, memory_id: str, idempotency_key: IdempotencyKey = None, if_match: IfMatch = None
+    request: Request, memory_id: MemoryId, idempotency_key: IdempotencyKey = None, if_match: IfMatch = None
 ) -> Response:
     """Gone from every list at once; `hard_delete_at` says until when it can be restored."""
     return _record(
@@ -161,19 +164,19 @@ def forget_record(
 
 
 @router.post("/{memory_id}/archive", response_model=MemoryRecord, summary="Take a memory out of recall")
-def archive_record(request: Request, memory_id: str) -> Response:
+def archive_record(request: Request, memory_id: MemoryId) -> Response:
     """Still readable by its id. 409 where it is not active."""
     return _record(core_of(request).retention.archive(source(request), memory_id))
 
 
 @router.post("/{memory_id}/restore", response_model=MemoryRecord, summary="Bring a memory back")
-def restore_record(request: Request, memory_id: str) -> Response:
+def restore_record(request: Request, memory_id: MemoryId) -> Response:
     """One that is archived, or deleted and not past its `hard_delete_at`; 409 otherwise."""
     return _record(core_of(request).retention.restore(source(request), memory_id))
 
 
 @router.get("/{memory_id}/events", response_model=EventRecords, summary="The history of a memory")
-def list_events(request: Request, memory_id: str) -> Response:
+def list_events(request: Request, memory_id: MemoryId) -> Response:
     """Oldest first, deleted or not. What happened to one that is purged is told to admins, without a text or a name."""
     return Json({"data": to_record(core_of(request).memories.events(source(request), memory_id))})
 

@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from memorist.codec import to_record
 from memorist.learning.service import ExtractedMemories
 from memorist.learning.transcript_files import short_enough
+from memorist.platform.validation import MAX_BATCH
 from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import core_of
@@ -19,6 +20,7 @@ from memorist.surfaces.http.erasure import ReceiptRow, begun, told
 from memorist.surfaces.http.native import source
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.schemas import record_of
+from memorist.surfaces.http.texts import EmptyIdentifier, EmptyLine, Identifier, MemoryId, Uploaded
 from memorist.transfer.service import ImportReport
 
 router = APIRouter(prefix="/v1/records", tags=["native"])
@@ -30,9 +32,9 @@ _LINES = "application/x-ndjson"
 
 
 class NewTranscript(JsonBody):
-    transcript: str = Field(description="A conversation as text or JSON.")
-    session: str | None = Field(None, description="The conversation's id. Absent: one is made of its text.")
-    project: str | None = Field(None, description="A path or a name.")
+    transcript: Uploaded = Field(description="A conversation as text or JSON.")
+    session: EmptyIdentifier | None = Field(None, description="The conversation's id. Absent: one is made of its text.")
+    project: EmptyLine | None = Field(None, description="A path or a name.")
 
 
 class ExportedLines(JsonBody):
@@ -40,11 +42,13 @@ class ExportedLines(JsonBody):
 
 
 class MemoryIds(JsonBody):
-    ids: list[str] = Field(description="The ids of the memories.")
+    ids: list[MemoryId] = Field(
+        json_schema_extra={"minItems": 1, "maxItems": MAX_BATCH}, description="The ids of the memories."
+    )
 
 
 class WhoseData(JsonBody):
-    user: str | None = Field(None, description="For admin keys: any user. Absent: your own.")
+    user: Identifier | None = Field(None, description="For admin keys: any user. Absent: your own.")
     keys: bool = Field(False, description="Remove the user's API keys too.")
 
 

@@ -5,6 +5,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from memorist.surfaces.http.boundary import OPEN
+from memorist.surfaces.http.texts import IDENTIFIER, JSON_VALUE
 from memorist.surfaces.http.whole_answers import add_whole_answers
 
 _KEY = {"type": "http", "scheme": "bearer", "description": "An API key (`memorist keys create`), or a user's token."}
@@ -32,7 +34,9 @@ _REFUSAL = {
 
 
 def _header(name: str, description: str) -> dict[str, Any]:
-    return {"name": name, "in": "header", "required": False, "description": description, "schema": {"type": "string"}}
+    # In a header only ASCII comes through every client and proxy.
+    schema = IDENTIFIER | {"pattern": "^[!-~]+$"}
+    return {"name": name, "in": "header", "required": False, "description": description, "schema": schema}
 
 
 # Read by `callers`, on every path that needs a key.
@@ -53,21 +57,30 @@ def openapi(api: FastAPI) -> dict[str, Any]:
         )
         components = schema.setdefault("components", {})
         components["securitySchemes"] = {"apiKey": _KEY}
-        components.setdefault("schemas", {})["Problem"] = _PROBLEM
+        components.setdefault("schemas", {}).update(Problem=_PROBLEM, JsonValue=JSON_VALUE)
         for unused in ("HTTPValidationError", "ValidationError"):
             components["schemas"].pop(unused, None)
         add_whole_answers(schema)
         for path, operations in schema["paths"].items():
             for operation in operations.values():
-                _complete(operation, needs_key=path.startswith(("/v1/", "/api/", "/memory/")))
+                _complete(operation, needs_key=path not in OPEN)
         api.openapi_schema = schema
     return api.openapi_schema
+
+
+def _without_null(parameter: dict[str, Any]) -> None:
+    """A parameter is left out, and cannot be null."""
+    schema = parameter["schema"]
+    kinds = [one for one in schema.pop("anyOf", ()) if one != {"type": "null"}]
+    parameter["schema"] = schema | (kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {})
 
 
 def _complete(operation: dict[str, Any], *, needs_key: bool) -> None:
     # The framework's own shape of a refusal is never sent.
     operation["responses"].pop("422", None)
     operation["responses"]["5XX"] = _REFUSAL
+    for parameter in operation.get("parameters", ()):
+        _without_null(parameter)
     if needs_key:
         operation["security"] = [{"apiKey": []}]
         operation.setdefault("parameters", []).extend(_ACTING_HEADERS)

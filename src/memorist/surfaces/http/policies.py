@@ -3,12 +3,14 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, WithJsonSchema
 from starlette.responses import Response
 
 from memorist.errors import InvalidField
-from memorist.memories.policies import change_to_record, revision_to_record
+from memorist.memories.policies import MAX_DAYS, change_to_record, revision_to_record
+from memorist.memories.policy import Derived, Mode
 from memorist.memories.sweeper import Sweep
+from memorist.memories.values import Kind
 from memorist.platform import access
 from memorist.platform.values import Principal
 from memorist.surfaces.http.callers import caller, core_of
@@ -16,6 +18,24 @@ from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.schemas import record_of
 
 router = APIRouter(prefix="/v1/admin", tags=["retention"])
+
+
+_DAYS = {"type": "number", "minimum": 0, "maximum": MAX_DAYS}
+_WINDOWS = {"active_days": _DAYS, "archive": {"type": "boolean"}, "archive_days": _DAYS, "grace_days": _DAYS}
+_KIND = {"type": ["object", "null"], "properties": _WINDOWS, "additionalProperties": False}
+_CHANGES = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "mode": {"enum": [*Mode]},
+        **_WINDOWS,
+        "kinds": {"type": "object", "properties": dict.fromkeys(Kind, _KIND), "additionalProperties": False},
+        "anonymize_after_days": _DAYS,
+        "derived_facts": {"enum": [*Derived]},
+        "users_share_documents": {"type": "boolean"},
+        "dry_run": {"type": "boolean"},
+    },
+}
 
 
 class PolicyRules(BaseModel):
@@ -58,11 +78,11 @@ def read_policy(request: Request) -> Response:
 @router.put("/policy", response_model=PolicyChanged, summary="Change the retention policy")
 def change_policy(
     request: Request,
-    changes: Annotated[dict[str, Any], Body(description="The rules to change; those not named stay.")],
+    changes: Annotated[dict[str, Any], WithJsonSchema(_CHANGES), Body(description="The rules to change.")],
     dry_run: Annotated[bool, Query(description="Only say what the change would touch.")] = False,
 ) -> Response:
-    """`touched` counts the rows, by kind, whose deadlines move; `due` those that are then due, by move and kind.
-    `dry_run`, here or in the body, says so and changes nothing.
+    """Rules that are not named stay. `touched` counts the rows, by kind, whose deadlines move; `due` those that are
+    then due, by move and kind. `dry_run`, here or in the body, says so and changes nothing.
     """
     only_told = changes.pop("dry_run", False)
     if not isinstance(only_told, bool):

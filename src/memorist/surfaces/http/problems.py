@@ -15,6 +15,7 @@ from memorist.platform import acts
 from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.http.responses import Json
+from memorist.surfaces.http.routes import OwnPaths
 
 _log = redacting_logger("memorist.http")
 
@@ -131,10 +132,11 @@ async def on_http_error(request: Request, error: Exception) -> Json:
 
 def _allowed(request: Request) -> str:
     """The methods of every route at this address; the framework names those of the first only."""
-    found: set[str] = set()
-    for route in request.app.routes:
-        if route.matches(request.scope)[0] is not Match.NONE:
-            found |= getattr(route, "methods", None) or set()
+    first, *routes = request.app.routes
+    found: set[str] = set(first.known.get(request.scope["path"], ()) if isinstance(first, OwnPaths) else ())
+    if not found:
+        here = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+        found = found.union(*(getattr(route, "methods", None) or () for route in here))
     return ", ".join(sorted(found))
 
 

@@ -19,6 +19,7 @@ from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DialectRoute, DirectRoute
+from memorist.surfaces.http.texts import Content, EmptyLine, Identifier, Integer32, ProfileMemoryId, Slug
 from memorist.times import to_iso
 
 # What the core calls it, and what this API does.
@@ -42,16 +43,16 @@ direct = APIRouter(prefix=router.prefix, tags=["profile memory"], route_class=_D
 routers = (section, direct, router)
 
 MemoryType = Literal["user", "feedback", "project", "reference"]
-Profile = Annotated[str | None, Query(description="See what this profile sees.")]
+Profile = Annotated[Identifier | None, Query(description="See what this profile sees.")]
 
 
 class NewProfileMemory(JsonBody):
     type: MemoryType
-    name: str = Field(description="A slug, unique in its profile.", examples=["feedback_no_db_mocking"])
-    description: str = Field("", description="One line, shown in the memory section.")
-    body: str = Field(description="The content, as Markdown.")
-    importance: int = Field(0, description="An ordering hint: higher comes first.")
-    profile_id: str | None = Field(
+    name: Slug = Field(description="A slug, unique in its profile.", examples=["feedback_no_db_mocking"])
+    description: EmptyLine = Field("", description="One line, shown in the memory section.")
+    body: Content = Field(description="The content, as Markdown.")
+    importance: Integer32 = Field(0, description="An ordering hint: higher comes first.")
+    profile_id: Identifier | None = Field(
         None, description="Absent: the caller's profile. null: shared by all profiles, for admin keys only."
     )
 
@@ -62,10 +63,10 @@ class MemoryChanges(TypedDict, total=False):
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[misc]
 
     type: MemoryType
-    name: str
-    description: str
-    body: str
-    importance: int
+    name: Slug
+    description: EmptyLine
+    body: Content
+    importance: Integer32
     profile_id: None
 
 
@@ -99,7 +100,7 @@ class MemorySection(BaseModel):
 def list_memories(
     request: Request,
     profile_id: Profile = None,
-    name: Annotated[str | None, Query(description="Only memories of this name.")] = None,
+    name: Annotated[Slug | None, Query(description="Only memories of this name.")] = None,
     type: Annotated[MemoryType | None, Query(description="Only memories of this type.")] = None,
     sort: Annotated[Literal["importance", "created"], Query(description="What comes first.")] = "importance",
     limit: Limit = 20,
@@ -162,7 +163,7 @@ def memory_section(request: Request, profile_id: Profile = None) -> Response:
     },
     summary="Read a memory",
 )
-async def read_memory(request: Request, memory_id: str) -> Response:
+async def read_memory(request: Request, memory_id: ProfileMemoryId) -> Response:
     """The whole row; its `last_accessed_at` moves. With `If-None-Match`, 304 where it did not change."""
     memory_id = known_id("mem", memory_id)
     memory = await promptly(request, lambda: core_of(request).memories.get(_caller(request), memory_id))
@@ -172,7 +173,7 @@ async def read_memory(request: Request, memory_id: str) -> Response:
 @router.patch("/{memory_id}", response_model=ProfileMemoryRow, summary="Change a memory")
 def change_memory(
     request: Request,
-    memory_id: str,
+    memory_id: ProfileMemoryId,
     changes: MemoryChanges,
     idempotency_key: IdempotencyKey = None,
     if_match: IfMatch = None,
@@ -197,7 +198,7 @@ def change_memory(
 
 @router.delete("/{memory_id}", status_code=204, summary="Delete a memory")
 def delete_memory(
-    request: Request, memory_id: str, idempotency_key: IdempotencyKey = None, if_match: IfMatch = None
+    request: Request, memory_id: ProfileMemoryId, idempotency_key: IdempotencyKey = None, if_match: IfMatch = None
 ) -> Response:
     """Gone from every list at once. One that all profiles share is not an agent's key's to delete (403)."""
     core_of(request).memories.forget(

@@ -67,7 +67,7 @@ def route_of(scope: Scope) -> tuple[str, Mapping[str, str]]:
         return NO_ROUTE, {}
     # The framework notes its own routes only.
     routes = [scope["route"]] if "route" in scope else scope["app"].routes
-    template = next(route.path_format for route in routes if route.endpoint is scope["endpoint"])
+    template = next(route.path_format for route in routes if getattr(route, "endpoint", None) is scope["endpoint"])
     return template, scope["path_params"]
 
 

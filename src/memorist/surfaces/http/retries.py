@@ -4,8 +4,10 @@ from typing import Annotated
 
 from fastapi import Header
 
+from memorist.surfaces.http.texts import Retry
+
 IdempotencyKey = Annotated[
-    str | None, Header(description="A retry under the same key within 24 hours has no second effect.")
+    Retry | None, Header(description="A retry under the same key within 24 hours has no second effect.")
 ]
 
 

@@ -1,13 +1,35 @@
 """How routes call their handlers."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, ClassVar
 
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Receive, Scope, Send
 
 from memorist.errors import InvalidField
+
+
+class OwnPaths(BaseRoute):
+    """Addresses that are words of their own and no ids of others: a method that none of their routes has is refused,
+    where a route with a parameter would take the word for an id. It goes before all of them, and costs a look-up.
+    """
+
+    def __init__(self, routes: Iterable[BaseRoute]) -> None:
+        self.known: dict[str, set[str]] = {}
+        for route in routes:
+            if isinstance(route, Route) and "{" not in route.path:
+                self.known.setdefault(route.path, set()).update(route.methods or ())
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        known = self.known.get(scope["path"]) if scope["type"] == "http" else None
+        return (Match.NONE if known is None or scope["method"] in known else Match.FULL), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        raise HTTPException(405)
 
 
 class DialectRoute(APIRoute):

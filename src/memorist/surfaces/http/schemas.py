@@ -4,24 +4,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, is_dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, Field, GetCoreSchemaHandler, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, WithJsonSchema, create_model
 from pydantic_core import CoreSchema, core_schema
 
 from memorist.codec import fields_of, from_record
-from memorist.memories.fields import FIELDS
-from memorist.memories.values import Draft, Memory
+from memorist.memories.fields import BY_NAME, FIELDS
+from memorist.memories.values import Draft, Memory, NamedType
 from memorist.platform import validation
 from memorist.platform.paging import Page
+from memorist.platform.values import Owner
 from memorist.recall.values import Question
 from memorist.surfaces.http.bodies import JsonBody
+from memorist.surfaces.http.texts import (
+    Identifier,
+    Integer32,
+    JsonObject,
+    Line,
+    MemoryId,
+    QueryText,
+    Slug,
+    text_schema,
+    whole_number,
+)
 from memorist.tools import Moment
 
-_Seconds = Annotated[float, Field(gt=0, le=validation.MAX_TTL.total_seconds(), allow_inf_nan=False)]
+_Seconds = Annotated[
+    float,
+    Field(gt=0, le=validation.MAX_TTL.total_seconds(), allow_inf_nan=False),
+    # However little it is, it is above 0.
+    AfterValidator(lambda seconds: max(seconds, timedelta.resolution.total_seconds())),
+]
 # They are for the doors that know what makes theirs the same, and what holds for them.
 _HIDDEN: dict[type, frozenset[str]] = {Draft: frozenset({"same_as", "governed_by"})}
 _OF_A_MEMORY = {one.name: f"{one.about[0].upper()}{one.about[1:]}." for one in FIELDS}
@@ -49,6 +66,43 @@ _OF_A_QUESTION = {
 _DESCRIPTIONS: dict[type, dict[str, str]] = {Draft: _OF_A_DRAFT, Memory: _OF_A_MEMORY, Question: _OF_A_QUESTION}
 
 
+_Fraction = Annotated[float, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
+_BY_CHECK: dict[Any, Any] = {
+    validation.slug: Slug,
+    validation.identifier: Identifier,
+    validation.integer: Integer32,
+    validation.fraction: _Fraction,
+    BY_NAME["project"].check: Line,
+    BY_NAME["meta"].check: JsonObject,
+}
+_STRICTLY: dict[type, dict[str, Any]] = {
+    Owner: {"user": Identifier, "agent": Identifier},
+    Question: {
+        "query": QueryText,
+        "top_k": whole_number(minimum=1, maximum=validation.MAX_TOP_K),
+        "budget_tokens": whole_number(minimum=1, maximum=validation.MAX_BUDGET_TOKENS),
+        "min_score": _Fraction,
+        "why_not": MemoryId,
+    },
+}
+
+
+class _DraftBody(JsonBody):
+    """What has a name is of one of its types."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"properties": {"name": {"type": "null"}}},
+                {"properties": {"category": {"enum": [*map(str, NamedType), None]}}},
+            ]
+        }
+    )
+
+
+_BASES: dict[type, type[JsonBody]] = {Draft: _DraftBody}
+
+
 class AsRecord:
     """In `Annotated`, of a dataclass: it comes as a JSON object of its fields, and nothing else."""
 
@@ -64,7 +118,7 @@ class AsChanges:
 
     def __init__(self, kind: type, names: frozenset[str]) -> None:
         found: dict[str, Any] = {
-            name: (json_type(hint, is_body=True) | None, Field(None, description=_described(kind, name)))
+            name: (_taken(kind, name, hint), Field(None, description=_described(kind, name)))
             for name, (hint, _) in fields_of(kind).items()
             if name in names
         }
@@ -86,8 +140,25 @@ def _body_of(kind: type) -> type[JsonBody]:
     for name, (hint, field) in fields_of(kind).items():
         if name not in _HIDDEN.get(kind, ()):
             default = ... if field.default is MISSING else field.default
-            found[name] = (json_type(hint, is_body=True), Field(default, description=_described(kind, name)))
-    return create_model(f"{kind.__name__}Body", __base__=JsonBody, **found)
+            found[name] = (_taken(kind, name, hint), Field(default, description=_described(kind, name)))
+    made: type[JsonBody] = create_model(f"{kind.__name__}Body", __base__=_BASES.get(kind, JsonBody), **found)
+    return made
+
+
+def _taken(kind: type, name: str, hint: Any) -> Any:
+    """What a body may hold in a field: its type, as narrow as what checks it."""
+    strictly = _STRICTLY.get(kind, {}).get(name) or (kind in (Draft, Memory) and _checked_by(name))
+    if not strictly:
+        return json_type(hint, is_body=True)
+    return strictly | None if type(None) in get_args(hint) else strictly
+
+
+def _checked_by(name: str) -> Any:
+    """What the check of a memory's field takes, where that is less than every value of its type."""
+    check = BY_NAME[name].check if name in BY_NAME else None
+    if isinstance(check, partial) and check.func is validation.text:
+        return Annotated[str, WithJsonSchema(text_schema(**check.keywords))]
+    return _BY_CHECK.get(check)
 
 
 def _described(kind: type, name: str) -> str | None:

@@ -14,6 +14,7 @@ from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.schemas import record_of
+from memorist.surfaces.http.texts import Identifier
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
@@ -21,8 +22,10 @@ _SOURCE = "tokens"
 
 
 class NewToken(JsonBody):
-    user: str = Field(description="The user that the token stands for.")
-    agent: str | None = Field(None, description="The agent (profile) that it is bound to. Absent: the key's, or none.")
+    user: Identifier = Field(description="The user that the token stands for.")
+    agent: Identifier | None = Field(
+        None, description="The agent (profile) that it is bound to. Absent: the key's, or none."
+    )
     rights: Literal["read", "write"] = Field("write", description="What its holder may do; who writes also reads.")
     lifetime: float = Field(
         LIFETIME.total_seconds(), allow_inf_nan=False, ge=60, le=86400, description="How long it lives, in seconds."
@@ -49,6 +52,6 @@ def create_token(request: Request, new: NewToken) -> Response:
 
 
 @router.delete("", response_model=RevokedTokens, summary="Revoke the tokens of a user")
-def revoke_tokens(request: Request, user: Annotated[str, Query(description="Whose tokens end.")]) -> Response:
+def revoke_tokens(request: Request, user: Annotated[Identifier, Query(description="Whose tokens end.")]) -> Response:
     """All of them, with the next request in every process; for service and admin keys."""
     return Json({"revoked": core_of(request).user_tokens.revoke(caller(request, source=_SOURCE), user)})

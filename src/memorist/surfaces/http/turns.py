@@ -19,8 +19,10 @@ from memorist.surfaces.http.lists import Cursor, Limit, listed
 from memorist.surfaces.http.responses import Json, whole
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import BadRequestRoute
+from memorist.surfaces.http.texts import Content, EventNumber, Identifier, TurnId
 from memorist.times import to_iso
 from memorist.turns.listening import Listener
+from memorist.turns.service import MAX_MESSAGES
 from memorist.turns.values import Turn, TurnEvent
 
 
@@ -41,16 +43,19 @@ _STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {_EVENTS: {"schem
 
 class TurnMessage(JsonBody):
     role: Literal["user", "assistant", "system"]
-    content: str
+    content: Content
 
 
 class TurnContext(JsonBody):
     include_memory: bool = Field(True, description="Whether the model is told what is remembered of the user.")
-    session_id: str | None = Field(None, description="The conversation that the messages are of.")
+    session_id: Identifier | None = Field(None, description="The conversation that the messages are of.")
 
 
 class NewTurn(JsonBody):
-    messages: list[TurnMessage] = Field(description="The conversation so far, ending with the user's message.")
+    messages: list[TurnMessage] = Field(
+        json_schema_extra={"minItems": 1, "maxItems": MAX_MESSAGES},
+        description="The conversation so far, ending with the user's message.",
+    )
     context: TurnContext | None = None
     stream: bool = Field(False, description="Answer with events, as `Accept: text/event-stream` asks for.")
 
@@ -138,7 +143,7 @@ def list_turns(
 
 
 @router.get("/{turn_id}", response_model=TurnRow, summary="Read a turn")
-def read_turn(request: Request, turn_id: str) -> Response:
+def read_turn(request: Request, turn_id: TurnId) -> Response:
     """How it stands, and what came of it."""
     turn = core_of(request).turns.get(caller(request, source="companion"), turn_id)
     return whole(request, turn) or Json(encode(turn))
@@ -147,11 +152,13 @@ def read_turn(request: Request, turn_id: str) -> Response:
 @router.get("/{turn_id}/events", response_model=TurnEventList, responses=_STREAMED, summary="The events of a turn")
 async def read_events(
     request: Request,
-    turn_id: str,
+    turn_id: TurnId,
     last_event_id: Annotated[
-        str | None, Header(description="The `id` of the last event that was received: go on after it.")
+        EventNumber | None, Header(description="The `id` of the last event that was received: go on after it.")
     ] = None,
-    after: Annotated[str | None, Query(description="The same, for clients that cannot send the header.")] = None,
+    after: Annotated[
+        EventNumber | None, Query(description="The same, for clients that cannot send the header.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=_MOST_EVENTS, description="How many events are listed.")] = _MOST_EVENTS,
 ) -> Response:
     """As server-sent events where they are asked for, until the turn is over; as a list of those so far otherwise."""
