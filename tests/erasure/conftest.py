@@ -48,13 +48,14 @@ def held_by(settings: Settings, tenant: str) -> Callable[[Iterable[str]], set[st
         if path is not None:
             content = b"\n".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
         else:
-            content = b"\n".join(_every_row(settings.database_url(), tenant))
+            content = b"\n".join(every_row(settings.database_url(), tenant))
         return {text for text in texts if text.encode() in content}
 
     return search
 
 
-def _every_row(url: str, tenant: str) -> Iterator[bytes]:
+def every_row(url: str, tenant: str) -> Iterator[bytes]:
+    """Every row of every table of a database, as text."""
     with psycopg.connect(url) as connection:
         connection.execute("SELECT set_config('memorist.tenant', %s, false)", [tenant])
         tables = connection.execute(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.torture import faulty_disk, programs
+from tests.torture import erased, faulty_disk, llm_faults, programs
 
 
 def test_disk_that_fails_anywhere_tears_nothing_and_says_so(tmp_path: Path) -> None:
@@ -13,6 +13,17 @@ def test_disk_that_fails_anywhere_tears_nothing_and_says_so(tmp_path: Path) -> N
 
 def test_programs_over_the_native_door_do_as_the_model_says(tmp_path: Path, own_postgres_url: str) -> None:
     databases = {"sqlite": "", "postgres": own_postgres_url}
-    outcome = programs.run(tmp_path, databases, seed=1, rounds=6)
+    outcome = programs.run(tmp_path, databases, seed=1, rounds=4)
     assert not outcome.failures, outcome
-    assert outcome.counts["steps"] >= 2 * 6 * 50
+    assert outcome.counts["steps"] >= 2 * 4 * 50
+
+
+def test_nothing_is_left_of_who_is_erased_not_even_in_the_log(tmp_path: Path) -> None:
+    outcome = erased.run(tmp_path, {"sqlite": ""}, seed=1, rounds=60)
+    assert not outcome.failures, outcome
+
+
+def test_language_model_that_fails_or_lies_drops_nothing_in_silence(tmp_path: Path) -> None:
+    outcome = llm_faults.run(tmp_path, {"sqlite": ""}, seed=1, rounds=8)
+    assert not outcome.failures, outcome
+    assert outcome.counts["faults"] > 20

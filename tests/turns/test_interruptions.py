@@ -1,10 +1,6 @@
 """Clients that go and come back, and servers that are killed, while answers are being streamed."""
 
-import json
-import os
 import random
-import signal
-import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.http.test_server import MEMORIST
+from tests.support.machines import Machine
 from tests.support.scripted_http import ScriptedServer
 from tests.support.talking import says
 from tests.support.waiting import eventually
@@ -25,53 +21,6 @@ ANSWER = " ".join(f"word{number}" for number in range(60))
 CLIENTS = 12
 INTERRUPTIONS = 200
 KILLS = 4
-
-
-@dataclass
-class Machine:
-    """A server that can be killed and started again, always at the same address."""
-
-    data: Path
-    model: str
-    port: int = 0
-    process: subprocess.Popen[str] | None = None
-    kills: int = 0
-    is_up: threading.Event = field(default_factory=threading.Event)
-
-    def start(self) -> None:
-        environment = os.environ | {
-            "MEMORIST_LLM": "openai:gpt-4o",
-            "MEMORIST_LLM_URL": self.model,
-            "MEMORIST_LLM_API_KEY": "not-a-key",
-            "MEMORIST_EMBEDDER": "off",
-            "MEMORIST_RERANKER": "off",
-            "MEMORIST_EXTRACTOR": "local",
-        }
-        command = [*MEMORIST, "serve", "--port", str(self.port), "--data", str(self.data), "--json"]
-        with (self.data.parent / "server.log").open("a") as log:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
-        assert self.process.stdout is not None
-        self.greeting = json.loads(self.process.stdout.readline())
-        self.port = int(self.greeting["url"].rsplit(":", 1)[1])
-        self.is_up.set()
-
-    def kill(self) -> None:
-        assert self.process is not None
-        self.is_up.clear()
-        self.process.send_signal(signal.SIGKILL)
-        self._gone()
-        self.kills += 1
-
-    def stop(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
-            self._gone()
-
-    def _gone(self) -> None:
-        assert self.process is not None
-        assert self.process.stdout is not None
-        self.process.wait(30)
-        self.process.stdout.close()
 
 
 @dataclass
@@ -154,13 +103,11 @@ def machine(tmp_path: Path, model: ScriptedServer):
 
 
 def test_two_hundred_interruptions_leave_no_gap_no_repetition_and_no_turn_that_hangs(machine: Machine) -> None:
-    command = [*MEMORIST, "keys", "create", "--role", "service", "--data", str(machine.data), "--json"]
-    key = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["key"]
-    address = f"http://127.0.0.1:{machine.port}"
+    key = machine.key("service")
     log = Log(machine)
     deadline = time.monotonic() + 240
     with ThreadPoolExecutor(CLIENTS) as clients:
-        futures = [clients.submit(talk, number, address, key, log, deadline) for number in range(CLIENTS)]
+        futures = [clients.submit(talk, number, machine.url, key, log, deadline) for number in range(CLIENTS)]
         for kill in range(1, KILLS + 1):
             # Spread over all of it, and always while many are being answered.
             enough = kill * INTERRUPTIONS // (KILLS + 1)

@@ -14,7 +14,7 @@ from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import caller, core_of
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.schemas import record_of
-from memorist.surfaces.http.texts import EmptyQuery, Line, Wanted, whole_number
+from memorist.surfaces.http.texts import EmptyQuery, Line, Wanted, Whole, within
 
 router = APIRouter(prefix="/v1", tags=["facts"])
 
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1", tags=["facts"])
 class ContextQuestion(JsonBody):
     question: EmptyQuery = Field("", description="What the agent is asked; empty before it is asked anything.")
     project: Wanted | None = Field(None, description="With what a coding assistant learned in this folder.")
-    budget_tokens: whole_number(minimum=LEAST_TOKENS, maximum=MOST_TOKENS) | None = Field(
+    budget_tokens: Annotated[Whole, within(LEAST_TOKENS, MOST_TOKENS)] | None = Field(
         None, description="Most tokens; by default `context_tokens` of the settings."
     )
 

@@ -19,7 +19,7 @@ from memorist.surfaces.http.lists import Cursor, Limit
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.retries import IdempotencyKey, replay_headers
 from memorist.surfaces.http.routes import DialectRoute
-from memorist.surfaces.http.texts import Content, JsonObject, MemoryId, QueryText, whole_number
+from memorist.surfaces.http.texts import Content, JsonObject, MemoryId, QueryText, Whole, within
 from memorist.times import to_iso
 
 
@@ -46,7 +46,7 @@ class NewLifecycleMemory(JsonBody):
 
 class MemoryQuery(JsonBody):
     query: QueryText = Field(description=f"What to look for, up to {MAX_QUERY:,} characters.")
-    top_k: whole_number(minimum=1, maximum=MAX_TOP_K) = Field(5, description="How many rows to return at most.")
+    top_k: Annotated[Whole, within(1, MAX_TOP_K)] = Field(5, description="How many rows to return at most.")
     min_score: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="Leave out rows that score below this. Absent: as the server is set."
     )

@@ -28,8 +28,9 @@ from memorist.surfaces.http.texts import (
     MemoryId,
     QueryText,
     Slug,
+    Whole,
     text_schema,
-    whole_number,
+    within,
 )
 from memorist.tools import Moment
 
@@ -79,8 +80,8 @@ _STRICTLY: dict[type, dict[str, Any]] = {
     Owner: {"user": Identifier, "agent": Identifier},
     Question: {
         "query": QueryText,
-        "top_k": whole_number(minimum=1, maximum=validation.MAX_TOP_K),
-        "budget_tokens": whole_number(minimum=1, maximum=validation.MAX_BUDGET_TOKENS),
+        "top_k": Annotated[Whole, within(1, validation.MAX_TOP_K)],
+        "budget_tokens": Annotated[Whole, within(1, validation.MAX_BUDGET_TOKENS)],
         "min_score": _Fraction,
         "why_not": MemoryId,
     },

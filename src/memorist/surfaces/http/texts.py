@@ -38,8 +38,9 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 """An integer of a body: 5.0 is one, in JSON."""
 
 
-def whole_number(**bounds: int) -> Any:
-    return Annotated[Whole, WithJsonSchema({"type": "integer", **bounds})]
+def within(minimum: int, maximum: int) -> WithJsonSchema:
+    """The bounds of a whole number, which somebody else checks."""
+    return WithJsonSchema({"type": "integer", "minimum": minimum, "maximum": maximum})
 
 
 def id_schema(prefix: str, *others: str) -> dict[str, Any]:
@@ -94,7 +95,7 @@ TurnId = Annotated[str, WithJsonSchema(id_schema("turn"))]
 JobId = Annotated[str, WithJsonSchema(id_schema("job"))]
 DoubtId = Annotated[str, WithJsonSchema(id_schema("dbt"))]
 ReceiptId = Annotated[str, WithJsonSchema(id_schema("rcpt"))]
-Integer32 = whole_number(minimum=-(2**31) + 1, maximum=2**31 - 2)
+Integer32 = Annotated[Whole, within(-(2**31) + 1, 2**31 - 2)]
 Integer64 = Annotated[int, WithJsonSchema({"type": "integer", "exclusiveMinimum": -(2**63), "exclusiveMaximum": 2**63})]
 JsonObject = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "propertyNames": ANY_TEXT, **_ANY_VALUES})]
 
