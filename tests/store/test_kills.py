@@ -114,10 +114,10 @@ def test_two_hundred_kills_lose_nothing_and_tear_nothing(sqlite_url: str, rng: r
         check_tenant(store, tenant, acknowledged)
     assert set(store.check().values()) == {"ok"}
     store.close()
-    _check_file(sqlite_url)
+    check_file(sqlite_url)
 
 
-def _check_file(url: str) -> None:
+def check_file(url: str) -> None:
     connection = apsw.Connection(url)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     counts = defaultdict(int)

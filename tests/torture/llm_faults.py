@@ -28,6 +28,7 @@ from tests.support.scripted_http import Body, Reply, ScriptedServer, scripted_se
 from tests.support.talking import says
 from tests.torture.outcome import Outcome
 
+TOWNS = ("Berlin", "Kyoto", "Lisbon", "Oslo", "Porto", "Quito")
 _SAID = re.compile(r"I prefer (\w{12})")
 # How often a job is asked again at most, and some more.
 _LOOKS = 20
@@ -80,7 +81,7 @@ def run(folder: Path, databases: dict[str, str], *, seed: int, rounds: int) -> O
         model.server = server
         for name, url in databases.items():
             settings = Settings(
-                data=folder / name, database=url, embedder="off", reranker="off", llm="openai:gpt-4o",
+                data=folder / name, database=url, reranker="off", llm="openai:gpt-4o",
                 llm_url=server.url, llm_api_key="not-a-key", llm_timeout_s=1, judge_model="openai:small",
             )  # fmt: skip
             clock = FrozenClock()
@@ -120,7 +121,7 @@ def _talk(core: Core, clock: FrozenClock, model: Model, rng: random.Random, outc
     words = [_word(rng) for _ in range(3)]
     core.extraction.read_transcript(ada, "\n".join(f"User: I prefer {word}." for word in words), session="read")
     facts = []
-    for place in (_word(rng), _word(rng)):
+    for place in rng.sample(TOWNS, 2):
         facts.append(core.facts.remember(ada, f"My favourite town is {place}.", FactScope.USER).memory.id)
         clock.advance(timedelta(seconds=1))
     model.trouble = rng.choice((0.0, 0.0, 0.5, 1.0))

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from tests.torture import erased, faulty_disk, llm_faults, programs
+import pytest
+
+from tests.torture import erased, faulty_disk, hostile, kills, llm_faults, programs
 
 
 def test_disk_that_fails_anywhere_tears_nothing_and_says_so(tmp_path: Path) -> None:
@@ -27,3 +29,15 @@ def test_language_model_that_fails_or_lies_drops_nothing_in_silence(tmp_path: Pa
     outcome = llm_faults.run(tmp_path, {"sqlite": ""}, seed=1, rounds=8)
     assert not outcome.failures, outcome
     assert outcome.counts["faults"] > 20
+
+
+@pytest.mark.timeout(300)
+def test_kills_of_a_server_lose_nothing_and_tear_nothing(tmp_path: Path) -> None:
+    outcome = kills.run(tmp_path, {"sqlite": ""}, seed=1, rounds=3, models="off")
+    assert not outcome.failures, outcome
+    assert outcome.counts["kills"] == 3
+
+
+def test_hostile_calls_show_nobody_what_is_not_theirs(tmp_path: Path) -> None:
+    outcome = hostile.run(tmp_path, {"sqlite": ""}, seed=1, rounds=400)
+    assert not outcome.failures, outcome

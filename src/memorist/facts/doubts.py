@@ -34,10 +34,17 @@ class Doubts(Superseding):
         slices = access.visible_slices(principal)
 
         def work(tx: Reader) -> list[InDoubt]:
-            found = [doubt for part in slices for doubt in tx.facts.doubts(part, before, limit + 1, status=status)]
-            found = sorted(found, key=lambda doubt: doubt.id, reverse=True)[: limit + 1]
-            pairs = (_with_facts(tx, doubt) for doubt in found)
-            return _with_verdicts(tx, [pair for pair in pairs if pair is not None])
+            shown: list[InDoubt] = []
+            last, is_more = before, True
+            # A doubt is its older fact's owner's, and the newer one may be of an agent that the caller does not see.
+            while is_more and len(shown) <= limit:
+                found = [doubt for part in slices for doubt in tx.facts.doubts(part, last, limit + 1, status=status)]
+                found = sorted(found, key=lambda doubt: doubt.id, reverse=True)[: limit + 1]
+                pairs = (_with_facts(tx, doubt) for doubt in found)
+                shown += [pair for pair in pairs if pair is not None and _sees_both(principal, pair)]
+                is_more = len(found) > limit
+                last = found[-1].id if found else None
+            return _with_verdicts(tx, shown[: limit + 1])
 
         found = self._store.read(principal.tenant, work)
         shown = [memory for pair in found[:limit] for memory in (pair.fact, pair.other)]
@@ -118,9 +125,13 @@ class Doubts(Superseding):
 def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str) -> InDoubt:
     doubt = tx.facts.get_doubt(doubt_id)
     pair = None if doubt is None or not access.can_see(principal, doubt.owner) else _with_facts(tx, doubt)
-    if pair is None or not (access.sees(principal, pair.fact) and access.sees(principal, pair.other)):
+    if pair is None or not _sees_both(principal, pair):
         raise NotFound(f"There is no doubt {doubt_id} that you may see.")
     return pair
+
+
+def _sees_both(principal: Principal, pair: InDoubt) -> bool:
+    return access.sees(principal, pair.fact) and access.sees(principal, pair.other)
 
 
 def _with_facts(tx: Reader, doubt: Doubt) -> InDoubt | None:
