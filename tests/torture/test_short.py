@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.torture import erased, faulty_disk, hostile, kills, llm_faults, programs
+from tests.torture import erased, faulty_disk, hostile, kills, llm_faults, programs, soak
 
 
 def test_disk_that_fails_anywhere_tears_nothing_and_says_so(tmp_path: Path) -> None:
@@ -40,4 +40,9 @@ def test_kills_of_a_server_lose_nothing_and_tear_nothing(tmp_path: Path) -> None
 
 def test_hostile_calls_show_nobody_what_is_not_theirs(tmp_path: Path) -> None:
     outcome = hostile.run(tmp_path, {"sqlite": ""}, seed=1, rounds=400)
+    assert not outcome.failures, outcome
+
+
+def test_load_that_lasts_leaves_no_thread_and_no_descriptor_behind(tmp_path: Path) -> None:
+    outcome = soak.run(tmp_path, seed=1, minutes=0.1, models="off", strict=False)
     assert not outcome.failures, outcome
