@@ -12,12 +12,14 @@ CONTEXT.set_forkserver_preload(["tests.support.jobs"])
 _barrier: Barrier
 
 
-def in_processes(count: int, job: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """Run `job(number, *arguments)` in that many processes, which all begin at the same moment."""
+def in_processes(count: int, job: Callable[..., Any], *arguments: Any, within: float = 120) -> list[Any]:
+    """Run `job(number, *arguments)` in that many processes, which all begin at the same moment, and take no longer than
+    `within` seconds.
+    """
     barrier = CONTEXT.Barrier(count, timeout=60)
     with ProcessPoolExecutor(count, CONTEXT, _join, (barrier,)) as processes:
         futures = [processes.submit(_begin_together, job, number, *arguments) for number in range(count)]
-        return [future.result(timeout=120) for future in futures]
+        return [future.result(timeout=within) for future in futures]
 
 
 def in_process(job: Callable[..., Any], *arguments: Any) -> Any:

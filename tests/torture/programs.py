@@ -188,7 +188,8 @@ def run(
     outcome = Outcome("programs")
     for name, url in databases.items():
         share = -(-rounds // processes)
-        for done, failures in in_processes(processes, _many, str(folder / name), url, seed, share, steps):
+        ran = in_processes(processes, _many, str(folder / name), url, seed, share, steps, within=120 + 20 * share)
+        for done, failures in ran:
             outcome.counts.update(done)
             outcome.failures += [f"{name}: {one}" for one in failures]
         outcome.counts[f"programs on {name}"] += share * processes

@@ -33,6 +33,7 @@ from memorist.surfaces.http.texts import (
     Line,
     MediaType,
     Name,
+    SessionWanted,
     text_schema,
 )
 from memorist.times import to_iso
@@ -256,12 +257,11 @@ def add_messages(
 @router.get("/sessions/{session_id:path}/messages", response_model=MessageList, summary="List messages of a session")
 def list_messages(
     request: Request,
-    session_id: Identifier,
+    session_id: SessionWanted,
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Response:
     """What was said in a conversation of yours, newest first."""
-    validation.identifier("session", session_id)
     page = core_of(request).memories.list(
         _caller(request), kind=Kind.CHAT_MESSAGE, session=session_id, limit=limit, cursor=cursor
     )

@@ -82,6 +82,7 @@ EmptyLine = Annotated[str, WithJsonSchema(text_schema(longest=validation.MAX_LIN
 Excerpt = Annotated[str, WithJsonSchema(text_schema(longest=validation.MAX_CONTENT, empty=True))]
 Wanted = Annotated[str, WithJsonSchema(text_schema(longest=validation.MAX_LINE, empty=True))]
 """What a list is narrowed down to."""
+SessionWanted = Annotated[str, WithJsonSchema(text_schema(longest=validation.MAX_LINE, empty=True) | {"minLength": 1})]
 DocumentText = Annotated[str, WithJsonSchema(text_schema(longest=validation.MAX_DOCUMENT))]
 Base64 = Annotated[str, WithJsonSchema({"type": "string", "format": "byte", "minLength": 4, "pattern": _BASE64})]
 MediaType = Annotated[str, WithJsonSchema({"type": "string", "maxLength": validation.MAX_LINE, "pattern": _MEDIA_TYPE})]
