@@ -33,13 +33,13 @@ def test_language_model_that_fails_or_lies_drops_nothing_in_silence(tmp_path: Pa
 
 @pytest.mark.timeout(300)
 def test_kills_of_a_server_lose_nothing_and_tear_nothing(tmp_path: Path) -> None:
-    outcome = kills.run(tmp_path, {"sqlite": ""}, seed=1, rounds=3, models="off")
+    outcome = kills.run(tmp_path, {"sqlite": ""}, seed=1, rounds=2, models="off")
     assert not outcome.failures, outcome
-    assert outcome.counts["kills"] == 3
+    assert outcome.counts["kills"] == 2
 
 
 def test_hostile_calls_show_nobody_what_is_not_theirs(tmp_path: Path) -> None:
-    outcome = hostile.run(tmp_path, {"sqlite": ""}, seed=1, rounds=400)
+    outcome = hostile.run(tmp_path, {"sqlite": ""}, seed=1, rounds=200)
     assert not outcome.failures, outcome
 
 
