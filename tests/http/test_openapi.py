@@ -170,6 +170,7 @@ def test_allow_names_the_methods_that_are_there(strict: Served, tenant: str, pat
         ("/v1/records/extract", {"transcript": "User: I like tea.", "project": "a\nb"}, 422),
         ("/api/memory/extract", {"transcript": "User: I like tea.", "projectPath": "a\nb"}, 400),
         ("/api/memory/extract", {"transcript": "User: I like tea.", "projectPath": ""}, 200),
+        ("/v1/records/import?after=217100452834638553369609764864", {"lines": []}, 422),
     ],
 )
 def test_what_the_document_says_of_a_value_holds(

@@ -28,6 +28,8 @@ whoami = APIRouter(prefix="/v1", tags=["native"])
 
 # So long a request may work before it answers how far it is.
 _INDEX_SECONDS = 5.0
+# Each is gone through again, so that an error names the right line.
+_MOST_LINES = 10_000_000
 _LINES = "application/x-ndjson"
 
 
@@ -97,7 +99,9 @@ def export_records(request: Request) -> Response:
 def import_records(
     request: Request,
     exported: ExportedLines,
-    after: Annotated[int, Query(ge=0, description="Lines that other requests sent: errors count from there.")] = 0,
+    after: Annotated[
+        int, Query(ge=0, le=_MOST_LINES, description="Lines that other requests sent: errors count from there.")
+    ] = 0,
 ) -> Response:
     """What is there already is left alone, so that it can be repeated. A long export goes in parts, each after the
     first line of the whole.
