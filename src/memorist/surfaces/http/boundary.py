@@ -78,11 +78,12 @@ class Boundary:
 
     async def _handle(self, exchange: "_Exchange", scope: Scope, receive: Receive) -> None:
         path: str = scope["path"]
-        is_open = path in OPEN or (path == METRICS and self._shows_metrics(exchange))
-        if is_open or f"{path}/".startswith((self._dashboard, "/docs/")):
+        is_page = path in OPEN or path.startswith("/docs/")
+        is_open = is_page or (path == METRICS and self._shows_metrics(exchange))
+        if is_open or f"{path}/".startswith(self._dashboard):
             exchange.act.door = "dashboard"
             exchange.shows_key = path == self._sign_in
-            if scope["method"] == "HEAD" and path in OPEN:
+            if scope["method"] == "HEAD" and is_page:
                 # Whoever watches asks with it. The server sends no body, as the request that it has is still a HEAD.
                 scope = {**scope, "method": "GET"}
             await self._app(scope, exchange.receive, exchange.send)

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from memorist.surfaces.http.boundary import OPEN
+from memorist.surfaces.http.boundary import METRICS, OPEN
 from memorist.surfaces.http.texts import IDENTIFIER, JSON_VALUE
 from memorist.surfaces.http.whole_answers import add_whole_answers
 
@@ -63,7 +63,7 @@ def openapi(api: FastAPI) -> dict[str, Any]:
         add_whole_answers(schema)
         for path, operations in schema["paths"].items():
             for operation in operations.values():
-                _complete(operation, needs_key=path not in OPEN)
+                _complete(operation, needs_key=path not in OPEN | {METRICS})
         api.openapi_schema = schema
     return api.openapi_schema
 
