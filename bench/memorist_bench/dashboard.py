@@ -49,6 +49,7 @@ _PAGES = {
     "privacy": "/privacy",
     "privacy, before erasing": "/privacy/erase?user={user}",
     "access": "/access",
+    "audit log": "/audit",
     "system": "/system",
 }
 _DEEP_PAGES = 20

@@ -36,7 +36,7 @@ def damage(file: Path) -> None:
     """Overwrite pages in the middle, as a bad disk does."""
     with open(file, "r+b") as opened:
         pages = file.stat().st_size // 4096
-        for page in range(pages // 3, pages // 3 + 20):
+        for page in range(pages * 2 // 3, pages * 2 // 3 + 20):
             opened.seek(page * 4096)
             opened.write(random.Random(page).randbytes(4096))
 
