@@ -127,8 +127,10 @@ class Following {
   }
 
   async #afterRefusal(response: Response): Promise<number> {
-    if (!(await isPassing(response))) throw await errorOf(response);
-    return this.#failed(this.#transport.pauseAfter(this.#failures, response), () => errorOf(response));
+    if (!(await isPassing(response))) throw await errorOf(response, this.#transport.url);
+    return this.#failed(this.#transport.pauseAfter(this.#failures, response), () =>
+      errorOf(response, this.#transport.url),
+    );
   }
 
   async #afterBreak(error: unknown, wasQuiet: boolean): Promise<number> {
@@ -137,7 +139,9 @@ class Following {
       this.isOver = true;
       return 0;
     }
-    return this.#failed(this.#transport.pauseAfter(this.#failures, null), () => errorOf(failure(error)));
+    return this.#failed(this.#transport.pauseAfter(this.#failures, null), () =>
+      errorOf(failure(error), this.#transport.url),
+    );
   }
 
   async #failed(wait: number | null, error: () => Promise<Error>): Promise<number> {

@@ -135,7 +135,7 @@ export class Transport {
       const outcome = await this.#try(call, request);
       if (outcome instanceof Response && outcome.ok) return this.#decoded(call, outcome);
       const wait = (await mayRepeat(call, outcome)) ? this.pauseAfter(attempt, outcome) : null;
-      if (wait === null) throw await errorOf(outcome);
+      if (wait === null) throw await errorOf(outcome, this.url);
       await this.sleep(wait, call.signal);
     }
   }
@@ -232,9 +232,10 @@ export async function isPassing(response: Response): Promise<boolean> {
 }
 
 /** What an answer that is no success, or none at all, means in the one tree of errors. */
-export async function errorOf(outcome: Response | Failure): Promise<MemoristError> {
+export async function errorOf(outcome: Response | Failure, url: string): Promise<MemoristError> {
   if (!(outcome instanceof Response)) {
-    return new ServerUnavailable(`The server did not answer: ${reasonOf(outcome.error)}.`, { cause: outcome.error });
+    const told = `The server at ${url} did not answer: ${reasonOf(outcome.error)}. Check the address, and that it runs.`;
+    return new ServerUnavailable(told, { cause: outcome.error });
   }
   const problem = await problemOf(outcome);
   const kind = ERRORS[String(problem.code)];

@@ -490,11 +490,11 @@ export class Client {
     const [controller, letGo] = this.#transport.link(options.signal);
     try {
       const response = await this.#transport.open(`${RECORDS}/export`, { signal: controller.signal });
-      if (!response.ok) throw await errorOf(response);
+      if (!response.ok) throw await errorOf(response, this.#transport.url);
       yield* lines(response, "\n");
     } catch (error) {
       options.signal?.throwIfAborted();
-      if (error instanceof TypeError) throw await errorOf(failure(error));
+      if (error instanceof TypeError) throw await errorOf(failure(error), this.#transport.url);
       throw error;
     } finally {
       letGo();

@@ -76,8 +76,13 @@ test("a server that never answers is given up", async () => {
 
 test("nobody at the address: nothing was sent, so that any write may be tried again", async () => {
   faulty.begin();
-  const lost = new Client({ ...faulty.options, url: await nowhere() });
-  await assert.rejects(lost.addDocument("Notes", "Some text."), ServerUnavailable);
+  const url = await nowhere();
+  const lost = new Client({ ...faulty.options, url });
+  await assert.rejects(lost.addDocument("Notes", "Some text."), (error: unknown) => {
+    assert.ok(error instanceof ServerUnavailable);
+    assert.ok(error.message.startsWith(`The server at ${url} did not answer: `));
+    return true;
+  });
   assert.equal(faulty.pauses.length, 3);
 });
 
