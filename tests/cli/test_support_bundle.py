@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from starlette.routing import Route
 
 from memorist.bootstrap import open_core
 from memorist.ingestion.service import Message
@@ -125,6 +126,6 @@ def test_file_is_replaced_only_by_force(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_routes_of_the_server_are_shown_as_they_are() -> None:
-    for route in create_api(cast(Any, None)).routes:
-        path = cast(Any, route).path_format
-        assert route_of(path) == path
+    paths = [route.path_format for route in create_api(cast(Any, None)).routes if isinstance(route, Route)]
+    assert len(paths) > 50
+    assert [route_of(path) for path in paths] == paths
