@@ -95,13 +95,14 @@ def bare_write(content: str) -> Write:
     memory_id = new_id("mem")
     row = (
         memory_id, TENANT, content, _sha256(content), _sha256(f"fact {content}"), now, now, "ada", "coder", "", "",
-        "fact", "", "", None, None, 0, None, None, None, None, "user", "active", "keep", None, None, now,
+        "fact", "", "", None, None, 0, None, None, None, None, "user", "native", "active", "keep", None, None, now,
         None, None, None, None, None, None, None, 0, None, None,
     )  # fmt: skip
     entry = {
-        "tenant": TENANT, "user_id": "ada", "memory_id": memory_id, "agent_id": "coder", "thread": "", "kind": "fact",
-        "category": "", "project": "", "standing": 0, "event_time": now, "created_at": now, "expires_at": None,
-        "valid_from": now, "valid_to": None, "retired_at": None, "digest": hash(content), "terms": words.pack(content),
+        "tenant": TENANT, "user_id": "ada", "memory_id": memory_id, "change": now, "agent_id": "coder", "thread": "",
+        "kind": "fact", "category": "", "project": "", "standing": 0, "event_time": now, "created_at": now,
+        "expires_at": None, "valid_from": now, "valid_to": None, "retired_at": None, "digest": hash(content),
+        "terms": words.pack(content),
     }  # fmt: skip
     return row, entry, (TENANT, memory_id, "created", "library", "ada", "{}", now)
 
