@@ -1,6 +1,7 @@
 """What every part of a transaction stands on: a connection, a tenant, and statements that are always given both."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from memorist.memories.values import Row
@@ -43,14 +44,12 @@ class TenantStatements:
         for row in rows:
             entry = index_to_parameters(row)
             by_user.setdefault(entry["user_id"], []).append({"tenant": self._tenant, **entry})
-        statement = self._statements["insert_index"]
         for user, entries in by_user.items():
-            self._index_changes.later(
-                user,
-                lambda change, entries=entries: self._connection.run_many(  # type: ignore[misc]
-                    statement, [{**entry, "change": change} for entry in entries]
-                ),
-            )
+            self._index_changes.later(user, partial(self._insert_entries, entries))
+
+    def _insert_entries(self, entries: Sequence[dict[str, Any]], change: int) -> None:
+        numbered = [{**entry, "change": change} for entry in entries]
+        self._connection.run_many(self._statements["insert_index"], numbered)
 
     def _run(self, statement: str, /, **parameters: Any) -> int:
         parameters["tenant"] = self._tenant
