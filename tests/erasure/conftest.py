@@ -11,6 +11,7 @@ from memorist.core import Core
 from memorist.memories.values import Draft, Memory
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
+from tests.support.stores import bytes_in
 
 
 @pytest.fixture
@@ -45,10 +46,7 @@ def held_by(settings: Settings, tenant: str) -> Callable[[Iterable[str]], set[st
 
     def search(texts: Iterable[str]) -> set[str]:
         path = settings.sqlite_path()
-        if path is not None:
-            content = b"\n".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
-        else:
-            content = b"\n".join(every_row(settings.database_url(), tenant))
+        content = bytes_in(path.parent) if path is not None else b"\n".join(every_row(settings.database_url(), tenant))
         return {text for text in texts if text.encode() in content}
 
     return search

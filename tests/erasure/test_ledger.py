@@ -20,7 +20,7 @@ from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
 from tests.erasure.plant import Planter, plant_key
-from tests.support.stores import bare
+from tests.support.stores import bare, bytes_in
 
 Held = Callable[[Iterable[str]], set[str]]
 Remember = Callable[..., Memory]
@@ -105,7 +105,7 @@ def test_ledger_is_applied_to_another_database(
     applied = other.erasure.apply(lines)
 
     assert len(applied) == 2
-    content = b"".join(file.read_bytes() for file in (tmp_path / "other").iterdir())
+    content = bytes_in(tmp_path / "other")
     assert [marker for marker in planter.markers if marker.encode() in content] == []
     after = list(other.transfer.export(bob))
     assert [line for line in before if line not in after] == [line for line in before if of_bob.id in line]

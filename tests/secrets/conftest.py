@@ -3,7 +3,6 @@
 import secrets
 import string
 from collections.abc import Callable
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,6 +11,7 @@ from psycopg import sql
 from memorist.core import Core
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
+from tests.support.stores import bytes_in
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def stored(settings: Settings, core: Core) -> Stored:
         core.accesses.flush()
         path = settings.sqlite_path()
         if path is not None:
-            return bytes_of(path.parent)
+            return bytes_in(path.parent)
         with psycopg.connect(settings.database_url()) as connection:
             tables = connection.execute(
                 "SELECT schemaname, tablename FROM pg_tables"
@@ -62,7 +62,3 @@ def stored(settings: Settings, core: Core) -> Stored:
         return "\n".join(row[0] for row in rows).encode()
 
     return read
-
-
-def bytes_of(folder: Path) -> bytes:
-    return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())

@@ -12,7 +12,8 @@ import pytest
 
 from tests.cli.conftest import Cli, clean_environment, cli  # noqa: F401 - fixtures
 from tests.http.test_server import local_key, running
-from tests.secrets.conftest import bytes_of, new_token
+from tests.secrets.conftest import new_token
+from tests.support.stores import bytes_in
 
 MARKER = "[REDACTED:github-token]"
 
@@ -72,7 +73,7 @@ def test_server_keeps_no_secret_anywhere(tmp_path: Path, monkeypatch: pytest.Mon
     assert MARKER in log
     assert token not in log
     assert token not in "\n".join(answers)
-    stored = bytes_of(data)
+    stored = bytes_in(data)
     assert MARKER.encode() in stored
     assert token.encode() not in stored
 
@@ -129,7 +130,7 @@ def test_commands_keep_no_secret_anywhere(cli: Cli, data: Path, tmp_path: Path) 
     failed = cli("remember", "a text", "--session", token)
     assert failed.code == 2
     assert token not in failed.err + failed.out
-    assert token.encode() not in bytes_of(data)
+    assert token.encode() not in bytes_in(data)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-SOON = 60.0
+SOON = 150.0
 _BETWEEN_LOOKS_S = 0.01
 
 

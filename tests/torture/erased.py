@@ -12,8 +12,10 @@ from typing import Any
 import httpx2
 
 from tests.erasure.conftest import every_row
+from tests.facts.test_llm_judge import answer, ruling
 from tests.support.machines import Machine
 from tests.support.scripted_http import Body, Reply, scripted_server
+from tests.support.stores import bytes_in
 from tests.support.talking import says
 from tests.support.waiting import eventually
 from tests.torture.outcome import Outcome
@@ -164,14 +166,14 @@ def _forget(url: str, key: str, name: str) -> None:
 
 
 def _held(data: Path, url: str, tenant: str, markers: list[str]) -> set[str]:
-    if url:
-        content = b"\n".join(every_row(url, tenant))
-    else:
-        content = b"\n".join(file.read_bytes() for file in sorted(data.rglob("*")) if file.is_file())
+    content = b"\n".join(every_row(url, tenant)) if url else bytes_in(data)
     return {marker for marker in markers if marker.encode() in content}
 
 
 def _echo(reply: Reply, body: Body) -> None:
-    """The model says again what it was told last."""
+    """The model says again what it was told last. It judges well: a job that fails is tried again minutes later."""
     told = body["messages"][-1]["content"]
+    if not body.get("stream") and "older" in str(told):
+        answer(ruling("contradicts"))(reply, body)
+        return
     says(f"You said: {told if isinstance(told, str) else str(told)[:200]}")(reply, body)

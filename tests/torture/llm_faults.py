@@ -148,7 +148,8 @@ def _look(core: Core, ada: Principal, words: list[str], facts: list[str], lied: 
     outcome.check(not unseen or is_visible, f"{len(unseen)} of {len(words)} words were dropped in silence")
     kept = core.store.read(ada.tenant, lambda tx: tx.memories.get_many(facts))
     outcome.check(len(kept) == len(facts), "a fact is lost")
-    events = core.memories.events(ada, facts[-1])
+    # Either of the two may come to be judged first, and then there is nothing left to judge for the other.
+    events = [event for fact in facts for event in core.memories.events(ada, fact)]
     is_judged = any(event.event_type == "judged" for event in events) or any(job.kind == "judge" for job in dead)
     outcome.check(is_judged, "a pair was never judged, and nobody is told")
 
