@@ -1,5 +1,6 @@
 """The server as a process: its first start, its refusals, its signals, and several of them on one database."""
 
+import asyncio
 import json
 import os
 import re
@@ -24,7 +25,7 @@ from memorist.errors import InvalidSetting
 from memorist.platform.identity import new_secret
 from memorist.platform.values import Principal
 from memorist.settings import Settings
-from memorist.surfaces.http.server import ensure_local_key
+from memorist.surfaces.http.server import _listen, ensure_local_key
 from tests.http.conftest import new_memory
 from tests.support.waiting import eventually
 
@@ -192,6 +193,25 @@ def test_taken_port_says_who_has_it_and_what_to_do(tmp_path: Path) -> None:
         assert "not a Memorist. Choose another with --port" in refused(tmp_path / "two", str(listener.getsockname()[1]))
 
 
+def test_answer_in_parts_is_not_held_back(tmp_path: Path) -> None:
+    """Otherwise the second part waits until the first was acknowledged, which a client puts off for 40 ms."""
+
+    async def accepted() -> int:
+        told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            sending = writer.get_extra_info("socket")
+            told.set_result(sending.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = _listen(Settings(data=tmp_path, port=0))
+        async with await asyncio.start_server(connected, sock=listener):
+            with socket.create_connection(listener.getsockname()):
+                return await told
+
+    assert asyncio.run(accepted()) != 0
+
+
 def test_log_is_one_json_object_a_line_without_memories_or_keys(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with running(data) as (_, address):
@@ -274,6 +294,16 @@ def test_missing_database_stops_the_start_with_a_clear_error(tmp_path: Path) -> 
     assert refused.returncode == 6
     assert "store_unavailable" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_postgresql_without_its_driver_names_the_extra(tmp_path: Path) -> None:
+    script = "import sys; sys.modules['psycopg'] = None\nfrom memorist.__main__ import main\nsys.exit(main())"
+    database = ["--data", str(tmp_path), "--database", "postgresql://nobody@127.0.0.1:9/none"]
+    for command, status in (["serve", "--port", "0"], 2), (["list"], 2), (["doctor"], 1):
+        done = subprocess.run([sys.executable, "-c", script, *command, *database], capture_output=True, text=True)
+        assert done.returncode == status
+        assert 'pip install "memorist[postgres]"' in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_roles_are_those_of_the_documentation() -> None:

@@ -24,7 +24,8 @@ def create_app(style: str) -> FastAPI:
 
 
 def serve(style: str) -> None:
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
     print(f"serving on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     config = uvicorn.Config(create_app(style), log_config=None, access_log=False, server_header=False)
     uvicorn.Server(config).run(sockets=[listener])
