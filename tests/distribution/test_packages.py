@@ -114,7 +114,7 @@ def environment(wheel: Path) -> Iterator[Environment]:
         folder.chmod(0o755)
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
         (packages,) = (folder / "venv/lib").glob("python3*/site-packages")
-        for package, there in sizes.installed().items():
+        for package, there in sizes.installed(*sizes.IMAGE_EXTRAS).items():
             if package != "memorist":
                 for file in there.files or ():
                     _link(Path(str(file.locate())), packages, file.as_posix())
@@ -136,6 +136,29 @@ def _link(source: Path, packages: Path, name: str) -> None:
 
 def test_installation_is_as_small_as_promised(wheel: Path) -> None:
     assert [(what, figure) for what, figure, most in sizes.figures(wheel) if figure > most] == []
+
+
+def test_figures_count_what_pip_leaves(light_build: tuple[Path, Path], tmp_path: Path) -> None:
+    """Bytecode too: a file beside each file of Python, in this package and in every other."""
+    wheel, _ = light_build
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--target", str(tmp_path), str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True)
+    left = {
+        path.relative_to(tmp_path).as_posix(): path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()
+    }
+    counted = sizes.files(wheel)
+    assert set(counted["memorist"]) <= set(left)
+    assert sum(counted["memorist"].values()) == pytest.approx(sum(left.values()), rel=0.02)
+    for package in counted.values():
+        endings = [path.rpartition(".")[2] for path in package]
+        assert endings.count("pyc") == endings.count("py")
+
+
+def test_driver_of_postgresql_is_an_extra_that_the_image_has(environment: Environment) -> None:
+    assert "psycopg" not in sizes.installed()
+    assert "import" in environment.run("python", "-c", "import memorist.store.postgres; print('imported')")
+    locked = re.findall(r"^psycopg[a-z-]*==", (ROOT / "requirements/run.txt").read_text(), re.MULTILINE)
+    assert sorted(locked) == ["psycopg-binary==", "psycopg-pool==", "psycopg=="]
 
 
 def test_demo_runs_from_the_wheel_alone(environment: Environment) -> None:

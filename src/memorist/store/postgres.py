@@ -7,14 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psycopg
-from psycopg import sql
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
-
 from memorist import errors
 from memorist.addresses import without_password
 from memorist.store.drivers import Connection, Parameters, Row, Values
 from memorist.store.statements import SqlStatement
+
+try:
+    import psycopg
+    from psycopg import sql
+    from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+except ImportError as error:
+    raise errors.InvalidSetting(
+        'PostgreSQL needs its driver: pip install "memorist[postgres]", or name no database to use SQLite.',
+        field="database",
+    ) from error
 
 T = TypeVar("T")
 
