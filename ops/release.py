@@ -20,15 +20,25 @@ from ops import sizes
 ROOT = Path(__file__).parents[1]
 _SOURCE = "src/memorist/version.py"
 _VERSION = r"\d+\.\d+\.\d+"
+_SHOWN = rf'(memorist(?:-|": "| +)|Memorist |version"?[:=]")({_VERSION})\b'
 # Where the version stands besides, and how it is found there.
 _PLACES = {
     _SOURCE: rf'(__version__ = ")({_VERSION})(?=")',
     "clients/typescript/package.json": rf'(\A\{{\s*"name": "memorist",\s*"version": ")({_VERSION})(?=")',
     "clients/typescript/package-lock.json": rf'("name": "memorist",\s*"version": ")({_VERSION})(?=")',
     "ops/kubernetes/deployment.yaml": rf"(image: memorist:)({_VERSION})(?=\n)",
+    # What the examples print.
+    "docs/howto/find-what-is-wrong.md": _SHOWN,
+    "docs/howto/install.md": _SHOWN,
+    "docs/howto/run-the-server.md": _SHOWN,
+    "docs/howto/use-postgresql.md": _SHOWN,
+    "docs/howto/watch-a-server.md": _SHOWN,
+    "docs/tutorial/first-memories.md": _SHOWN,
 }
 _CHANGELOG = "CHANGELOG.md"
 _UNRELEASED = "## Unreleased\n"
+_NOTES = "docs/howto/upgrade.md"
+_NOTES_UNRELEASED = "### To Unreleased\n"
 
 
 def main() -> None:
@@ -61,15 +71,18 @@ def stated(root: Path) -> dict[str, set[str]]:
 
 
 def write_version(root: Path, version: str, day: datetime.date) -> None:
-    """Write the version down wherever it has to stand, and give what is unreleased its heading."""
+    """Write the version down wherever it has to stand; what is unreleased gets its heading, in the notes as well."""
     if not re.fullmatch(_VERSION, version):
         sys.exit(f"error: a version is three numbers such as 1.2.3, not {version}")
     for place, pattern in _PLACES.items():
         text = (root / place).read_text("utf-8")
         (root / place).write_text(re.sub(pattern, rf"\g<1>{version}", text), "utf-8")
-    changelog = (root / _CHANGELOG).read_text("utf-8")
-    heading = f"{_UNRELEASED}\n## {version} - {day}\n"
-    (root / _CHANGELOG).write_text(changelog.replace(_UNRELEASED, heading, 1), "utf-8")
+    for place, heading, more in (
+        (_CHANGELOG, _UNRELEASED, f"\n## {version} - {day}\n"),
+        (_NOTES, _NOTES_UNRELEASED, f"\nNone are needed: nothing has changed yet.\n\n### To {version}\n"),
+    ):
+        text = (root / place).read_text("utf-8")
+        (root / place).write_text(text.replace(heading, heading + more, 1), "utf-8")
 
 
 def disagreements(root: Path, *, strict: bool) -> Iterator[str]:

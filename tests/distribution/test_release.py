@@ -1,6 +1,7 @@
 """A release is refused where the version, the changelog and the tag disagree; and the site shows every page."""
 
 import datetime
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.docs.pages import ROOT
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A repository of what says a version, with one commit."""
-    for name in (*release.stated(ROOT), "CHANGELOG.md"):
+    for name in (*release.stated(ROOT), "CHANGELOG.md", "docs/howto/upgrade.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n- Something new.\n\n## 0.0.9\n\n- Old.\n")
@@ -45,11 +46,26 @@ def test_every_place_says_this_version() -> None:
     assert problems(ROOT, strict=False) == ""
 
 
+def test_every_example_with_this_version_is_written_anew() -> None:
+    """Otherwise the documentation would not hold once the next version is written down."""
+    shown = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+        if re.search(rf"(?<![\d.]){re.escape(__version__)}\b", path.read_text("utf-8"))
+    }
+    assert shown - {"docs/howto/upgrade.md"} == {place for place in release.stated(ROOT) if place.startswith("docs/")}
+
+
 def test_release_from_writing_the_version_down_to_the_tag(tree: Path) -> None:
     release.write_version(tree, "3.2.1", datetime.date(2026, 12, 24))
     assert release.stated(tree) == {place: {"3.2.1"} for place in release.stated(tree)}
     changelog = (tree / "CHANGELOG.md").read_text()
     assert "## Unreleased\n\n## 3.2.1 - 2026-12-24\n\n- Something new.\n\n## 0.0.9" in changelog
+    notes = (tree / "docs/howto/upgrade.md").read_text()
+    before = (ROOT / "docs/howto/upgrade.md").read_text().partition("### To Unreleased\n")[2]
+    assert (
+        notes.partition("### To Unreleased\n\nNone are needed: nothing has changed yet.\n\n### To 3.2.1\n")[2] == before
+    )
     assert "not committed" in problems(tree)
     commit(tree)
     assert problems(tree) == "this commit has not the tag v3.2.1: it has none"

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from memorist import __version__
 from memorist.errors import MemoristError
 from memorist.observing.families import ALL, SHOWN
 from memorist.observing.metrics import Metrics
@@ -215,7 +216,7 @@ def test_database_that_does_not_answer_leaves_the_rest(tmp_path: Path, monkeypat
     with serving(bare(str(tmp_path / "own.db"), data=tmp_path, port=0)) as server:
         monkeypatch.setattr(server.core.store, "list_tenants", refuse)
         found = samples(server.url)
-    assert ("memorist_build_info", frozenset({("version", "0.1.0")})) in found
+    assert ("memorist_build_info", frozenset({("version", __version__)})) in found
     assert ("memorist_tenants", frozenset()) not in found
 
 
