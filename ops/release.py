@@ -56,8 +56,9 @@ def main() -> None:
         for target in ("lint",) if asked.skip_tests else ("lint", "test"):
             _run("make", "--no-print-directory", target)
         wheel, sdist = build(ROOT / "dist", twice=True)
-        problems = [f"{one:,} {what}: at most {most:,}" for what, one, most in sizes.figures(wheel) if one > most]
-        print(f"{wheel.relative_to(ROOT)}\n{sdist.relative_to(ROOT)}")
+        figures = [(f"{one:,} {what}; at most {most:,}", one > most) for what, one, most in sizes.figures(wheel)]
+        print(wheel.relative_to(ROOT), sdist.relative_to(ROOT), *(line for line, _ in figures), sep="\n")
+        problems = [line for line, is_over in figures if is_over]
     if problems:
         sys.exit("\n".join(f"error: {problem}" for problem in problems))
 
