@@ -9,9 +9,8 @@ import secrets
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 
 from memorist.audit import chain
 from memorist.audit.values import NO_TENANT, AuditEntry, AuditFilter, ChainCheck, ChainHead, NotedAct
@@ -73,22 +72,9 @@ class AuditLog:
 
     # Noting
 
-    @contextmanager
-    def acting(self, door: str, what: str, principal: Principal | None = None) -> Iterator[CurrentAct]:
+    def acting(self, door: str, what: str, principal: Principal | None = None) -> "_Acting":
         """What is done inside is one act, and noted at its end. Within another one it stands for that."""
-        around = ACT.get()
-        act = CurrentAct(door, lambda: (what, {}), principal)
-        token = ACT.set(act)
-        try:
-            yield act
-        except BaseException as error:
-            act.fail(error)
-            raise
-        finally:
-            ACT.reset(token)
-            self.finish(act)
-            if around is not None:
-                around.is_finished = around.is_noted = True
+        return _Acting(CurrentAct(door, lambda: (what, {}), principal), self.finish)
 
     def finish(self, act: CurrentAct) -> None:
         """Note an act that is over, unless what it wrote was noted and went well. Never waits and never fails."""
@@ -117,23 +103,27 @@ class AuditLog:
             return None
         kind = ActKind.WRITE if act.kind in (ActKind.READ, ActKind.FAILED, ActKind.DENIED) else act.kind
         now, salt = self._clock.now(), self._salt(tenant)
-        noted = _noted((now, kind, act.door, act.place(), OK, act.principal), salt)
+        noted = _noted((now, kind, act.door, act.place(), OK, act.principal), partial(chain.hidden, salt))
         return lambda tx: tx.audit.wait(noted)
 
     def _note_written(self, tenant: str) -> None:
         act = ACT.get()
-        if act is not None and not act.is_noted:
-            act.is_noted = True
+        if act is None or act.is_noted:
+            return
+        act.is_noted = True
+        # Where it is there already, its flush begins later than this, and finds what was just written.
+        if tenant not in self._written:
             with self._lock:
                 self._written.add(tenant)
             self._loop.start()
 
     def _salt(self, tenant: str) -> str:
-        if tenant not in self._salts:
+        known = self._salts.get(tenant)
+        if known is None:
             with acts.aside():
                 head = self._store.read(tenant, _head, snapshot=False) or self._store.write(tenant, _hold)
-            self._salts[tenant] = head.salt
-        return self._salts[tenant]
+            known = self._salts[tenant] = head.salt
+        return known
 
     # Chaining
 
@@ -166,7 +156,9 @@ class AuditLog:
     def _seal(self, tenant: str, pending: Sequence[_Pending], own: Sequence[NotedAct], tx: Writer) -> None:
         head = _hold(tx)
         self._salts[tenant] = head.salt
-        noted = [_noted(one, head.salt) for one in pending]
+        # Many are of the same users; their names are known here for no longer than it takes.
+        hidden = cache(partial(chain.hidden, head.salt))
+        noted = [_noted(one, hidden) for one in pending]
         tx.audit.append(chain.linked(tenant, head, chain.merged(tx.audit.take_waiting(), noted, own)))
         self._trim(tenant, tx)
 
@@ -274,6 +266,29 @@ class AuditLog:
         return ChainCheck(reader.entries, head.first, head.number, head.hash, waiting, reader.finish())
 
 
+class _Acting:
+    """Around what is one act. A class, not a generator: it stands around every call of the library."""
+
+    __slots__ = ("_act", "_around", "_finish", "_token")
+
+    def __init__(self, act: CurrentAct, finish: Callable[[CurrentAct], None]) -> None:
+        self._act = act
+        self._finish = finish
+
+    def __enter__(self) -> CurrentAct:
+        self._around = ACT.get()
+        self._token = ACT.set(self._act)
+        return self._act
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            self._act.fail(error)
+        ACT.reset(self._token)
+        self._finish(self._act)
+        if self._around is not None:
+            self._around.is_finished = self._around.is_noted = True
+
+
 def _head(tx: Reader) -> ChainHead | None:
     return tx.audit.head()
 
@@ -296,9 +311,9 @@ def _page(wanted: AuditFilter, before: int | None, limit: int, asked: object, tx
     return Page(tuple(found), _CURSORS.encode(least + 1, asked) if least >= head.first else None)
 
 
-def _noted(pending: _Pending, salt: str) -> NotedAct:
+def _noted(pending: _Pending, hidden: Callable[[str | None], str]) -> NotedAct:
     at, kind, door, (route, places), outcome, who = pending
-    ids = " ".join(chain.hidden(salt, str(value)) for value in places.values())
+    ids = " ".join([hidden(str(value)) for value in places.values()])
     if who is None:
         return NotedAct(at, kind, door, route, outcome, ids=ids)
     return NotedAct(
@@ -309,8 +324,8 @@ def _noted(pending: _Pending, salt: str) -> NotedAct:
         outcome,
         who.key_id or "",
         who.role,
-        chain.hidden(salt, who.user),
-        chain.hidden(salt, who.agent),
+        hidden(who.user),
+        hidden(who.agent),
         who.on_behalf,
         ids,
     )

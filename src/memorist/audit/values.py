@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 NO_TENANT = ""
 """Whose log has what nobody could be named for: refusals of unknown keys, and what the operator does to all tenants."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotedAct:
+class NotedAct(NamedTuple):
     """What happened, before it has its place in the chain. Names and ids are salted hashes; there is no text in it.
 
     `user` and `agent` are whom the credential acted for or as, `ids` what the route was about, `times` how often it
@@ -29,8 +29,7 @@ class NotedAct:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(NamedTuple):
     """One line of the log. `hash` covers the entry, its number and its tenant, and the hash of the entry before."""
 
     number: int

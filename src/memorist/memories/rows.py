@@ -26,12 +26,15 @@ class MemoryRows:
     def insert_all(self, tx: Writer, principal: Principal, memories: Sequence[Memory]) -> list[Remembered]:
         """Write prepared memories with their events. Raises NameTaken."""
         events: list[Event] = []
-        # What can clash goes in one order, so that two batches never wait for each other.
-        order = sorted(range(len(memories)), key=lambda index: clash_key(memories[index]))
-        new = [index for index in order if not clash_key(memories[index])]
-        results = self._insert_new(tx, principal, {index: memories[index] for index in new}, events)
-        for index in order[len(new) :]:
-            results[index] = self._insert(tx, principal, memories[index], events)
+        if len(memories) == 1 and clash_key(memories[0]):
+            results = {0: self._insert(tx, principal, memories[0], events)}
+        else:
+            # What can clash goes in one order, so that two batches never wait for each other.
+            order = sorted(range(len(memories)), key=lambda index: clash_key(memories[index]))
+            new = [index for index in order if not clash_key(memories[index])]
+            results = self._insert_new(tx, principal, {index: memories[index] for index in new}, events)
+            for index in order[len(new) :]:
+                results[index] = self._insert(tx, principal, memories[index], events)
         tx.events.append(events)
         return [results[index] for index in range(len(memories))]
 

@@ -34,11 +34,14 @@ class Observer(Watch):
     def __init__(self, metrics: Metrics | None, tracing: "Tracing | None" = None) -> None:
         self._metrics = metrics
         self._tracing = tracing
+        self._takers: dict[tuple[str, str], Callable[[float], None]] = {}
         self.requests = 0
         """How many are being answered: counted on the event loop alone."""
 
     def timed(self, what: str, part: str = "", facts: Facts | None = None) -> Watched:
-        take = None if self._metrics is None else self._metrics.timed(what, part)
+        take = self._takers.get((what, part))
+        if take is None and self._metrics is not None:
+            take = self._takers[what, part] = self._metrics.timed(what, part)
         failed = partial(self.count, "model failure", part) if what == "model" else None
         return _Work(take, failed, None if self._tracing is None else self._tracing.begin(what, part, facts))
 

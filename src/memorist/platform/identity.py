@@ -39,20 +39,25 @@ class Identity:
         """
         if secret and secret.startswith(TOKEN_PREFIX):
             return self._holder(secret, source)
-        return principal_of(self.find_key(secret), source)
+        return acts.by(principal_of(self._valid_key(secret), source))
 
     def find_key(self, secret: str | None) -> ApiKey:
         """The valid key with that secret, whose use is noted. Raises Unauthenticated."""
+        key = self._valid_key(secret)
+        acts.by(principal_of(key, "library"))
+        return key
+
+    def _valid_key(self, secret: str | None) -> ApiKey:
         if not secret or not is_key(secret):
             raise Unauthenticated
         digest = hash_secret(secret)
         key = self._store.find_key(digest)
         # The lookup goes by hash, and the hashes are compared in constant time.
         now = self._clock.now()
-        if key is not None:
-            # Known from here on, also where it is refused since it was revoked.
-            acts.by(principal_of(key, "library"))
         if key is None or not hmac.compare_digest(key.secret_hash, digest) or not key.is_valid(now):
+            if key is not None:
+                # Whose it was is noted also where it is refused since it was revoked.
+                acts.by(principal_of(key, "library"))
             raise Unauthenticated("This API key is not known here, was revoked, or has expired.")
         self._note_use(key.tenant, key.id, now)
         return key

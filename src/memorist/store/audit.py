@@ -1,18 +1,21 @@
 """The audit log as rows."""
 
 import json
+import os
+import secrets
+import time
 from collections.abc import Sequence
-from dataclasses import fields
 from datetime import datetime
-from operator import attrgetter
+from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from memorist.audit.values import AuditEntry, AuditFilter, ChainHead, NotedAct
-from memorist.ids import new_id
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 
-_fields_of = attrgetter(*(field.name for field in fields(NotedAct)))
+_PROCESS = secrets.token_hex(8)
+_numbers = count()
 
 
 class AuditStatements(TenantStatements):
@@ -51,7 +54,8 @@ class AuditStatements(TenantStatements):
         return rows[0][0] if rows else None
 
     def wait(self, act: NotedAct) -> None:
-        self._run("insert_audit_waiting", id=new_id("act"), act=json.dumps(_values(act)))
+        values = (self._tenant, _waiting_id(), _to_json(act))
+        self._connection.run(self._statements["insert_audit_waiting"], values)
 
     def hold(self, salt: str) -> ChainHead:
         return ChainHead(*self._rows("hold_audit_head", salt=salt)[0])
@@ -71,11 +75,25 @@ class AuditStatements(TenantStatements):
         return self._run("trim_audit_log", first=first)
 
 
-def _values(act: NotedAct) -> list[Any]:
+def _waiting_id() -> str:
+    """One of its own, which sorts by time: it is written with every change, so it must cost less than others do."""
+    return f"act_{time.time_ns():016x}{next(_numbers):08x}{os.getpid():x}{_PROCESS}"
+
+
+def _to_json(act: NotedAct) -> str:
+    # Of one caller's acts mostly the time alone differs.
+    rest = _rest_to_json if not act.ids else _rest_to_json.__wrapped__
+    return f"[{to_micros(act.at)}, {rest(act[1:])}"
+
+
+@lru_cache(maxsize=256)
+def _rest_to_json(values: tuple[Any, ...]) -> str:
+    return json.dumps(values)[1:]
+
+
+def _values(act: NotedAct) -> tuple[Any, ...]:
     """In the order of the columns."""
-    values = list(_fields_of(act))
-    values[0], values[9] = to_micros(act.at), int(act.on_behalf)
-    return values
+    return (to_micros(act.at), *act[1:9], int(act.on_behalf), *act[10:])
 
 
 def _act(values: Sequence[Any]) -> NotedAct:

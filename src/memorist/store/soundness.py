@@ -14,8 +14,9 @@ _ADVICE = (
 class Soundness:
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._log = path.with_name(path.name + "-wal")
-        self._seen: dict[Path, tuple[int, int]] = {}
+        # Texts, because it is looked before every commit.
+        self._files = (str(path), f"{path}-wal")
+        self._seen: dict[str, tuple[int, int]] = {}
         self._damage = ""
 
     def found(self, damage: str) -> None:
@@ -27,7 +28,7 @@ class Soundness:
         """
         if self._damage:
             raise errors.StoreCorrupt(f"{self._path} is damaged: {self._damage}. Nothing is written to it. {_ADVICE}")
-        for file in (self._path, self._log):
+        for file in self._files:
             # The log is made by the first write.
             now, before = _identity(file), self._seen.get(file)
             if before is None and now is not None:
@@ -40,7 +41,7 @@ class Soundness:
                 )
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
+def _identity(file: str) -> tuple[int, int] | None:
     try:
         found = os.stat(file)
     except OSError:

@@ -43,13 +43,19 @@ class TenantStatements:
         by_user: dict[str, list[dict[str, Any]]] = {}
         for row in rows:
             entry = index_to_parameters(row)
-            by_user.setdefault(entry["user_id"], []).append({"tenant": self._tenant, **entry})
+            entry["tenant"] = self._tenant
+            by_user.setdefault(entry["user_id"], []).append(entry)
         for user, entries in by_user.items():
             self._index_changes.later(user, partial(self._insert_entries, entries))
 
     def _insert_entries(self, entries: Sequence[dict[str, Any]], change: int) -> None:
-        numbered = [{**entry, "change": change} for entry in entries]
-        self._connection.run_many(self._statements["insert_index"], numbered)
+        statement = self._statements["insert_index"]
+        for entry in entries:
+            entry["change"] = change
+        if len(entries) == 1:
+            self._connection.run(statement, entries[0])
+        else:
+            self._connection.run_many(statement, entries)
 
     def _run(self, statement: str, /, **parameters: Any) -> int:
         parameters["tenant"] = self._tenant

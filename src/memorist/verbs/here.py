@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from memorist.platform import acts
@@ -63,7 +64,7 @@ class _Acting(Acting):
         """One call of a verb, named after the function that describes it; inside of a command, the command's."""
         if acts.ACT.get() is not None:
             return nullcontext()
-        return self._core.audit.acting("library", work.__qualname__.removeprefix("AsyncHandle.").partition(".")[0])
+        return self._core.audit.acting("library", _named(work.__qualname__))
 
     def writing(self) -> Principal:
         principal = self.principal
@@ -73,3 +74,9 @@ class _Acting(Acting):
             if is_new:
                 self._new_tenant(principal.tenant)
         return principal
+
+
+@cache
+def _named(qualified: str) -> str:
+    """The verb that a function inside of its description belongs to."""
+    return qualified.removeprefix("AsyncHandle.").partition(".")[0]

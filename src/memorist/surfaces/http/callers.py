@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from fastapi import Request
@@ -35,7 +34,12 @@ async def promptly(request: Request, call: Callable[[], T]) -> T:
 def caller(request: Request, *, source: str) -> Principal:
     """The principal of a request, whose key the boundary has checked. Raises Forbidden or InvalidField."""
     holder: Principal = request.scope["state"][KNOWN]
-    return _acting(replace(holder, source=source), request.scope)
+    # Written out, because `replace` takes twice as long and every request comes through here.
+    own = Principal(
+        holder.tenant, holder.role, holder.user, holder.agent, holder.session, holder.key_id, source,
+        holder.agent_vouched, holder.on_behalf,
+    )  # fmt: skip
+    return _acting(own, request.scope)
 
 
 def caller_now(request: Request, *, source: str) -> Principal:

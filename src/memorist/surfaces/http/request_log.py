@@ -65,9 +65,11 @@ def route_of(scope: Scope) -> tuple[str, Mapping[str, str]]:
     """The template of the address, and what stood in its place: names of people, among others."""
     if "endpoint" not in scope:
         return NO_ROUTE, {}
+    if "route" in scope:
+        return scope["route"].path_format, scope["path_params"]
     # The framework notes its own routes only.
-    routes = [scope["route"]] if "route" in scope else scope["app"].routes
-    template = next(route.path_format for route in routes if getattr(route, "endpoint", None) is scope["endpoint"])
+    routes, endpoint = scope["app"].routes, scope["endpoint"]
+    template = next(route.path_format for route in routes if getattr(route, "endpoint", None) is endpoint)
     return template, scope["path_params"]
 
 

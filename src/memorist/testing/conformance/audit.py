@@ -39,7 +39,7 @@ class AuditConformance(StoreFixtures):
         assert found == [1, 0, 0, 0, 0, 0, 0, 1]
 
     def test_what_waits_is_taken_once_and_in_its_order(self, store: Store, tenant: str, neighbour: str) -> None:
-        acts = [replace(_ACT, times=number) for number in range(1, 4)]
+        acts = [_ACT._replace(times=number) for number in range(1, 4)]
         for act in acts:
             store.write(tenant, lambda tx, act=act: tx.audit.wait(act))  # type: ignore[misc]
         assert store.read(tenant, lambda tx: tx.audit.count_waiting()) == 3
@@ -64,7 +64,7 @@ class AuditConformance(StoreFixtures):
 
 
 def _append(store: Store, tenant: str, count: int) -> list[AuditEntry]:
-    acts = [replace(_ACT, at=START + timedelta(seconds=number)) for number in range(count)]
+    acts = [_ACT._replace(at=START + timedelta(seconds=number)) for number in range(count)]
 
     def work(tx: Writer) -> list[AuditEntry]:
         tx.audit.hold("salt")
