@@ -1,14 +1,19 @@
 """The chain of the audit log: whatever is done to it afterwards is found, on both databases."""
 
+import hashlib
+import json
 import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memorist.audit.values import NO_TENANT, AuditEntry
+from memorist import Memorist
+from memorist.audit import chain
+from memorist.audit.values import NO_TENANT, AuditEntry, NotedAct
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.errors import Forbidden, StoreFull
@@ -16,8 +21,11 @@ from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.store.sql_store import SqlStore
+from memorist.store.sqlite import SqliteDriver
 from memorist.store.statements import SqlStatement, to_psycopg
 from memorist.testing import StepClock
+from memorist.testing.clocks import START
+from memorist.times import to_micros
 
 
 @pytest.fixture
@@ -255,3 +263,38 @@ def test_the_log_of_no_tenant_has_a_chain_of_its_own(core: Core, tenant: str) ->
     assert check.entries == before + 1
     newest = core.audit.list(operator, route=f"GET /{tenant}").items
     assert [(one.act.kind, one.act.outcome, one.act.times) for one in newest] == [("denied", "forbidden", 7)]
+
+
+@pytest.mark.parametrize("odd", ["ok", 'with "quotes" and \\', "é\u2028\n"])
+def test_a_hash_is_that_of_a_list_in_json(odd: str) -> None:
+    noted = NotedAct(START, "read", "http", odd, "ok", "key_1", "user", "a1", "b2", True, odd, 3)
+    covered = [odd, odd, 7, to_micros(START), *noted[1:]]
+    expected = hashlib.sha256(json.dumps(covered, separators=(",", ":")).encode()).hexdigest()
+    assert chain.hash_of(odd, odd, 7, noted) == expected
+
+
+def test_one_write_is_seven_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "off")
+    with Memorist.open(tmp_path) as library:
+        ada = library.user("ada")
+        ada.remember("It begins.")
+        store = library._core.store
+        assert isinstance(store, SqlStore)
+        assert isinstance(store.driver, SqliteDriver)
+        seen: list[str] = []
+        with store.driver._writing:  # Between what the background writes.
+            own = threading.get_ident()
+            store.driver._writer.trace_v2(
+                1,
+                lambda event: seen.append(event["sql"].split("(")[0].strip()) if own == threading.get_ident() else None,
+            )
+        ada.remember("It goes on.")
+        assert sorted(seen) == [
+            "BEGIN IMMEDIATE",
+            "COMMIT",
+            "INSERT INTO audit_waiting",
+            "INSERT INTO index_changes",
+            "INSERT INTO memories",
+            "INSERT INTO memory_events",
+            "INSERT INTO memory_index",
+        ]
