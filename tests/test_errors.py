@@ -47,6 +47,7 @@ CODES = {
     "TurnInterrupted": "turn_interrupted",
     "TurnAbandoned": "turn_abandoned",
     "TurnTooLong": "turn_too_long",
+    "EncryptionKeyError": "encryption_key",
     "StoreError": "store_failed",
     "StoreFull": "store_full",
     "StoreOutdated": "store_outdated",

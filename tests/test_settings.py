@@ -262,10 +262,18 @@ def test_database_wins_over_the_data_folder() -> None:
 
 def test_only_keys_are_secret() -> None:
     secret = [setting.name for setting in fields(Settings) if setting.metadata["secret"]]
-    assert secret == ["api_key", "embedder_api_key", "reranker_api_key", "llm_api_key", "extraction_llm_api_key"]
+    assert secret == [
+        "encryption_key",
+        "encryption_key_command",
+        "api_key",
+        "embedder_api_key",
+        "reranker_api_key",
+        "llm_api_key",
+        "extraction_llm_api_key",
+    ]
 
 
-@pytest.mark.parametrize("name", ["embedder_api_key", "reranker_api_key", "llm_api_key", "api_key"])
+@pytest.mark.parametrize("name", ["embedder_api_key", "reranker_api_key", "llm_api_key", "api_key", "encryption_key"])
 def test_secret_is_not_shown_where_it_is_refused(load, name: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         load("", {name: "hunter2\x00"})

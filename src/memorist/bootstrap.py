@@ -1,13 +1,14 @@
 """The composition root: the only file that knows which parts are used."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from memorist.core import Core, Options
 from memorist.erasure.ledger import ledger_lines
@@ -27,6 +28,10 @@ from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.views.condition import condition_of
 from memorist.watching import Watch
 
+if TYPE_CHECKING:
+    from memorist.store.resealing import Resealing, TenantEncryption
+    from memorist.store.sealing import MasterKeys
+
 
 def open_core(
     settings: Settings, *, clock: Clock | None = None, background: bool = True, watch: Watch | None = None
@@ -37,6 +42,7 @@ def open_core(
     store = open_store(settings, watch)
     try:
         store.migrator.migrate(clock.now())
+        store.require_keys()
     except BaseException:
         store.close()
         raise
@@ -208,7 +214,31 @@ def _local_reranker(threads: int | None) -> Reranker:
 
 def open_store(settings: Settings, watch: Watch | None = None) -> SqlStore:
     """The configured database as it is, not migrated. Raises StoreError."""
-    return SqlStore(_open_driver(settings), watch)
+    return SqlStore(_open_driver(settings), watch, _master_keys(settings))
+
+
+def _master_keys(settings: Settings) -> "Callable[[], MasterKeys] | None":
+    if not settings.encrypts:
+        return None
+    from memorist.store.sealing import read_master_keys
+
+    file, text, command = settings.encryption_key_file, settings.encryption_key, settings.encryption_key_command
+    return partial(read_master_keys, file, text, command)
+
+
+def encryption_of(store: SqlStore) -> "list[TenantEncryption]":
+    """How far each tenant is encrypted, which takes no key to see."""
+    from memorist.store.resealing import encryption_of
+
+    return [encryption_of(store, tenant.id) for tenant in store.list_tenants()]
+
+
+def resealing_of(core: Core) -> "Resealing":
+    """What encrypts the tenants of a core's database. Raises EncryptionKeyError."""
+    from memorist.store.resealing import Resealing
+
+    assert isinstance(core.store, SqlStore), "open_core makes no other"
+    return Resealing(core.store)
 
 
 def _open_driver(settings: Settings) -> Driver:

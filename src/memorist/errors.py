@@ -44,7 +44,8 @@ MemoristError                     internal
     ├── StoreReadOnly             store_read_only
     ├── StoreFull                 store_full
     ├── StoreCorrupt              store_corrupt
-    └── StoreOutdated             store_outdated
+    ├── StoreOutdated             store_outdated
+    └── EncryptionKeyError        encryption_key
 """
 
 from collections.abc import Iterator, Mapping
@@ -360,6 +361,13 @@ class StoreOutdated(StoreError):
     """The database was written by a newer Memorist. Upgrade Memorist; the data was not touched."""
 
     code = "store_outdated"
+
+
+class EncryptionKeyError(StoreError):
+    """The database is encrypted, and the key for it is missing or another one. Set it (`encryption_key_file`,
+    `encryption_key` or `encryption_key_command`) and start again; nothing was changed."""
+
+    code = "encryption_key"
 
 
 def all_errors(root: type[MemoristError] = MemoristError) -> Iterator[type[MemoristError]]:

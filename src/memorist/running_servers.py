@@ -42,7 +42,8 @@ def noted(settings: Settings, address: str) -> Iterator[None]:
     path = settings.data / _FOLDER / f"{new_id('srv')}.json"
     # Locked before it has a name that is looked for: until then it could be taken for one that a crash left.
     draft = path.with_suffix(".new")
-    note = {"address": address, "database": _fingerprint(settings), "answers": _manner(settings)}
+    note: dict[str, object] = {"address": address, "database": _fingerprint(settings), "answers": _manner(settings)}
+    note["encrypts"] = settings.encrypts
     lock = None
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -60,9 +61,9 @@ def noted(settings: Settings, address: str) -> Iterator[None]:
             os.close(lock)
 
 
-def running(settings: Settings, *, alike: bool = False) -> list[str]:
+def running(settings: Settings, *, alike: bool = False, without_key: bool = False) -> list[str]:
     """The addresses of the servers of this database that run on this machine, the last started first; `alike`: only
-    those of this release that answer by the same settings.
+    those of this release that answer by the same settings; `without_key`: only those that cannot decrypt.
 
     One that listens on every address is reached by the loopback. What a crash left behind is removed.
     """
@@ -71,6 +72,8 @@ def running(settings: Settings, *, alike: bool = False) -> list[str]:
     for path in sorted((settings.data / _FOLDER).glob("*.json"), reverse=True):
         note = _read(path)
         if note is None or (alike and note.get("answers") != _manner(settings)):
+            continue
+        if without_key and note.get("encrypts"):
             continue
         if note.get("database") == _fingerprint(settings):
             found.append(reached_at(str(note.get("address"))))

@@ -107,6 +107,15 @@ class Settings:
     ca_file: str = _setting(
         "", "Certificates of authorities, a PEM file, that are trusted beside the system's where `url` is https."
     )
+    encryption_key_file: str = _setting(
+        "",
+        "File of the master key that tenants are encrypted with: 32 bytes in Base64; older ones, on lines after it, "
+        "only decrypt. Empty, with the next two: tenants are stored in plain text.",
+    )
+    encryption_key: str = _setting("", "The same, given here.", secret=True)
+    encryption_key_command: str = _setting(
+        "", "A command that prints the same, run without a shell when Memorist starts.", secret=True
+    )
     tenant: str = _setting("local", "Tenant that the command line acts in.")
     user: str = _setting("local", "User that the command line acts as.")
     agent: str = _setting("", "Agent (profile) that the command line acts as. Empty: none.")
@@ -390,6 +399,11 @@ class Settings:
         """Where backups go that nobody names a file for."""
         return Path(self.backup_folder).expanduser() if self.backup_folder else self.data / "backups"
 
+    @property
+    def encrypts(self) -> bool:
+        """Whether there is a master key."""
+        return bool(self.encryption_key_file or self.encryption_key or self.encryption_key_command)
+
     def sqlite_path(self) -> Path | None:
         """The file of the embedded database; None where it is PostgreSQL."""
         url = self.database_url()
@@ -445,6 +459,7 @@ def load_settings(
         values[setting.name] = _convert(setting, raw, origin)
         origins[setting.name] = origin
     _refuse_two_stores(values, origins)
+    _refuse_two_keys(values)
     _use_connection(values, origins, path.with_name(CONNECTIONS))
     return LoadedSettings(Settings(**values), origins, _unknown_variables(environment))
 
@@ -478,6 +493,12 @@ def _refuse_two_stores(values: Mapping[str, Any], origins: Mapping[str, str]) ->
     if servers and (stores or len(servers) > 1):
         first, second, *_ = [*stores, *servers]
         raise InvalidSetting(f"--{first} and --{second} name two places for memories. Leave one of them out.")
+
+
+def _refuse_two_keys(values: Mapping[str, Any]) -> None:
+    given = [name for name in ("encryption_key_file", "encryption_key", "encryption_key_command") if values[name]]
+    if len(given) > 1:
+        raise InvalidSetting(f"{' and '.join(given)} are set; set one of them.", field=given[1])
 
 
 def known_servers(environment: Mapping[str, str] | None = None) -> KnownServers:

@@ -64,6 +64,7 @@ def test_every_group_has_its_commands() -> None:
         "doubts list", "doubts confirm", "doubts refute", "doubts dismiss",
         "policy show", "policy set", "erase verify", "erase list", "erase resume", "erase ledger", "erase apply",
         "backup create", "backup restore", "backup verify",
+        "encryption status", "encryption enable", "encryption rotate",
         "bench recall", "bench speed", "bench judge", "bench extraction", "bench secrets", "bench dashboard",
     }  # fmt: skip
 

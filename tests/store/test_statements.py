@@ -82,11 +82,14 @@ def test_only_statements_above_tenants_are_global() -> None:
         "get_observed_from",
         "has_migrations_table",
         "insert_tenant",
+        "list_master_keys",
         "list_own_words",
         "list_tenants",
+        "lock_tenant",
         "ping",
         "record_migration",
         "set_index_model",
+        "share_tenant",
     }
 
 

@@ -1,10 +1,13 @@
 """Settings of a store without models, which cost seconds where most tests are not about meaning; and its raw bytes."""
 
 import subprocess
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 from memorist.settings import Settings
+
+MASTER_KEY = b64encode(bytes(range(32))).decode()
 
 
 def bare(url: str, **others: Any) -> Settings:

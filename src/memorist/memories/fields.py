@@ -18,6 +18,7 @@ from memorist.errors import InvalidField
 from memorist.memories.values import Draft, Memory, NamedType
 from memorist.platform import validation
 from memorist.platform.redaction import Secrets
+from memorist.platform.values import Seal
 
 Check = Callable[[str, Any], Any]
 """Given a field's name and a value, the value as it may be stored. Raises InvalidField."""
@@ -44,6 +45,8 @@ class Field:
     personal: bool = False
     """It says something of somebody: none of it is left once a memory is anonymized."""
     secrets: Secrets | None = None
+    seal: Seal | None = None
+    """How it is kept where the tenant is encrypted; None: in plain text."""
     exported: bool = True
     shown: bool = True
     """The doors tell of it."""
@@ -108,9 +111,11 @@ FIELDS = (
     _field("id", "`mem_` and a ULID: 128 bits, sorted by the millisecond of their making; the same bits are a UUIDv7",
            fixed=True),
     _field("tenant", "the isolation boundary", column="tenant_id", fixed=True, exported=False, shown=False),
-    _field("content", "the text", check=_content, embedded=True, secrets=Secrets.TEXT, **_edited),
-    _field("content_hash", "SHA-256 of the content", check=partial(_line, empty=True), shown=False),
-    _field("dedup_key", "what makes two facts the same", check=partial(_line, empty=True), shown=False),
+    _field("content", "the text", check=_content, embedded=True, secrets=Secrets.TEXT, seal=Seal.TEXT, **_edited),
+    _field("content_hash", "SHA-256 of the content", check=partial(_line, empty=True), shown=False,
+           seal=Seal.EQUAL),
+    _field("dedup_key", "what makes two facts the same", check=partial(_line, empty=True), shown=False,
+           seal=Seal.EQUAL),
     _field("created_at", "when it was written", fixed=True),
     _field("updated_at", "when it was changed; moves forward with every change, and is the version (the ETag)"),
     _field("user", "the user whose it is", column="user_id", **_identifies),
@@ -120,15 +125,16 @@ FIELDS = (
            **_edited),
     _field("kind", "where it came from"),
     _field("category", "what it is about: a slug", **_slug),
-    _field("name", "a slug, unique among the active memories of its owner", embedded=True, **_slug),
+    _field("name", "a slug, unique among the active memories of its owner", embedded=True, seal=Seal.EQUAL, **_slug),
     _field("description", "one line, shown in the memory section", check=partial(_line, empty=True), embedded=True,
-           secrets=Secrets.LINE, **_edited),
+           secrets=Secrets.LINE, seal=Seal.TEXT, **_edited),
     _field("excerpt", "the part that is quoted, if not all of it", check=partial(_content, empty=True),
-           secrets=Secrets.TEXT, **_edited),
+           secrets=Secrets.TEXT, seal=Seal.TEXT, **_edited),
     _field("importance", "what is higher comes first in the memory section", editable=True),
     _field("confidence", "how sure it is, from 0 to 1", **_edited),
     _field("relevance", "how much it matters, from 0 to 1", **_edited),
-    _field("meta", "a JSON object of your own", check=_meta, embedded=True, secrets=Secrets.OBJECT, **_edited),
+    _field("meta", "a JSON object of your own", check=_meta, embedded=True, secrets=Secrets.OBJECT, seal=Seal.TEXT,
+           **_edited),
     _field("source_ref", "what it was taken from", personal=True, secrets=Secrets.LINE),
     _field("trust", "who vouches for it"),
     _field("governed_by", "the door that wrote it, whose promises hold for it", fixed=True),

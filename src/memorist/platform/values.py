@@ -20,6 +20,21 @@ class Role(StrEnum):
     READER = "reader"
 
 
+SEALED_TEXT = "\n\ue000"
+"""How a text begins that is encrypted; no text of a single line does. It has a character that is not of ASCII, so that
+statements which compare texts leave that to us.
+"""
+
+
+class Seal(StrEnum):
+    """How a column is kept where its tenant is encrypted."""
+
+    TEXT = "text"
+    """As another text or other bytes each time."""
+    EQUAL = "equal"
+    """As the same for the same value, so that the database can tell whether two are equal, and nothing more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Who is calling. The tenant always comes from the credential, never from a request.

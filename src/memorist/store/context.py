@@ -5,7 +5,7 @@ from datetime import datetime
 
 from memorist.context.values import MAX_ENTRY, ChunkCandidate, ChunkQuery
 from memorist.memories.values import Memory, Position
-from memorist.platform.values import OwnerFilter
+from memorist.platform.values import SEALED_TEXT, OwnerFilter
 from memorist.store.rows import memory_from_row, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
@@ -55,14 +55,22 @@ class ContextStatements(TenantStatements):
         since: datetime | None,
     ) -> list[Memory]:
         position = _FIRST if after is None else {"after_time": to_micros(after.created_at), "after_id": after.id}
-        rows = self._rows(
-            "list_category_of_user",
-            **slice_parameters(owner),
-            category=category,
-            longest=MAX_ENTRY,
-            now=to_micros(now),
-            since=-1 if since is None else to_micros(since),
-            limit=limit,
-            **position,
-        )
-        return [memory_from_row(row) for row in rows]
+        found: list[Memory] = []
+        while True:
+            rows = self._rows(
+                "list_category_of_user",
+                **slice_parameters(owner),
+                category=category,
+                longest=MAX_ENTRY,
+                sealed=SEALED_TEXT,
+                now=to_micros(now),
+                since=-1 if since is None else to_micros(since),
+                limit=limit,
+                **position,
+            )
+            page = [memory_from_row(row) for row in rows]
+            # How long an encrypted text is shows only here.
+            found += [memory for memory in page if len(memory.content) <= MAX_ENTRY]
+            if len(rows) < limit or len(found) >= limit:
+                return found[:limit]
+            position = {"after_time": to_micros(page[-1].created_at), "after_id": page[-1].id}

@@ -56,7 +56,7 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
 _WORKER_IS_GONE = re.compile(r"marked as essential|connection to the remote node .* failed")
 
 # Not partitioned by tenant.
-_WHOLE_TABLES = frozenset({"api_keys", "sign_ins", "tenants"})
+_WHOLE_TABLES = frozenset({"api_keys", "sign_ins", "tenant_keys", "tenants"})
 
 _BEYOND_REACH = (
     "Dead rows in the tables' files until VACUUM, which was run here, may remove them: a transaction that was open "

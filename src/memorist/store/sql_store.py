@@ -3,25 +3,34 @@
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from memorist.errors import EncryptionKeyError
 from memorist.platform.values import ApiKey, SignIn, Tenant
 from memorist.ports import Reader, Writer
 from memorist.store.drivers import Connection, Driver
 from memorist.store.file_search import find_in_files
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import key_from_row, sign_in_from_row
-from memorist.store.statements import load_statements
+from memorist.store.statements import SqlStatement, load_statements
 from memorist.store.tables import TABLES
 from memorist.store.transaction import SqlTransaction
 from memorist.times import from_micros, to_micros
 from memorist.watching import Watch
 
+if TYPE_CHECKING:
+    # Only those who encrypt pay for what it takes.
+    from memorist.store.sealed import Keyring
+    from memorist.store.sealing import MasterKeys
+
 T = TypeVar("T")
 
 
 class SqlStore:
-    def __init__(self, driver: Driver, watch: Watch | None = None) -> None:
+    def __init__(
+        self, driver: Driver, watch: Watch | None = None, keys: "Callable[[], MasterKeys] | None" = None
+    ) -> None:
+        """`keys` reads the master keys, where tenants may be encrypted."""
         self.driver = driver
         self._watch = watch or Watch()
         system = "postgresql" if driver.dialect == "postgres" else driver.dialect
@@ -29,20 +38,21 @@ class SqlStore:
         self.instant_reads = driver.instant_reads
         self._tell: list[Callable[[str], None]] = []
         self._find_beside: list[Callable[[str], Callable[[Writer], None] | None]] = []
-        self._statements = load_statements(driver.dialect)
-        self.migrator = Migrator(driver, self._statements, load_migrations(driver.dialect))
+        self.statements = load_statements(driver.dialect)
+        self.keyring = None if keys is None else _new_keyring(keys, self.statements)
+        self.migrator = Migrator(driver, self.statements, load_migrations(driver.dialect))
 
     def read(self, tenant: str, work: Callable[[Reader], T], *, snapshot: bool = True) -> T:
         with self._watch.timed("transaction", "read", self._facts["read"]):
             return self.driver.read(
-                tenant, lambda connection: work(self._transaction(connection, tenant)), snapshot=snapshot
+                tenant, lambda connection: work(self._transaction(connection, tenant, writing=False)), snapshot=snapshot
             )
 
     def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
         beside = [one for find in self._find_beside if (one := find(tenant)) is not None]
 
         def all_of_it(connection: Connection) -> T:
-            transaction = self._transaction(connection, tenant)
+            transaction = self._transaction(connection, tenant, writing=True)
             result = work(transaction)
             for one in beside:
                 one(transaction)
@@ -61,14 +71,25 @@ class SqlStore:
     def beside_writes(self, find: Callable[[str], Callable[[Writer], None] | None]) -> None:
         self._find_beside.append(find)
 
-    def _transaction(self, connection: Connection, tenant: str) -> SqlTransaction:
-        return SqlTransaction(connection, tenant, self._statements, self.driver.encode_list)
+    def _transaction(self, connection: Connection, tenant: str, *, writing: bool) -> SqlTransaction:
+        if self.keyring is not None:
+            from memorist.store.sealed import SealedConnection
+
+            connection = SealedConnection(connection, tenant, self.keyring, writing=writing)
+        return SqlTransaction(connection, tenant, self.statements, self.driver.encode_list)
 
     # What is known before, or above, a tenant
 
     def create_tenant(self, tenant: Tenant) -> bool:
         row = {"id": tenant.id, "created_at": to_micros(tenant.created_at)}
-        return self.driver.write(None, lambda connection: connection.run(self._statements["insert_tenant"], row)) == 1
+
+        def insert(connection: Connection) -> bool:
+            is_new = connection.run(self.statements["insert_tenant"], row) == 1
+            if is_new and self.keyring is not None:
+                self.keyring.mark(connection, tenant.id)
+            return is_new
+
+        return self.driver.write(None, insert)
 
     def list_tenants(self) -> list[Tenant]:
         return [Tenant(row[0], from_micros(row[1])) for row in self._global_rows("list_tenants", {})]
@@ -78,7 +99,7 @@ class SqlStore:
         return rows[0][0] if rows else None
 
     def set_index_model(self, tenant: str, model: str) -> None:
-        statement = self._statements["set_index_model"]
+        statement = self.statements["set_index_model"]
         self.driver.write(None, lambda connection: connection.run(statement, {"tenant": tenant, "model": model}))
 
     def find_key(self, secret_hash: str) -> ApiKey | None:
@@ -92,6 +113,16 @@ class SqlStore:
         rows = self._global_rows("find_sign_in", {"token_hash": token_hash})
         return sign_in_from_row(rows[0]) if rows else None
 
+    def require_keys(self) -> None:
+        """Raises EncryptionKeyError where a tenant is encrypted with a key that is not set, InvalidSetting where what
+        is set is no key.
+        """
+        needed = [row[0] for row in self._global_rows("list_master_keys", {})]
+        if self.keyring is not None:
+            self.keyring.master.require(needed)
+        elif needed:
+            raise EncryptionKeyError
+
     def ping(self) -> None:
         self.driver.require_sound()
         self._global_rows("ping", {})
@@ -100,7 +131,7 @@ class SqlStore:
         return self.driver.examine(seconds)
 
     def _global_rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        statement = self._statements[name]
+        statement = self.statements[name]
         return self.driver.read(None, lambda connection: connection.rows(statement, parameters), snapshot=False)
 
     # Upkeep
@@ -115,7 +146,7 @@ class SqlStore:
     def _check_tenant(self, tenant: str, connection: Connection) -> str:
         names = ("count_memories", "count_index_rows", "count_created", "count_orphan_events")
         rows, indexed, created, orphans = (
-            connection.rows(self._statements[name], {"tenant": tenant})[0][0] for name in names
+            connection.rows(self.statements[name], {"tenant": tenant})[0][0] for name in names
         )
         if rows == indexed == created and orphans == 0:
             return "ok"
@@ -145,3 +176,9 @@ class SqlStore:
 
     def close(self) -> None:
         self.driver.close()
+
+
+def _new_keyring(keys: "Callable[[], MasterKeys]", statements: Mapping[str, SqlStatement]) -> "Keyring":
+    from memorist.store.sealed import Keyring
+
+    return Keyring(keys, statements)

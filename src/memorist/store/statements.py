@@ -2,7 +2,8 @@
 
 A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant, `-- plan: anew` those
 whose plan PostgreSQL should not keep, `-- answer: binary` those that answer with many bytes. `-- fragment: x` blocks
-are pasted where `{x}` stands, and so is what follows from the fields of a memory, such as `{memory_columns}`.
+are pasted where `{x}` stands, and so is what follows from the fields of a memory, such as `{memory_columns}`. A
+`-- template: x` is a statement for each of several tables.
 Parameters are written `:name` in both dialects. A statement on a tenant's tables that does not bind `:tenant` is
 refused when the files are read, so it can never run.
 """
@@ -13,13 +14,17 @@ from functools import cache
 from pathlib import Path
 
 from memorist.memories.fields import FIELDS
+from memorist.platform.values import Seal
+from memorist.store.tables import SEALED, Table
 
 _QUERIES = Path(__file__).parent / "queries"
-_BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
+_BLOCK = re.compile(r"^-- (name|fragment|template): (\w+)\n", re.MULTILINE)
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 # A single colon before a word: not the `::` of a cast.
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
 _MARKS = ("plan: anew", "scope: global", "answer: binary")
+_WRITTEN = re.compile(r"(?:INSERT INTO|UPDATE) (\w+)")
+_READ = re.compile(r"\b(?:FROM|JOIN) (\w+)")
 _TENANT_FILTER = re.compile(r"\btenant_id = :tenant\b")
 _TENANT_INSERT = re.compile(r"INSERT INTO \w+ \([^)]*\btenant_id\b.*:tenant\b", re.DOTALL)
 
@@ -38,6 +43,8 @@ class SqlStatement:
     parameters: tuple[str, ...] = ()
     planned_anew: bool = False
     in_binary: bool = False
+    seals: tuple[Seal | None, ...] = ()
+    """How each of `parameters` is encrypted where the tenant is; empty where none is."""
 
 
 @cache
@@ -85,7 +92,36 @@ def _parse(name: str, body: str, fragments: dict[str, str]) -> SqlStatement:
     if "scope: global" not in comments and not (_TENANT_FILTER.search(sql) or _TENANT_INSERT.search(sql)):
         raise ValueError(f"statement {name} does not bind :tenant")
     parameters = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
-    return SqlStatement(name, purpose, sql, parameters, "plan: anew" in comments, "answer: binary" in comments)
+    seals = _seals(sql, parameters)
+    return SqlStatement(name, purpose, sql, parameters, "plan: anew" in comments, "answer: binary" in comments, seals)
+
+
+def _seals(sql: str, parameters: tuple[str, ...]) -> tuple[Seal | None, ...]:
+    """What is written into a column, or compared with one, is what the parameter of its name gives."""
+    if written := _WRITTEN.match(sql):
+        table = SEALED.get(written[1])
+        seals = [table.seal_of(name) if table else None for name in parameters]
+    else:
+        matched = {column for name in _READ.findall(sql) if name in SEALED for column in SEALED[name].matched}
+        seals = [Seal.EQUAL if name in matched else None for name in parameters]
+    return tuple(seals) if any(seals) else ()
+
+
+@cache
+def from_template(dialect: str, name: str, table: Table, columns: tuple[str, ...]) -> SqlStatement:
+    """A template's statement for some columns of a table."""
+    bodies = {name: body for kind, name, body in _blocks("shared") if kind == "template"}
+    fragments = {
+        "table": table.name,
+        "row": ", ".join(table.row),
+        "columns": ", ".join(columns),
+        "after": ", ".join(f":after_{column}" for column in table.row),
+        "is_row": " AND ".join(f"{column} = :{column}" for column in table.row),
+        "changes": ", ".join(f"{column} = :new_{column}" for column in columns),
+        "unchanged": " AND ".join(f"{column} IS NOT DISTINCT FROM :{column}" for column in columns),
+    }
+    statement = replace(_parse(name, bodies[name], fragments), seals=())
+    return replace(statement, sql=to_psycopg(statement.sql)) if dialect == "postgres" else statement
 
 
 def to_psycopg(sql: str) -> str:

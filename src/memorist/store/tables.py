@@ -8,6 +8,7 @@ is missing here; others see to it that what is named here is in fact erased, cou
 from dataclasses import dataclass
 
 from memorist.memories.fields import FIELDS
+from memorist.platform.values import Seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,15 @@ class Table:
     of_tenant: str | None = None
     kept: str = ""
     """Why nothing is erased from it."""
+    sealed: tuple[str, ...] = ()
+    """Columns that are encrypted where the tenant is."""
+    matched: tuple[str, ...] = ()
+    """Columns that are encrypted there so that equal values stay equal."""
+    row: tuple[str, ...] = ("id",)
+    """What tells a row from the others of its tenant."""
+
+    def seal_of(self, column: str) -> Seal | None:
+        return Seal.TEXT if column in self.sealed else Seal.EQUAL if column in self.matched else None
 
 
 # In the order in which they are emptied: what says whose a row is goes last.
@@ -32,14 +42,27 @@ TABLES = (
         codes=("tenant_id", "memory_id", "event_type"),
         of_memories="erase_events",
         of_tenant="purge_events",
+        sealed=("payload",),
+        row=("seq",),
     ),
-    Table("tool_outputs", ("content",), ("tenant_id", "memory_id"), "erase_tool_outputs", None, "purge_tool_outputs"),
+    Table(
+        "tool_outputs",
+        texts=("content",),
+        codes=("tenant_id", "memory_id"),
+        of_memories="erase_tool_outputs",
+        of_tenant="purge_tool_outputs",
+        sealed=("content",),
+        row=("memory_id",),
+    ),
     Table(
         "memory_index",
         texts=("user_id", "agent_id", "thread", "category", "project", "terms", "vectors"),
         codes=("tenant_id", "memory_id", "kind", "model"),
         of_memories="erase_index",
         of_tenant="purge_index",
+        sealed=("terms", "vectors"),
+        matched=("digest",),
+        row=("user_id", "memory_id"),
     ),
     Table("index_changes", codes=("tenant_id",), of_tenant="purge_index_changes"),
     Table(
@@ -48,6 +71,7 @@ TABLES = (
         codes=("tenant_id", "id", "fact_id", "other_id", "judge", "status"),
         of_memories="purge_doubts_of_memories",
         of_owner="purge_doubts_of_owner",
+        sealed=("reason",),
     ),
     Table(
         "jobs",
@@ -55,6 +79,7 @@ TABLES = (
         codes=("tenant_id", "id", "kind", "status"),
         of_memories="purge_jobs_of_memories",
         of_owner="erase_jobs",
+        sealed=("payload", "error", "result"),
     ),
     Table(
         "turn_events",
@@ -62,6 +87,8 @@ TABLES = (
         codes=("tenant_id", "turn_id", "event"),
         of_memories="purge_turn_events_of_memories",
         of_owner="purge_turn_events_of_owner",
+        sealed=("data",),
+        row=("turn_id", "seq"),
     ),
     Table(
         "turns",
@@ -69,6 +96,7 @@ TABLES = (
         codes=("tenant_id", "id", "status", "runner"),
         of_memories="purge_turns_of_memories",
         of_owner="purge_turns_of_owner",
+        sealed=("request", "answer", "error"),
     ),
     Table(
         "idempotency_keys",
@@ -76,6 +104,8 @@ TABLES = (
         codes=("tenant_id", "principal", "request_hash"),
         of_memories="purge_idempotency_of_memories",
         of_owner="erase_idempotency",
+        sealed=("response",),
+        row=("principal", "route", "key"),
     ),
     # Its report names a few memories, and so does how far it is.
     Table(
@@ -92,12 +122,17 @@ TABLES = (
         texts=("user_id", "agent_id", "id", "title", "media_type", "content"),
         codes=("tenant_id",),
         of_owner="erase_documents",
+        sealed=("content",),
+        matched=("title",),
+        row=("user_id", "agent_id", "id"),
     ),
     Table(
         "memories",
         texts=tuple(field.column for field in FIELDS if field.is_text and field.personal),
         codes=tuple(field.column for field in FIELDS if field.is_text and not field.personal),
         of_memories="erase_memories",
+        sealed=tuple(field.column for field in FIELDS if field.seal is Seal.TEXT),
+        matched=tuple(field.column for field in FIELDS if field.seal is Seal.EQUAL),
     ),
     # After the memories: whoever writes one locks its memory, so that none appears once those are gone.
     Table(
@@ -106,6 +141,8 @@ TABLES = (
         codes=("tenant_id", "memory_id", "id"),
         of_memories="erase_recalls",
         of_owner="purge_recalls_of_owner",
+        sealed=("query",),
+        row=("memory_id", "at", "id"),
     ),
     Table(
         "api_keys",
@@ -120,6 +157,8 @@ TABLES = (
         of_owner="purge_tokens_of_owner",
         of_tenant="purge_sign_ins",
     ),
+    # Last: with them nothing that is left anywhere can be read.
+    Table("tenant_keys", codes=("tenant_id", "wrapped", "master"), of_tenant="purge_tenant_keys"),
     Table(
         "receipts",
         codes=(
@@ -145,6 +184,8 @@ TABLES = (
     Table("tenants", codes=("id", "index_model"), kept="A tenant's name, under which its receipts are found."),
     Table("schema_migrations", codes=("name", "checksum"), kept="Words of our own."),
 )  # fmt: skip
+
+SEALED = {table.name: table for table in TABLES if table.sealed}
 
 # Statements that are not a table's own, but look through all of them.
 SEARCHES = ("count_named", "count_of_user", "count_all_of_user", "list_users", "find_text")

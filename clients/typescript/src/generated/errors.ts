@@ -266,6 +266,12 @@ export class StoreOutdated extends StoreError {
   static override readonly meaning: string = "The database was written by a newer Memorist. Upgrade Memorist; the data was not touched.";
 }
 
+/** The database is encrypted, and the key for it is missing or another one. Set it (`encryption_key_file`, `encryption_key` or `encryption_key_command`) and start again; nothing was changed. */
+export class EncryptionKeyError extends StoreError {
+  static override readonly code: string = "encryption_key";
+  static override readonly meaning: string = "The database is encrypted, and the key for it is missing or another one. Set it (`encryption_key_file`, `encryption_key` or `encryption_key_command`) and start again; nothing was changed.";
+}
+
 /** Every error by its code. */
 export const ERRORS: Readonly<Record<string, typeof MemoristError>> = {
   internal: MemoristError,
@@ -313,4 +319,5 @@ export const ERRORS: Readonly<Record<string, typeof MemoristError>> = {
   store_full: StoreFull,
   store_corrupt: StoreCorrupt,
   store_outdated: StoreOutdated,
+  encryption_key: EncryptionKeyError,
 };

@@ -49,6 +49,7 @@ COMMANDS = (
     ("purge", "erasure:purge", "Erase everything of a user, with a receipt."),
     ("erase", "erasure:app", "Check, list and finish erasures."),
     ("backup", "backup:app", "Back up and restore the database."),
+    ("encryption", "encryption:app", "Encrypt what tenants have, and change the keys."),
     ("upgrade", "upgrade:upgrade", "Bring the database up to this version, with a backup first."),
     ("doctor", "doctor:doctor", "Check this installation and say what to do."),
     ("support-bundle", "support_bundle:support_bundle", "Write what helps others to help you, without contents."),
@@ -68,7 +69,7 @@ GROUPS = (
     ("Remember and recall", "remember fact recall context section ingest extract about turn chat memory"),
     ("Look after memories", "list show edit forget archive restore events history doubts watch"),
     ("Move and erase", "export import reset purge erase"),
-    ("Run it", "top policy sweep jobs index audit backup upgrade doctor support-bundle db"),
+    ("Run it", "top policy sweep jobs index audit backup encryption upgrade doctor support-bundle db"),
     ("Who may", "keys tokens tenants"),
     ("This program", "config bench completion"),
 )

@@ -85,7 +85,8 @@ STORE = (*_DATABASE, *_REFUSED_SERVER, _AS_JSON)
 DATABASE = (*_DATABASE, _AS_JSON)
 # Which tenant, and by what right.
 KEY = _option("key", "--key", _KEY_HELP, metavar="KEY")
-CREDENTIAL = (_option("tenant", "--tenant", "Tenant to act in.", metavar="NAME"), KEY)
+TENANT = _option("tenant", "--tenant", "Tenant to act in.", metavar="NAME")
+CREDENTIAL = (TENANT, KEY)
 # On whose behalf.
 IDENTITY = (
     *CREDENTIAL,
