@@ -321,6 +321,23 @@ def test_nothing_opens_without_the_key_and_nothing_is_changed(settings: Settings
     assert core.memories.get(user, memory.id).content == "a text"
 
 
+@pytest.mark.parametrize("look", ["ping", "examine"])
+def test_who_was_started_without_the_key_notices(settings: Settings, encrypted: Settings, opened, look: str) -> None:
+    plain = opened(settings)
+    user = new_user(plain)
+    memory = plain.memories.remember(user, [Draft("a text")])[0].memory
+    resealing_of(opened(encrypted)).enable(user.tenant, lambda *_: None)
+    if look == "examine":
+        plain.store.examine(1)
+    else:
+        with pytest.raises(EncryptionKeyError):
+            plain.store.ping()
+    with pytest.raises(EncryptionKeyError):
+        plain.memories.get(user, memory.id)
+    with pytest.raises(EncryptionKeyError):
+        plain.memories.remember(user, [Draft("another text")])
+
+
 def test_deleting_a_tenant_drops_its_keys_and_the_receipt_says_so(encrypted: Settings, opened) -> None:
     core = opened(encrypted)
     user = new_user(core)

@@ -1,6 +1,7 @@
 """The one store: ports.Store over a driver and its named statements."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,6 +41,7 @@ class SqlStore:
         self._find_beside: list[Callable[[str], Callable[[Writer], None] | None]] = []
         self.statements = load_statements(driver.dialect)
         self.keyring = None if keys is None else _new_keyring(keys, self.statements)
+        self._lacks_key = False
         self.migrator = Migrator(driver, self.statements, load_migrations(driver.dialect))
 
     def read(self, tenant: str, work: Callable[[Reader], T], *, snapshot: bool = True) -> T:
@@ -72,6 +74,8 @@ class SqlStore:
         self._find_beside.append(find)
 
     def _transaction(self, connection: Connection, tenant: str, *, writing: bool) -> SqlTransaction:
+        if self._lacks_key:
+            raise EncryptionKeyError
         if self.keyring is not None:
             from memorist.store.sealed import SealedConnection
 
@@ -121,13 +125,18 @@ class SqlStore:
         if self.keyring is not None:
             self.keyring.master.require(needed)
         elif needed:
+            # Whoever was started before: what it shows would be encrypted, and what it writes would not.
+            self._lacks_key = True
             raise EncryptionKeyError
 
     def ping(self) -> None:
         self.driver.require_sound()
         self._global_rows("ping", {})
+        self.require_keys()
 
     def examine(self, seconds: float) -> str:
+        with suppress(EncryptionKeyError):
+            self.require_keys()
         return self.driver.examine(seconds)
 
     def _global_rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
