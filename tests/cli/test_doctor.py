@@ -46,7 +46,7 @@ def settings(request: pytest.FixtureRequest, data: Path, monkeypatch: pytest.Mon
 
 
 def test_checks_are_one_list_of_different_ones() -> None:
-    assert len({check.__name__ for check in CHECKS}) == len(CHECKS) == 16
+    assert len({check.__name__ for check in CHECKS}) == len(CHECKS) == 17
 
 
 def test_store_of_a_newer_version_is_found(cli: Cli, settings: Settings) -> None:

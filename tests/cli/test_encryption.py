@@ -41,6 +41,8 @@ def test_tenant_is_encrypted_and_its_keys_are_changed(
 
     monkeypatch.delenv("MEMORIST_ENCRYPTION_KEY_FILE")
     assert cli("show", memory, "--json").error["code"] == "encryption_key"
+    (missing,) = [one for one in cli("doctor", "--json").json["checks"] if one["check"] == "encryption"]
+    assert missing["state"] == "problem"
     # What takes no text takes no key.
     assert cli.json("encryption", "status")["key_is_set"] is False
     assert cli.json("db", "check")["ok"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from memorist.bootstrap import backup_plan, open_embedder, open_reranker, open_store
+from memorist.bootstrap import backup_plan, encryption_of, open_embedder, open_reranker, open_store
 from memorist.errors import MemoristError, StoreOutdated
 from memorist.platform.backups import backups_in
 from memorist.running_servers import LOCAL_KEY_FILE, running, version_at
@@ -156,6 +156,8 @@ def permissions(patient: Patient) -> Iterator[DoctorFinding]:
         for setting in fields(Settings)
         if setting.metadata["secret"] and "/" in patient.loaded.origins[setting.name]
     }
+    if patient.settings.encryption_key_file:
+        secrets.add(Path(patient.settings.encryption_key_file).expanduser())
     for file in (patient.settings.data / LOCAL_KEY_FILE, *beside, *kept, *secrets):
         if file.exists() and file.stat().st_mode & _OTHERS:
             yield DoctorFinding("permissions", Health.PROBLEM, f"others can read {file}: run `chmod 600` on it")
@@ -192,6 +194,23 @@ def schema(patient: Patient) -> Iterator[DoctorFinding]:
         return
     yield DoctorFinding("schema", Health.OK, "up to date")
     patient.condition = condition_of(patient.store, patient.now)
+
+
+def encryption(patient: Patient) -> Iterator[DoctorFinding]:
+    if patient.condition is None:
+        return
+    # Where the key is missing or another one, it says so and what to do.
+    patient.store.require_keys()
+    found = encryption_of(patient.store)
+    encrypted = [one for one in found if one.is_encrypted]
+    if not encrypted and not patient.settings.encrypts:
+        return
+    told = f"{len(encrypted)} of {counted(len(found), 'tenant')} encrypted"
+    if len(encrypted) == len(found) and all(one.is_complete for one in encrypted):
+        yield DoctorFinding("encryption", Health.OK, told)
+    else:
+        advice = "`memorist encryption enable --all` encrypts the rest"
+        yield DoctorFinding("encryption", Health.WARNING, f"{told}, or in part: {advice}")
 
 
 def content(patient: Patient) -> Iterator[DoctorFinding]:
@@ -292,6 +311,7 @@ CHECKS: tuple[Callable[[Patient], Iterator[DoctorFinding]], ...] = (
     permissions,
     database,
     schema,
+    encryption,
     content,
     index,
     keys,
