@@ -6,7 +6,7 @@ The one place where it happens. `tables.py` says which columns are encrypted; a 
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from memorist.platform.values import SEALED_TEXT, Seal
@@ -16,6 +16,8 @@ from memorist.store.statements import SqlStatement
 from memorist.times import Clock, SystemClock, to_micros
 
 _MARKS = (SEALED_TEXT, EQUAL_MARK)
+# Tenants whose keys are kept ready.
+_MOST_KEPT = 1024
 _Rows = tuple[tuple[int, bytes, str, int], ...]
 
 
@@ -28,8 +30,8 @@ class Keyring:
         self._load = load
         self._statements = statements
         self._clock = clock or SystemClock()
-        # Unwrapping takes as long as the statement that finds the keys.
-        self._unwrapped = lru_cache(maxsize=1024)(self._unwrap)
+        # Unwrapping takes as long as the statement that finds them. Those that are gone from there go from here too.
+        self._unwrapped: dict[str, tuple[_Rows, TenantKeys]] = {}
 
     @cached_property
     def master(self) -> MasterKeys:
@@ -42,7 +44,16 @@ class Keyring:
 
     def keys_of(self, tenant: str, rows: _Rows) -> TenantKeys | None:
         """Raises EncryptionKeyError. None where there is no key."""
-        return self._unwrapped(tenant, rows) if any(number for number, *_ in rows) else None
+        if not any(number for number, *_ in rows):
+            self._unwrapped.pop(tenant, None)
+            return None
+        known = self._unwrapped.get(tenant)
+        if known is None or known[0] != rows:
+            if len(self._unwrapped) >= _MOST_KEPT:
+                self._unwrapped.clear()
+            secrets = {row[0]: self.master.unwrap(tenant, *row[:3]) for row in rows if row[0]}
+            known = self._unwrapped[tenant] = (rows, TenantKeys(secrets, is_complete=bool(rows[-1][3])))
+        return known[1]
 
     def find(self, connection: Connection, tenant: str, *, writing: bool) -> TenantKeys | None:
         """A tenant's keys for the rest of a transaction; None where it is not encrypted. Raises EncryptionKeyError."""
@@ -51,7 +62,7 @@ class Keyring:
         rows = self.rows(connection, tenant)
         keys = self.keys_of(tenant, rows)
         if keys is None and rows and writing:
-            # Nothing is stored yet, or all of it was erased, with the keys.
+            # All that it had was erased, with its keys.
             connection.rows(self._statements["lock_tenant"], {"tenant": tenant})
             if not any(number for number, *_ in self.rows(connection, tenant)):
                 self.add(connection, tenant, None, is_complete=True)
@@ -79,10 +90,6 @@ class Keyring:
         key = {"tenant": tenant, "number": number, "wrapped": wrapped, "master": self.master.name}
         more = {"is_complete": int(is_complete), "created_at": to_micros(self._clock.now())}
         connection.run(self._statements["insert_tenant_key"], key | more)
-
-    def _unwrap(self, tenant: str, rows: _Rows) -> TenantKeys:
-        secrets = {row[0]: self.master.unwrap(tenant, *row[:3]) for row in rows if row[0]}
-        return TenantKeys(secrets, is_complete=bool(rows[-1][3]))
 
 
 class SealedConnection:

@@ -93,9 +93,7 @@ def read_master_keys(file: str, text: str, command: str) -> MasterKeys:
     try:
         done = subprocess.run(shlex.split(command), capture_output=True, timeout=_COMMAND_S, check=True, text=True)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        how = (
-            f"exit status {error.returncode}" if isinstance(error, subprocess.CalledProcessError) else str(type(error))
-        )
+        how = f"exit status {status}" if (status := getattr(error, "returncode", None)) else type(error).__name__
         raise InvalidSetting(
             f"encryption_key_command failed: {how}. Run it by hand to see why.", field="encryption_key_command"
         ) from None  # What the command said may hold a secret.

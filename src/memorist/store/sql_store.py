@@ -91,6 +91,7 @@ class SqlStore:
             is_new = connection.run(self.statements["insert_tenant"], row) == 1
             if is_new and self.keyring is not None:
                 self.keyring.mark(connection, tenant.id)
+                self.keyring.add(connection, tenant.id, None, is_complete=True)
             return is_new
 
         return self.driver.write(None, insert)
