@@ -233,7 +233,7 @@ def test_long_queues_are_counted_up_to_a_bound(core: Core, admin: Principal) -> 
 def test_counting_reads_no_memory(sqlite_url: str, name: str) -> None:
     store = open_store(bare(sqlite_url))
     store.migrator.migrate(START)
-    sql = f"EXPLAIN QUERY PLAN {store._statements[name].sql}"
+    sql = f"EXPLAIN QUERY PLAN {store.statements[name].sql}"
     given = {"tenant": "t", "user_id": "ada", "agent_id": None, "now": 0, "since": 0, "days": 1}
     plan = store.driver.read(None, lambda connection: connection.rows(SqlStatement("plan", "", sql), given))
     steps = [str(row[3]) for row in plan if "memories" in str(row[3])]

@@ -155,7 +155,7 @@ def test_many_threads_with_some_failures_keep_exactly_the_successes(store: SqlSt
     with ThreadPoolExecutor(16) as threads:
         ids = [memory_id for memory_id in threads.map(write, range(300)) if memory_id]
     stored = store.driver.read(
-        TENANT, lambda connection: connection.rows(store._statements["count_memories"], {"tenant": TENANT})
+        TENANT, lambda connection: connection.rows(store.statements["count_memories"], {"tenant": TENANT})
     )
     assert stored == [(len(ids),)]
     assert store.check()[f"tenant {TENANT}"] == "ok"
