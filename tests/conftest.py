@@ -94,6 +94,7 @@ _SLOW = (
     "secrets/test_doors.py",
     "store/test_faults.py",
     "store/test_kills.py",
+    "store/test_sealed_conformance.py",
     "store/test_sqlite.py",
     "torture",
     "training",
