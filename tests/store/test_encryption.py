@@ -20,7 +20,7 @@ from memorist.memories.values import Draft
 from memorist.platform.values import Owner, Principal, Role, Seal
 from memorist.recall.values import Question
 from memorist.settings import Settings, load_settings
-from memorist.store.resealing import encryption_of
+from memorist.store.resealing import Resealing, encryption_of
 from memorist.store.sealing import MasterKeys, TenantKeys, read_master_keys
 from memorist.store.statements import SqlStatement, load_statements, to_psycopg
 from memorist.store.tables import SEALED, TABLES
@@ -300,6 +300,30 @@ def test_new_data_key_takes_the_place_of_the_old_one_while_others_write(encrypte
     found = all_that_reads(core, user)
     assert [one for one in found[0] if one.id != late.id] == before[0]
     assert found[1:4] == before[1:4]
+
+
+def test_row_that_somebody_changes_meanwhile_is_encrypted_anew_too(
+    own_postgres_url: str, opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL others write between reading a row and changing it, and may leave its vectors as they were."""
+    core = opened(bare(own_postgres_url, encryption_key=MASTER_KEY))
+    user = new_user(core)
+    memory = core.memories.remember(user, [Draft("a text")])[0].memory
+    save_vectors(core.store, user.tenant, make_embedded(memory, vectors=b"a vector"))
+    put = Resealing._put
+    changed: list[str] = []
+
+    def put_late(self: Resealing, connection: Any, tenant: str, table: Any, *rest: Any) -> int:
+        if table.name == "memory_index" and not changed:
+            changed.append(core.memories.edit(user, memory.id, {"importance": 3}).id)
+        return put(self, connection, tenant, table, *rest)
+
+    monkeypatch.setattr(Resealing, "_put", put_late)
+    resealing_of(core).rotate(user.tenant, lambda *_: None)
+    assert changed == [memory.id]
+    assert encryption_of(core.store, user.tenant).keys == 1
+    (row,) = index_rows(core.store, user.tenant, "ada")
+    assert row.vectors == b"a vector"
 
 
 def test_master_key_is_changed_by_adding_the_new_one_first(encrypted: Settings, opened) -> None:
