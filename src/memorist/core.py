@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.turns.service import Turns
     from memorist.views.browsing import Browsing
     from memorist.views.census import Census
+    from memorist.views.conversations import Conversations
     from memorist.views.dossiers import Dossiers
     from memorist.views.installation import Installation
     from memorist.views.overview import Overview
@@ -229,6 +230,12 @@ class Core:
         from memorist.views.browsing import Browsing
 
         return Browsing(self.store, self.clock, self.accesses)
+
+    @_made_once
+    def conversations(self) -> "Conversations":
+        from memorist.views.conversations import Conversations
+
+        return Conversations(self.store, self.clock, self.memories, self.erasure)
 
     # Keeping and learning
 

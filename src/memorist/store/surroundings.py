@@ -1,12 +1,18 @@
 """What stands around a memory, and what a turn or a sample left behind."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from memorist.memories.values import Memory
-from memorist.platform.values import Owner
-from memorist.store.rows import memory_from_row, owner_parameters
+from memorist.platform.values import Owner, OwnerFilter
+from memorist.store.rows import memory_from_row, owner_parameters, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
+from memorist.views.values import SessionKey
+
+# A conversation is narrowed down by its text alone.
+_ANY: dict[str, Any] = dict.fromkeys(("kind", "category", "trust", "project")) | {"most_importance": 2**31 - 1}
 
 
 class SurroundingsStatements(TenantStatements):
@@ -51,6 +57,47 @@ class SurroundingsStatements(TenantStatements):
             limit=limit,
         )
         return [memory_from_row(row) for row in rows]
+
+    def latest_sessions(self, owner: OwnerFilter, before: str, limit: int) -> list[SessionKey]:
+        statement = "latest_sessions_of_tenant" if owner.any_user else "latest_sessions_of_user"
+        rows = self._rows(statement, user_id=owner.user or "", before=before, limit=limit)
+        return [SessionKey(*row) for row in rows]
+
+    def conversation(
+        self,
+        owner: OwnerFilter,
+        session: str,
+        now: datetime,
+        limit: int,
+        *,
+        after: str = "",
+        before: str | None = None,
+        pattern: str | None = "%",
+    ) -> list[Memory]:
+        where = slice_parameters(owner) | _ANY
+        where |= {"session_id": session, "now": to_micros(now), "pattern": pattern, "limit": limit}
+        if before is None:
+            rows = self._rows("conversation_after", id=after, **where)
+        else:
+            rows = self._rows("conversation_before", id=before, **where)[::-1]
+        return [memory_from_row(row) for row in rows]
+
+    def count_conversation(self, owner: OwnerFilter, session: str, now: datetime, most: int) -> int:
+        where = slice_parameters(owner) | {"session_id": session, "now": to_micros(now), "most": most}
+        count: int = self._rows("count_conversation", **where)[0][0]
+        return count
+
+    def conversation_ids(self, owner: OwnerFilter, session: str, after: str, limit: int) -> list[str]:
+        rows = self._rows("conversation_ids", session_id=session, id=after, limit=limit, **slice_parameters(owner))
+        return [row[0] for row in rows]
+
+    def session_turns(self, user: str | None, session: str, limit: int) -> list[str]:
+        rows = self._rows("turns_of_session", user_id=user or "", session_id=session, limit=limit)
+        return [row[0] for row in rows]
+
+    def list_learned_of(self, sources: Sequence[str], limit: int) -> list[Memory]:
+        asked = [{"source_ref": source, "limit": limit} for source in sources]
+        return [memory_from_row(row) for rows in self._rows_of_each("list_learned", asked) for row in rows]
 
     def _around(
         self, statement: str, memory: Memory, before: int, after: int, **where: str

@@ -1,11 +1,21 @@
 """What a store finds for those who look on."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
-from memorist.views.values import BrowsePosition, FacetRow, KindCount, OwnerCount, ProjectRow, Stretch, Walk
+from memorist.views.values import (
+    BrowsePosition,
+    FacetRow,
+    KindCount,
+    OwnerCount,
+    ProjectRow,
+    SessionKey,
+    Stretch,
+    Walk,
+)
 
 
 class BrowsingReads(Protocol):
@@ -93,4 +103,42 @@ class SurroundingsReads(Protocol):
 
     def list_said(self, owner: Owner, session: str, since: datetime, until: datetime, limit: int) -> list[Memory]:
         """Messages of exactly that owner's session that were stored between two moments, in their order."""
+        ...
+
+    def latest_sessions(self, owner: OwnerFilter, before: str, limit: int) -> list[SessionKey]:
+        """Sessions of a slice's user, or of everybody, whose last memory, of any kind and state, is before an id: the
+        latest first. Agents do not count.
+        """
+        ...
+
+    def conversation(
+        self,
+        owner: OwnerFilter,
+        session: str,
+        now: datetime,
+        limit: int,
+        *,
+        after: str = "",
+        before: str | None = None,
+        pattern: str | None = "%",
+    ) -> list[Memory]:
+        """What was said and returned in a session of a slice of one user and is in use: the first after an id or, with
+        `before`, the last before that; in its order. `pattern` as in a walk.
+        """
+        ...
+
+    def count_conversation(self, owner: OwnerFilter, session: str, now: datetime, most: int) -> int:
+        """How much that is; `most` at most."""
+        ...
+
+    def conversation_ids(self, owner: OwnerFilter, session: str, after: str, limit: int) -> list[str]:
+        """The ids of what was said and returned in such a session after one, whatever its state, in id order."""
+        ...
+
+    def session_turns(self, user: str | None, session: str, limit: int) -> list[str]:
+        """The turns of a user's session, the latest first."""
+        ...
+
+    def list_learned_of(self, sources: Sequence[str], limit: int) -> list[Memory]:
+        """`list_learned` of several sources, `limit` of each."""
         ...

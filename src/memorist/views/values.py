@@ -100,6 +100,14 @@ class BrowsedPage(Page[Memory]):
     reached: datetime | None = None
 
 
+class SessionKey(NamedTuple):
+    """A session of a user, and its last memory; '' for nobody."""
+
+    user: str
+    session: str
+    last_id: str
+
+
 class ProjectRow(NamedTuple):
     """A project of which there are memories of that agent in that state; '' for what is absent."""
 

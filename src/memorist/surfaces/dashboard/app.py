@@ -11,6 +11,7 @@ from memorist.surfaces.dashboard.pages import (
     about,
     access,
     audit,
+    conversations,
     doubts,
     home,
     memories,
@@ -30,7 +31,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 def routes(site: Site) -> list[Route]:
-    own = (home, about, memories, memory, memory_edit, memory_rewrite, recall, turns, doubts, privacy)
+    own = (home, about, memories, memory, memory_edit, memory_rewrite, conversations, recall, turns, doubts, privacy)
     pages = (*own, access, audit, system)
     return [
         _static(site),

@@ -42,6 +42,7 @@ _MENU = (
     MenuItem("home", "Home", "/dashboard", "h"),
     MenuItem("about", "About you", "/dashboard/about", "y"),
     MenuItem("memories", "Memories", "/dashboard/memories", "m"),
+    MenuItem("conversations", "Conversations", "/dashboard/conversations", "c"),
     MenuItem("recall", "Recall", "/dashboard/recall", "r"),
     MenuItem("turns", "Turns", "/dashboard/turns", "t"),
     MenuItem("doubts", "In doubt", "/dashboard/doubts", "d"),

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from memorist.memories.values import Kind, Memory, Status
-from memorist.platform.values import Owner
+from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Store
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
@@ -81,3 +81,51 @@ class SurroundingsConformance(StoreFixtures):
             tenant, lambda tx: tx.surroundings.list_said(Owner("ada"), "s1", START + _MINUTE, START + 2 * _MINUTE, 10)
         )
         assert found == wanted
+
+    def test_sessions_are_found_by_their_last_memory(self, store: Store, tenant: str) -> None:
+        first, second = (make_memory(tenant, session=name) for name in ("s1", "s2"))
+        again = make_memory(tenant, session="s1", status=Status.SOFT_DELETED)
+        others = make_memory(tenant, session="s1", owner=Owner("bob"))
+        insert_all(store, first, second, again, others, make_memory(tenant))
+
+        def latest(owner: OwnerFilter, before: str = "~", limit: int = 10) -> list[tuple[str, ...]]:
+            return [
+                tuple(key)
+                for key in store.read(tenant, lambda tx: tx.surroundings.latest_sessions(owner, before, limit))
+            ]
+
+        ada, everybody = OwnerFilter("ada"), OwnerFilter(any_user=True, any_agent=True)
+        assert latest(ada) == [("ada", "s1", again.id), ("ada", "s2", second.id)]
+        assert latest(ada, again.id) == [("ada", "s2", second.id)]
+        assert latest(everybody, limit=2) == [("bob", "s1", others.id), ("ada", "s1", again.id)]
+
+    def test_conversation_is_what_is_in_use_of_a_session(self, store: Store, tenant: str) -> None:
+        def said(**fields: Any) -> Memory:
+            return make_memory(tenant, **({"session": "s1", "kind": Kind.CHAT_MESSAGE} | fields))
+
+        lines = [said(content="Tea?"), said(kind=Kind.TOOL_OUTPUT, content="noon"), said(content="tea!")]
+        gone, of_coder = said(status=Status.SOFT_DELETED), said(owner=_CODER)
+        insert_all(store, *lines, gone, of_coder, said(kind=Kind.FACT), said(session="s2"))
+
+        def read(limit: int = 9, *, any_agent: bool = False, **more: Any) -> list[Memory]:
+            owner = OwnerFilter("ada", any_agent=any_agent)
+            return store.read(tenant, lambda tx: tx.surroundings.conversation(owner, "s1", START, limit, **more))
+
+        assert read() == lines
+        assert read(2) == lines[:2]
+        assert read(after=lines[0].id) == lines[1:]
+        assert read(1, before=lines[2].id) == lines[1:2]
+        assert read(pattern="%tea%") == [lines[0], lines[2]]
+        assert read(any_agent=True) == [*lines, of_coder]
+        count = store.read(tenant, lambda tx: tx.surroundings.count_conversation(OwnerFilter("ada"), "s1", START, 2))
+        assert count == 2
+        ids = store.read(tenant, lambda tx: tx.surroundings.conversation_ids(OwnerFilter("ada"), "s1", lines[0].id, 9))
+        assert ids == [lines[1].id, lines[2].id, gone.id]
+
+    def test_what_was_learned_of_several_sources_comes_at_once(self, store: Store, tenant: str) -> None:
+        facts = [make_memory(tenant, source_ref=source) for source in ("a", "b", "a")]
+        insert_all(store, *facts, make_memory(tenant, source_ref="c"))
+        found = store.read(tenant, lambda tx: tx.surroundings.list_learned_of(["a", "b"], 5))
+        assert {one.id for one in found} == {one.id for one in facts}
+        assert store.read(tenant, lambda tx: tx.surroundings.list_learned_of([], 5)) == []
+        assert store.read(tenant, lambda tx: tx.surroundings.session_turns("ada", "s1", 5)) == []
