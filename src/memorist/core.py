@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.views.browsing import Browsing
     from memorist.views.census import Census
     from memorist.views.conversations import Conversations
+    from memorist.views.documents import DocumentViews
     from memorist.views.dossiers import Dossiers
     from memorist.views.installation import Installation
     from memorist.views.overview import Overview
@@ -236,6 +237,12 @@ class Core:
         from memorist.views.conversations import Conversations
 
         return Conversations(self.store, self.clock, self.memories, self.erasure)
+
+    @_made_once
+    def document_views(self) -> "DocumentViews":
+        from memorist.views.documents import DocumentViews
+
+        return DocumentViews(self.store, self.ingestion)
 
     # Keeping and learning
 

@@ -24,6 +24,10 @@ class DocumentReads(Protocol):
         """Documents of a slice in the order of their ids and owners; their `content` is '' unless they are `whole`."""
         ...
 
+    def latest(self, owner: OwnerFilter, before: DocumentPosition | None, limit: int) -> list[Document]:
+        """Documents of a slice without their `content`, in the reverse order of `page`."""
+        ...
+
     def chunks_of(self, document: Document) -> list[Memory]:
         """The active chunks of a document, in their order."""
         ...

@@ -4,6 +4,7 @@ from memorist.ingestion.values import Document, DocumentPosition
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.rows import (
+    NEWEST_ID,
     document_from_row,
     document_to_parameters,
     memory_from_row,
@@ -40,6 +41,18 @@ class DocumentStatements(TenantStatements):
             after_user=position[1],
             after_agent=position[2],
             characters=2**31 - 1 if whole else 0,
+            limit=limit,
+            **slice_parameters(owner),
+        )
+        return [document_from_row(row) for row in rows]
+
+    def latest(self, owner: OwnerFilter, before: DocumentPosition | None, limit: int) -> list[Document]:
+        position = (NEWEST_ID, "", "") if before is None else (before.id, before.owner.user, before.owner.agent)
+        rows = self._rows(
+            "latest_documents",
+            before_id=position[0],
+            before_user=position[1] or "",
+            before_agent=position[2] or "",
             limit=limit,
             **slice_parameters(owner),
         )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from memorist.ingestion.values import Document
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.rows import memory_from_row, owner_parameters, slice_parameters
@@ -25,6 +26,16 @@ class SurroundingsStatements(TenantStatements):
 
     def chunks_around(self, chunk: Memory, before: int, after: int) -> tuple[list[Memory], list[Memory]]:
         return self._around("list_chunks", chunk, before, after, document_id=chunk.source_ref or "")
+
+    def document_chunks(
+        self, document: Document, limit: int, *, after: str = "", before: str | None = None
+    ) -> list[Memory]:
+        where = owner_parameters(document.owner) | {"document_id": document.id}
+        if before is None:
+            rows = self._rows("list_chunks_after", id=after, limit=limit, **where)
+        else:
+            rows = self._rows("list_chunks_before", id=before, limit=limit, **where)[::-1]
+        return [memory_from_row(row) for row in rows]
 
     def list_session_ids(self, owner: Owner, session: str, limit: int) -> list[str]:
         rows = self._rows(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from memorist.ingestion.values import Document
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.views.values import (
@@ -87,6 +88,12 @@ class SurroundingsReads(Protocol):
 
     def chunks_around(self, chunk: Memory, before: int, after: int) -> tuple[list[Memory], list[Memory]]:
         """The chunks of its document before and after one, likewise."""
+        ...
+
+    def document_chunks(
+        self, document: Document, limit: int, *, after: str = "", before: str | None = None
+    ) -> list[Memory]:
+        """The first chunks of a document after an id or, with `before`, the last before that; in their order."""
         ...
 
     def list_session_ids(self, owner: Owner, session: str, limit: int) -> list[str]:

@@ -12,6 +12,7 @@ from memorist.surfaces.dashboard.pages import (
     access,
     audit,
     conversations,
+    documents,
     doubts,
     home,
     memories,
@@ -31,7 +32,20 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 def routes(site: Site) -> list[Route]:
-    own = (home, about, memories, memory, memory_edit, memory_rewrite, conversations, recall, turns, doubts, privacy)
+    own = (
+        home,
+        about,
+        memories,
+        memory,
+        memory_edit,
+        memory_rewrite,
+        conversations,
+        documents,
+        recall,
+        turns,
+        doubts,
+        privacy,
+    )
     pages = (*own, access, audit, system)
     return [
         _static(site),

@@ -43,6 +43,7 @@ _MENU = (
     MenuItem("about", "About you", "/dashboard/about", "y"),
     MenuItem("memories", "Memories", "/dashboard/memories", "m"),
     MenuItem("conversations", "Conversations", "/dashboard/conversations", "c"),
+    MenuItem("documents", "Documents", "/dashboard/documents", "f"),
     MenuItem("recall", "Recall", "/dashboard/recall", "r"),
     MenuItem("turns", "Turns", "/dashboard/turns", "t"),
     MenuItem("doubts", "In doubt", "/dashboard/doubts", "d"),

@@ -24,6 +24,7 @@ _log = redacting_logger("memorist.dashboard")
 Handler = Callable[[Visit], Response]
 
 SIGN_IN = f"{HOME}/sign-in"
+_FILE = "application/octet-stream"
 
 
 class Pages:
@@ -86,7 +87,10 @@ def _answer(handler: Handler, visit: Visit, body: bytes) -> Response:
     WHOSE.set((visit.principal.tenant, visit.principal.user or ""))
     try:
         if visit.request.method == "POST":
-            visit.form = parse_form(body)
+            if visit.request.headers.get("content-type") == _FILE:
+                visit.body = body
+            else:
+                visit.form = parse_form(body)
             _check_csrf(visit)
         return handler(visit)
     except MemoristError as error:

@@ -61,6 +61,8 @@ class Visit:
     session_token: str
     whose: str = ""
     form: FormData = field(default_factory=FormData)
+    body: bytes = b""
+    """What was posted where it is no form but a file."""
 
     @property
     def core(self) -> Core:

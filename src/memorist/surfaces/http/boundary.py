@@ -46,6 +46,7 @@ class Boundary:
         """`dashboard` and `sign_in`: where the pages with sessions of their own are, and the form that takes a key."""
         self._dashboard = f"{dashboard}/"
         self._sign_in = sign_in
+        self._upload = f"{dashboard}/documents/upload"
         self._app = app
         self._core = core
         self._metrics = settings.metrics
@@ -83,6 +84,9 @@ class Boundary:
         if is_open or f"{path}/".startswith(self._dashboard):
             exchange.act.door = "dashboard"
             exchange.shows_key = path == self._sign_in
+            if path == self._upload:
+                # It is read once somebody is found to be signed in.
+                exchange.body_limit = self._uploads.limit
             if scope["method"] == "HEAD" and is_page:
                 # Whoever watches asks with it. The server sends no body, as the request that it has is still a HEAD.
                 scope = {**scope, "method": "GET"}
@@ -126,7 +130,7 @@ class _Exchange:
     ) -> None:
         self._receive = receive
         self._send = send
-        self._body_limit = body_limit
+        self.body_limit = body_limit
         self._failures = failures
         self._received = 0
         self._audit = audit
@@ -169,12 +173,12 @@ class _Exchange:
 
     async def receive(self) -> Message:
         # Inside the framework's own reading of the body, only its own exception comes through.
-        if (self.announced_length or 0) > self._body_limit:
+        if (self.announced_length or 0) > self.body_limit:
             raise HTTPException(413)
         message = await self._receive()
         if message["type"] == "http.request":
             self._received += len(message.get("body", b""))
-            if self._received > self._body_limit:
+            if self._received > self.body_limit:
                 raise HTTPException(413)
         return message
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from memorist.ingestion.values import Document
+from memorist.ingestion.values import Document, DocumentPosition
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Store
@@ -40,6 +40,10 @@ class DocumentConformance(StoreFixtures):
             found = documents_of(store, tenant, part, 2)
             assert sorted(found, key=_document_key) == sorted(expected, key=_document_key)
             assert [one.id for one in found] == sorted(one.id for one in expected)
+            latest = store.read(tenant, lambda tx: tx.documents.latest(part, None, 99))
+            assert latest == [replace(one, content="") for one in reversed(found)]
+            middle = DocumentPosition(latest[1].id, latest[1].owner)
+            assert store.read(tenant, lambda tx: tx.documents.latest(part, middle, 2)) == latest[2:4]
             one = store.read(tenant, lambda tx: tx.documents.find(part, "manual"))
             assert one in expected
         assert store.read(tenant, lambda tx: tx.documents.find(OwnerFilter("eve"), "manual")) is None

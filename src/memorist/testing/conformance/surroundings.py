@@ -9,7 +9,7 @@ from memorist.ports import Store
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import insert_all
-from memorist.testing.makers import make_memory
+from memorist.testing.makers import make_document, make_memory
 
 _CODER = Owner("ada", "coder")
 _MINUTE = timedelta(minutes=1)
@@ -50,6 +50,14 @@ class SurroundingsConformance(StoreFixtures):
 
         assert around(9, 9) == (chunks[:2], chunks[3:])
         assert around(1, 1) == (chunks[1:2], chunks[3:4])
+        document = make_document(id="d1", owner=chunks[0].owner)
+
+        def read(limit: int, **where: str) -> list[Memory]:
+            return store.read(tenant, lambda tx: tx.surroundings.document_chunks(document, limit, **where))
+
+        assert read(9) == chunks
+        assert read(2, after=chunks[0].id) == chunks[1:3]
+        assert read(2, before=chunks[3].id) == chunks[1:3]
 
     def test_memories_of_a_session_and_of_a_document_are_found_in_any_state(self, store: Store, tenant: str) -> None:
         said = make_memory(tenant, session="s1")

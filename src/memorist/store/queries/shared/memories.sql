@@ -372,6 +372,19 @@ FROM documents
 WHERE tenant_id = :tenant AND (id, user_id, agent_id) > (:after_id, :after_user, :after_agent) AND {of_slice}
 ORDER BY id, user_id, agent_id LIMIT :limit
 
+-- name: latest_documents
+-- plan: anew
+-- A page of the documents of a slice without their texts, the last ids first. The ids come from the index alone: to read
+-- a row is to read its text.
+SELECT d.user_id, d.agent_id, d.id, d.title, d.media_type, '', d.chunks, d.created_at, d.updated_at
+FROM (
+    SELECT user_id, agent_id, id FROM documents
+    WHERE tenant_id = :tenant AND (id, user_id, agent_id) < (:before_id, :before_user, :before_agent) AND {of_slice}
+    ORDER BY id DESC, user_id DESC, agent_id DESC LIMIT :limit
+) AS found JOIN documents AS d
+    ON d.tenant_id = :tenant AND d.user_id = found.user_id AND d.agent_id = found.agent_id AND d.id = found.id
+ORDER BY d.id DESC, d.user_id DESC, d.agent_id DESC
+
 -- name: put_document
 -- Write a document, over the one of that id.
 INSERT INTO documents (tenant_id, {document_columns})

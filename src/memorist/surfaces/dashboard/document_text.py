@@ -1,0 +1,63 @@
+"""A document's text as a page shows it: headings, paragraphs, lists and listings, without the marks of Markdown."""
+
+import re
+from typing import NamedTuple
+
+from memorist.documents import Shape, extract_text
+
+_HEADING_MARKS = re.compile(r"^\s{0,3}#{1,6}\s*|\s+#+\s*$|\n\s{0,3}(?:=+|-+)\s*$")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+")
+_FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})[^\n]*$\n?", re.MULTILINE)
+_INLINE = re.compile(
+    r"`(?P<code>[^`\n]+)`|\*\*(?P<strong>[^*\n]+)\*\*|__(?P<strong_>[^_\n]+)__|(?<![\w*])\*(?P<em>[^*\s][^*\n]*)\*(?!\w)"
+    r"|!?\[(?P<link>[^\]\n]+)\]\([^)\s]*\)"
+)
+_KINDS = {"code": "code", "strong": "strong", "strong_": "strong", "em": "em", "link": ""}
+
+
+class Run(NamedTuple):
+    """Some words, and the tag that they stand in; '' for none."""
+
+    tag: str
+    text: str
+
+
+class RenderedBlock(NamedTuple):
+    """`kind` is `heading`, `prose`, `list` or `listing`; each of the lines is a paragraph or an item."""
+
+    kind: str
+    lines: tuple[tuple[Run, ...], ...]
+
+
+def blocks_of(text: str, media_type: str) -> list[RenderedBlock]:
+    """The blocks of a part of a document. Of HTML and PDF the text alone is kept, so that it is plain."""
+    is_markdown = media_type.partition(";")[0].strip() == "text/markdown"
+    extracted = extract_text(text, "text/markdown" if is_markdown else "text/plain")
+    found = []
+    for block in extracted.blocks:
+        piece = extracted.text[block.start : block.end]
+        found.append(_marked(piece, block.shape) if is_markdown else RenderedBlock("prose", ((Run("", piece),),)))
+    return found
+
+
+def _marked(text: str, shape: Shape) -> RenderedBlock:
+    if shape is Shape.HEADING:
+        return RenderedBlock("heading", (_runs(_HEADING_MARKS.sub("", text).strip()),))
+    if shape is Shape.PROSE:
+        return RenderedBlock("prose", (_runs(text),))
+    lines = [line for line in text.splitlines() if line.strip()]
+    if all(_ITEM.match(line) for line in lines):
+        return RenderedBlock("list", tuple(_runs(_ITEM.sub("", line)) for line in lines))
+    return RenderedBlock("listing", ((Run("", _FENCE.sub("", text).rstrip()),),))
+
+
+def _runs(text: str) -> tuple[Run, ...]:
+    """Words with their emphasis. Links are words: nothing here leads to elsewhere."""
+    found: list[Run] = []
+    at = 0
+    for match in _INLINE.finditer(text):
+        name = match.lastgroup or ""
+        found += [Run("", text[at : match.start()]), Run(_KINDS[name], match[name])]
+        at = match.end()
+    found.append(Run("", text[at:]))
+    return tuple(run for run in found if run.text)

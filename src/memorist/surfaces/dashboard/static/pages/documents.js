@@ -1,0 +1,69 @@
+// Files that are dropped or chosen go to the server one after the other, each with its progress and what became of it.
+"use strict";
+
+const drop = document.getElementById("drop");
+const uploads = document.getElementById("uploads");
+const waiting = [];
+let isSending = false;
+
+function take(files) {
+  for (const file of files) {
+    const line = document.createElement("li");
+    const name = document.createElement("b");
+    const told = document.createElement("div");
+    const progress = document.createElement("progress");
+    name.textContent = file.name;
+    progress.setAttribute("aria-label", `Sending ${file.name}`);
+    progress.max = 1;
+    progress.value = 0;
+    told.append(progress);
+    line.append(name, told);
+    uploads.append(line);
+    waiting.push({ file, told, progress });
+  }
+  send();
+}
+
+function send() {
+  const next = isSending ? undefined : waiting.shift();
+  if (!next) return;
+  isSending = true;
+  const request = new XMLHttpRequest();
+  const query = new URLSearchParams({ name: next.file.name });
+  if (document.getElementById("shared")?.checked) query.set("shared", "yes");
+  request.open("POST", `/dashboard/documents/upload?${query}`);
+  request.setRequestHeader("X-CSRF-Token", drop.dataset.csrf);
+  request.setRequestHeader("HX-Request", "true");
+  request.setRequestHeader("Content-Type", "application/octet-stream");
+  request.upload.onprogress = (event) => {
+    // What is sent is then read and cut: how long that takes is not known.
+    if (event.loaded < event.total) next.progress.value = event.loaded / event.total;
+    else next.progress.removeAttribute("value");
+  };
+  request.onloadend = () => {
+    const isTold = request.getResponseHeader("content-type")?.startsWith("text/html") && request.status !== 401;
+    if (isTold) next.told.innerHTML = request.responseText;
+    else next.told.textContent = request.status === 413 ? "This file is too large." : "It could not be sent. Try again.";
+    isSending = false;
+    send();
+  };
+  request.send(next.file);
+}
+
+if (drop) {
+  document.getElementById("files").addEventListener("change", (event) => {
+    take(event.target.files);
+    event.target.value = "";
+  });
+  for (const name of ["dragenter", "dragover"]) {
+    drop.addEventListener(name, (event) => {
+      event.preventDefault();
+      drop.classList.add("over");
+    });
+  }
+  for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    take(event.dataTransfer.files);
+  });
+}
