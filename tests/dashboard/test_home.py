@@ -55,7 +55,9 @@ def test_counts_and_growth_lead_to_the_memories(ada: Person) -> None:
     ada.core.memories.forget(ada.principal, gone.id)
     page = ada.goto()
     expect(page.get_by_role("link", name="3", exact=True)).to_have_attribute("href", "/dashboard/memories")
-    expect(page.get_by_role("link", name="1 deleted")).to_have_attribute("href", "/dashboard/memories?state=deleted")
+    expect(page.get_by_role("link", name="1 deleted")).to_have_attribute(
+        "href", "/dashboard/memories?kind=any&state=deleted"
+    )
     assert "4 in all" in (page.get_by_role("img").get_attribute("aria-label") or "")
     page.get_by_text("The numbers").click()
     assert page.get_by_role("group", name="Memories written each day").get_by_role("row").count() == DAYS + 1

@@ -73,11 +73,25 @@ def test_typing_searches_and_the_address_keeps_it(ada: Person) -> None:
     assert query(page) == {}
 
 
+def test_list_begins_with_facts_and_what_people_wrote(ada: Person) -> None:
+    ada.core.ingestion.add_document(ada.principal, title="guide", content="chunk of it", shared=False)
+    ada.remember("said it", kind=Kind.CHAT_MESSAGE, session="s")
+    ada.remember("a fact")
+    page = ada.goto("/memories")
+    shows(page, "a fact")
+    page.locator("#facets").get_by_role("group", name="Kind").get_by_label("any").check()
+    expect(rows(page)).to_have_count(3)
+    assert query(page) == {"kind": ["any"]}
+    page.locator("#facets").get_by_role("group", name="Kind").get_by_label("fact").check()
+    shows(page, "a fact")
+    assert query(page) == {}
+
+
 def test_narrowing_down_combines_and_back_undoes_it(ada: Person) -> None:
     ada.remember("a goal", category="goal", owner=Owner("ada", "coder"), project="/srv/site")
     ada.remember("a wish", category="goal", trust=Trust.AGENT)
     ada.remember("said it", kind=Kind.CHAT_MESSAGE, session="s", owner=Owner("ada", "coder"))
-    page = ada.goto("/memories")
+    page = ada.goto("/memories?kind=any")
     facets = page.locator("#facets")
     expect(facets.get_by_label("goal")).to_be_visible()
     facets.get_by_label("goal").check()
@@ -87,7 +101,7 @@ def test_narrowing_down_combines_and_back_undoes_it(ada: Person) -> None:
     facets.get_by_label("coder").check()
     shows(page, "a goal")
     expect(page.locator("#facets").get_by_label("coder")).to_be_focused()
-    assert query(page) == {"type": ["goal"], "profile": ["coder"]}
+    assert query(page) == {"type": ["goal"], "profile": ["coder"], "kind": ["any"]}
     page.get_by_label("Search").fill("wish")
     expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
     page.get_by_label("Search").fill("goal")
@@ -98,7 +112,7 @@ def test_narrowing_down_combines_and_back_undoes_it(ada: Person) -> None:
     page.go_back()
     shows(page, "said it", "a wish", "a goal")
     for label, content in (("message", "said it"), ("agent", "a wish"), ("no type", "said it")):
-        ada.goto("/memories")
+        ada.goto("/memories?kind=any")
         page.locator("#facets").get_by_label(label, exact=False).check()
         shows(page, content)
     ada.goto("/memories")

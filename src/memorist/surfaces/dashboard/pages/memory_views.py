@@ -27,6 +27,7 @@ SORTS = {
 # With a blank in it, which neither a profile nor a category has.
 NO_PROFILE = "no profile"
 NO_TYPE = "no type"
+ANY_KIND = "any"
 
 _KINDS: dict[str, str] = {kind: rules.one for kind, rules in KINDS.items()}
 _STATUSES = {Status.SOFT_DELETED: ("deleted", "warn"), Status.HARD_DELETE_PENDING: ("past recovery", "bad")}
@@ -36,26 +37,28 @@ _SHOWN_CHARACTERS = 420
 
 @dataclass(frozen=True, slots=True)
 class ListView:
-    """A list as its address asks for it."""
+    """A list as its address asks for it. Without another word it is of facts and what people wrote down: messages and
+    chunks are many, and have pages of their own.
+    """
 
     text: str = ""
     state: str = "active"
     profile: str = ""
     type: str = ""
-    kind: str = ""
+    kind: str = Kind.FACT
     trust: str = ""
     project: str = ""
     sort: str = BrowseOrder.NEWEST
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "ListView":
-        state = query.get("state", "active")
+        state, kind = query.get("state", "active"), query.get("kind", Kind.FACT)
         return cls(
             text=" ".join(query.get("q", "").split()),
             state=state if state in STATES else "active",
             profile=query.get("profile", ""),
             type=query.get("type", ""),
-            kind=query.get("kind", ""),
+            kind="" if kind == ANY_KIND else kind,
             trust=query.get("trust", ""),
             project=query.get("project", ""),
             sort=query.get("sort", "") or BrowseOrder.NEWEST,
@@ -91,7 +94,7 @@ class ListView:
             "state": "" if self.state == "active" else self.state,
             "profile": self.profile,
             "type": self.type,
-            "kind": self.kind,
+            "kind": "" if self.kind == Kind.FACT else self.kind or ANY_KIND,
             "trust": self.trust,
             "project": self.project,
             "sort": "" if self.sort == BrowseOrder.NEWEST else self.sort,
@@ -144,7 +147,8 @@ def groups_of(view: ListView, facets: Facets) -> tuple[Group, ...]:
         _group(view, "kind", "Kind", view.kind, facets.counts["kind"], {}, _KINDS),
         _group(view, "trust", "Said by", view.trust, facets.counts["trust"], {}, {}),
     )
-    return tuple(group for group in groups if group.is_chosen or len(group.choices) > 1)
+    # Any kind is a choice too, and kept while others are made.
+    return tuple(group for group in groups if group.is_chosen or len(group.choices) > 1 or group.name == "kind")
 
 
 def _group(
