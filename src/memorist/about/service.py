@@ -1,5 +1,6 @@
 """What is known of a person, put in order from the facts that stand now. Nothing of it is stored."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +17,10 @@ from memorist.about.lines import (
     person_of,
     profile_of,
 )
-from memorist.about.names import names
+from memorist.about.named import graph_of
+from memorist.about.names import Named, names, names_in
 from memorist.about.topics import Topics
-from memorist.about.values import USER, About, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact
+from memorist.about.values import USER, About, NameGraph, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact
 from memorist.about.written import Writing
 from memorist.context.companion import own_slices
 from memorist.errors import NotFound
@@ -38,6 +40,11 @@ LATELY = timedelta(days=30)
 
 _PAGE = 500
 _LARGEST_PAGE = 100
+_MOST_NAMING = 5000
+_MOST_NAMES_KEPT = 50_000
+_MOST_GRAPHS_KEPT = 64
+# Other processes write too.
+_GRAPH_KEPT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,13 @@ class _Asked:
 
     def is_meant(self, person: str, text: str) -> bool:
         return self.name is None or person.casefold() == self.name.casefold() or names(text, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptGraph:
+    graph: NameGraph
+    facts: tuple[Memory, ...]
+    until: float
 
 
 class Profiles:
@@ -64,9 +78,14 @@ class Profiles:
         self._facts = facts
         self._topics = Topics(tagger)
         self._writing = writing
+        self._names: dict[str, tuple[Named, ...]] = {}
+        self._graphs: dict[tuple[str, tuple[OwnerFilter, ...]], _KeptGraph] = {}
+        store.on_write(self._written)
 
     def forget(self, tenant: str, users: Iterable[str | None]) -> None:
         """Drop what is kept in memory of users whose facts were erased."""
+        self._names = {}
+        self._written(tenant)
         self._writing.forget(tenant, users)
 
     def about(self, principal: Principal, person: str | None = None, *, limit: int = 5, written: bool = False) -> About:
@@ -104,6 +123,34 @@ class Profiles:
             doubts=tuple(self._doubts(principal, slices, asked)),
         )
         return replace(about, written=self._writing.of(principal, about)) if written else about
+
+    def named(self, principal: Principal) -> NameGraph:
+        """Whom and what the user's newest facts name, the same facts as in `about`, as of now or a few seconds ago.
+
+        Raises Forbidden.
+        """
+        key = (principal.tenant, _whose(principal))
+        kept = self._graphs.get(key)
+        if kept is None or time.monotonic() > kept.until:
+            facts = self._current(principal, key[1], most=_MOST_NAMING + 1)
+            if len(self._names) > _MOST_NAMES_KEPT:
+                self._names = {}
+            graph = graph_of(facts[:_MOST_NAMING], self._names_of, is_whole=len(facts) <= _MOST_NAMING)
+            kept = _KeptGraph(graph, tuple(facts[:_MOST_NAMING]), time.monotonic() + _GRAPH_KEPT_S)
+            if len(self._graphs) >= _MOST_GRAPHS_KEPT:
+                self._graphs = {}
+            self._graphs[key] = kept
+        note_reading(self._store, principal, kept.facts, self._clock.now())
+        return kept.graph
+
+    def _names_of(self, fact: Memory) -> tuple[Named, ...]:
+        key = f"{person_of(fact)} {fact.content_hash}"
+        if (found := self._names.get(key)) is None:
+            found = self._names[key] = tuple(names_in(fact.content, person_of(fact)))
+        return found
+
+    def _written(self, tenant: str) -> None:
+        self._graphs = {key: kept for key, kept in self._graphs.items() if key[0] != tenant}
 
     # What an agent is given
 

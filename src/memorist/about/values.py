@@ -1,9 +1,14 @@
 """A profile of a person, as values."""
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from memorist.memories.values import Memory
+
+_WORDS = re.compile(r"\w+")
 
 USER = "User"
 """Who is meant where a fact names nobody that it tells of."""
@@ -141,3 +146,57 @@ class About:
     doubts: tuple[OpenDoubt, ...]
     written: WrittenProfile | None = None
     """Where it was asked for."""
+
+
+# Names
+
+
+class NamedKind(StrEnum):
+    PERSON = "person"
+    PLACE = "place"
+    PROJECT = "project"
+    THING = "thing"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedThing:
+    """Somebody or something that facts name or tell of, and these facts, the newest first."""
+
+    key: str
+    name: str
+    kind: NamedKind
+    relation: str | None
+    lines: tuple[ProfileLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NameGraph:
+    """All that some facts name, by key, what most of them name first; and how many facts name each two together."""
+
+    things: dict[str, NamedThing]
+    links: dict[str, Counter[str]]
+    facts: int
+    is_whole: bool
+    """Whether all facts were read, or the newest alone."""
+
+    def find(self, name: str) -> NamedThing | None:
+        return self.things.get(key_of(name))
+
+    def search(self, text: str) -> list[NamedThing]:
+        """What has every word of a text in its name, what most facts name first."""
+        words = text.casefold().split()
+        return [one for one in self.things.values() if all(word in one.key for word in words)]
+
+    def neighbours(self, key: str) -> list[tuple[NamedThing, int]]:
+        """What is named together with something, and in how many facts, the most first."""
+        found = self.links.get(key, Counter()).items()
+        return sorted(((self.things[other], count) for other, count in found), key=lambda one: (-one[1], one[0].key))
+
+    def together(self, key: str, other: str) -> tuple[ProfileLine, ...]:
+        """The facts that name both."""
+        ids = {line.memory_id for line in self.things[other].lines} if other in self.things else set()
+        return tuple(line for line in self.things[key].lines if line.memory_id in ids)
+
+
+def key_of(name: str) -> str:
+    return " ".join(_WORDS.findall(name.casefold()))

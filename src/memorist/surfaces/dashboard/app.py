@@ -19,6 +19,7 @@ from memorist.surfaces.dashboard.pages import (
     memory,
     memory_edit,
     memory_rewrite,
+    people,
     privacy,
     recall,
     system,
@@ -35,6 +36,7 @@ def routes(site: Site) -> list[Route]:
     own = (
         home,
         about,
+        people,
         memories,
         memory,
         memory_edit,

@@ -15,7 +15,7 @@ _INLINE = re.compile(
 _KINDS = {"code": "code", "strong": "strong", "strong_": "strong", "em": "em", "link": ""}
 
 
-class Run(NamedTuple):
+class TextRun(NamedTuple):
     """Some words, and the tag that they stand in; '' for none."""
 
     tag: str
@@ -26,7 +26,7 @@ class RenderedBlock(NamedTuple):
     """`kind` is `heading`, `prose`, `list` or `listing`; each of the lines is a paragraph or an item."""
 
     kind: str
-    lines: tuple[tuple[Run, ...], ...]
+    lines: tuple[tuple[TextRun, ...], ...]
 
 
 def blocks_of(text: str, media_type: str) -> list[RenderedBlock]:
@@ -36,7 +36,9 @@ def blocks_of(text: str, media_type: str) -> list[RenderedBlock]:
     found = []
     for block in extracted.blocks:
         piece = extracted.text[block.start : block.end]
-        found.append(_marked(piece, block.shape) if is_markdown else RenderedBlock("prose", ((Run("", piece),),)))
+        found.append(
+            _marked(piece, block.shape) if is_markdown else RenderedBlock("prose", ((TextRun("", piece.strip()),),))
+        )
     return found
 
 
@@ -44,20 +46,20 @@ def _marked(text: str, shape: Shape) -> RenderedBlock:
     if shape is Shape.HEADING:
         return RenderedBlock("heading", (_runs(_HEADING_MARKS.sub("", text).strip()),))
     if shape is Shape.PROSE:
-        return RenderedBlock("prose", (_runs(text),))
+        return RenderedBlock("prose", (_runs(text.strip()),))
     lines = [line for line in text.splitlines() if line.strip()]
     if all(_ITEM.match(line) for line in lines):
         return RenderedBlock("list", tuple(_runs(_ITEM.sub("", line)) for line in lines))
-    return RenderedBlock("listing", ((Run("", _FENCE.sub("", text).rstrip()),),))
+    return RenderedBlock("listing", ((TextRun("", _FENCE.sub("", text).rstrip()),),))
 
 
-def _runs(text: str) -> tuple[Run, ...]:
+def _runs(text: str) -> tuple[TextRun, ...]:
     """Words with their emphasis. Links are words: nothing here leads to elsewhere."""
-    found: list[Run] = []
+    found: list[TextRun] = []
     at = 0
     for match in _INLINE.finditer(text):
         name = match.lastgroup or ""
-        found += [Run("", text[at : match.start()]), Run(_KINDS[name], match[name])]
+        found += [TextRun("", text[at : match.start()]), TextRun(_KINDS[name], match[name])]
         at = match.end()
-    found.append(Run("", text[at:]))
+    found.append(TextRun("", text[at:]))
     return tuple(run for run in found if run.text)

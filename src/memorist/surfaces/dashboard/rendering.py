@@ -41,6 +41,7 @@ class MenuItem(NamedTuple):
 _MENU = (
     MenuItem("home", "Home", "/dashboard", "h"),
     MenuItem("about", "About you", "/dashboard/about", "y"),
+    MenuItem("people", "People and things", "/dashboard/people", "w"),
     MenuItem("memories", "Memories", "/dashboard/memories", "m"),
     MenuItem("conversations", "Conversations", "/dashboard/conversations", "c"),
     MenuItem("documents", "Documents", "/dashboard/documents", "f"),

@@ -25,7 +25,7 @@ _CONFIRMATION = "erase"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SpokenPiece:
     """A part of what was said; `fact` is the one that rests on it, `is_found` whether it was searched for."""
 
     text: str
@@ -39,7 +39,7 @@ class SpokenLine:
 
     memory: Memory
     speaker: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SpokenPiece, ...]
     facts: tuple[Memory, ...] = ()
     is_cut: bool = False
 
@@ -147,16 +147,16 @@ def _which(user: str, session: str) -> tuple[str, str]:
 def line_of(memory: Memory, facts: Sequence[Memory] = ()) -> SpokenLine:
     """What was said, with the words marked that facts rest on."""
     text = memory.content
-    pieces: list[Piece] = []
+    pieces: list[SpokenPiece] = []
     end = 0
     for start, fact in sorted(((_place(text, fact), fact) for fact in facts), key=lambda one: one[0]):
         if start >= end:
             stop = start + len(fact.excerpt or "")
-            pieces += [Piece(text[end:start]), Piece(text[start:stop], fact)]
+            pieces += [SpokenPiece(text[end:start]), SpokenPiece(text[start:stop], fact)]
             end = stop
     rest = text[end:]
     longest = max(_LONGEST_LINE - end, 0)
-    pieces.append(Piece(rest[:longest]))
+    pieces.append(SpokenPiece(rest[:longest]))
     shown = tuple(piece for piece in pieces if piece.text)
     return SpokenLine(memory, speaker_of(memory), shown, tuple(facts), len(rest) > longest)
 
@@ -174,6 +174,6 @@ def _hit(memory: Memory, text: str) -> SpokenLine:
     start = max(0, first.start() - _SNIPPET) if first else 0
     shown = content[start : start + 3 * _SNIPPET]
     parts = pattern.split(shown)
-    pieces = [Piece("…")] if start else []
-    pieces += [Piece(part, is_found=index % 2 == 1) for index, part in enumerate(parts) if part]
+    pieces = [SpokenPiece("…")] if start else []
+    pieces += [SpokenPiece(part, is_found=index % 2 == 1) for index, part in enumerate(parts) if part]
     return SpokenLine(memory, speaker_of(memory), tuple(pieces), is_cut=start + len(shown) < len(content))

@@ -1,0 +1,94 @@
+"""Whom and what facts name, and which of them are named together. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+from memorist.about.lines import line_of, newest_first, person_of
+from memorist.about.names import Named
+from memorist.about.values import USER, NamedKind, NamedThing, NameGraph, ProfileLine, key_of
+from memorist.memories.values import Memory
+from memorist.platform import folding
+
+_WORDS = re.compile(r"\w+")
+_PLACE = re.compile(r"\b(?:in|to|near|from|visit(?:ed|s)?) $", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?:met|with|married|hired|asked|told|helped|called|loves|phoned) $", re.IGNORECASE)
+_MOST_TOGETHER = 12
+"""Of a fact that names more, the first are linked: a list of names says little of any two."""
+
+
+def graph_of(facts: Sequence[Memory], names_of: Callable[[Memory], Sequence[Named]], *, is_whole: bool) -> NameGraph:
+    """What the facts name. A name that only begins sentences counts where another fact, or who speaks, has it."""
+    spelled: dict[str, str] = {key_of(USER): USER}
+    relations: dict[str, str] = {}
+    kinds: dict[str, Counter[NamedKind]] = {}
+    for fact in facts:
+        for name, relation in names_of(fact):
+            key = key_of(name)
+            spelled.setdefault(key, name)
+            kinds.setdefault(key, Counter())[_kind(fact.content, name, relation)] += 1
+            if relation and key not in relations:
+                relations[key] = relation
+        person = person_of(fact)
+        spelled.setdefault(key_of(person), person)
+        kinds.setdefault(key_of(person), Counter())[NamedKind.PERSON] += len(facts)
+        if fact.project:
+            name = _project_name(fact.project)
+            spelled.setdefault(key_of(name), name)
+            kinds.setdefault(key_of(name), Counter())[NamedKind.PROJECT] += len(facts)
+    spelled.pop("", None)
+    longest = max((len(key.split()) for key in spelled), default=1)
+    lines: dict[str, list[ProfileLine]] = {}
+    links: dict[str, Counter[str]] = {}
+    for fact in facts:
+        line = line_of(fact, "other")
+        keys = _members(fact, spelled, longest)
+        for key in keys:
+            lines.setdefault(key, []).append(line)
+        for one, other in combinations(keys[:_MOST_TOGETHER], 2):
+            links.setdefault(one, Counter())[other] += 1
+            links.setdefault(other, Counter())[one] += 1
+    ordered = sorted(lines, key=lambda key: (-len(lines[key]), key))
+    things = {
+        key: NamedThing(
+            key,
+            spelled[key],
+            kinds[key].most_common(1)[0][0],
+            relations.get(key),
+            tuple(newest_first(lines[key])),
+        )
+        for key in ordered
+    }
+    return NameGraph(things, links, len(facts), is_whole)
+
+
+def _members(fact: Memory, spelled: dict[str, str], longest: int) -> list[str]:
+    """Whom a fact tells of, its project, and whom and what it names, each once; of names in names the longest."""
+    found = [key_of(person_of(fact))]
+    if fact.project:
+        found.append(key_of(_project_name(fact.project)))
+    words = _WORDS.findall(folding.fold(fact.content))
+    at = 0
+    while at < len(words):
+        for size in range(min(longest, len(words) - at), 0, -1):
+            key = " ".join(words[at : at + size])
+            if key in spelled and key != key_of(USER):
+                found.append(key)
+                at += size - 1
+                break
+        at += 1
+    return [key for key in dict.fromkeys(found) if key]
+
+
+def _kind(text: str, name: str, relation: str | None) -> NamedKind:
+    """What a name is by the word before it: a guess, of which the most frequent counts."""
+    before = text[: max(text.find(name), 0)]
+    if relation or _PERSON.search(before):
+        return NamedKind.PERSON
+    return NamedKind.PLACE if _PLACE.search(before) else NamedKind.THING
+
+
+def _project_name(project: str) -> str:
+    """The last part of where a project is."""
+    return project.rstrip("/").rsplit("/", 1)[-1]

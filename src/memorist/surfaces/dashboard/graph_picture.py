@@ -1,0 +1,95 @@
+"""Names as a picture: one in the middle, the others on rings around it, and lines between what is named together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import cos, degrees, pi, sin
+
+from memorist.about.values import USER, NamedThing, NameGraph
+
+_INNER = 14
+_RADII = (150, 310)
+_LONGEST_LABEL = 16
+_ROOM = 130
+_THICK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One name, where it stands, and how its label is turned so that it reads outwards."""
+
+    thing: NamedThing
+    x: int
+    y: int
+    size: int
+    label: str
+    turned: int
+    is_left: bool
+    is_middle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A line between two names; `weight` is 1 to 3."""
+
+    start: Dot
+    end: Dot
+    weight: int
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it says something: nearly all is named with the one in the middle, and with the user."""
+        return not any(dot.is_middle or dot.thing.name == USER for dot in (self.start, self.end))
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """`reach` is how far it goes from the middle, labels and all."""
+
+    dots: tuple[Dot, ...]
+    strokes: tuple[Stroke, ...]
+    reach: int = 0
+
+
+def picture_of(graph: NameGraph, things: Sequence[NamedThing]) -> Picture:
+    """The first of some things in the middle, those that come next on the inner ring, the rest on the outer one."""
+    if not things:
+        return Picture((), ())
+    most = max(len(one.lines) for one in things)
+    rings = [_side_by_side(graph, some) for some in (things[1 : 1 + _INNER], things[1 + _INNER :])]
+    dots = [_dot(things[0], 0, 0.0, most)]
+    for radius, ring in zip(_RADII, rings, strict=True):
+        dots += [_dot(one, radius, 2 * pi * index / len(ring), most) for index, one in enumerate(ring)]
+    by_key = {dot.thing.key: dot for dot in dots}
+    strokes = [
+        Stroke(dot, by_key[other], min(count, _THICK))
+        for dot in dots
+        for other, count in graph.links.get(dot.thing.key, {}).items()
+        if other in by_key and dot.thing.key < other
+    ]
+    return Picture(tuple(dots), tuple(strokes), _RADII[bool(rings[1])] + _ROOM)
+
+
+def _side_by_side(graph: NameGraph, things: Sequence[NamedThing]) -> list[NamedThing]:
+    """The same in an order in which each stands beside what is most often named with it."""
+    left = list(things)
+    found: list[NamedThing] = []
+    while left:
+        links: Mapping[str, int] = graph.links.get(found[-1].key, {}) if found else {}
+        found.append(left.pop(max(range(len(left)), key=lambda index: links.get(left[index].key, 0))))
+    return found
+
+
+def label_of(thing: NamedThing) -> str:
+    return "You" if thing.name == USER else thing.name
+
+
+def _dot(thing: NamedThing, radius: int, angle: float, most: int) -> Dot:
+    label = label_of(thing)
+    if len(label) > _LONGEST_LABEL:
+        label = f"{label[: _LONGEST_LABEL - 1].rstrip()}…"
+    is_left = pi / 2 < angle < 3 * pi / 2
+    turned = 0 if radius == 0 else round(degrees(angle)) + (180 if is_left else 0)
+    size = 5 + round(9 * len(thing.lines) / most)
+    return Dot(
+        thing, round(radius * cos(angle)), round(radius * sin(angle)), size, label, turned % 360, is_left, radius == 0
+    )
