@@ -26,20 +26,30 @@ from memorist_bench.quality import Report
 _PAGES = {
     "home": "",
     "about you": "/about",
-    "memories": "/memories",
-    "memories, a word": "/memories?q={word}",
-    "memories, two words": "/memories?q={word}+{other}",
-    "memories, a rare word": "/memories?q={rare}",
-    "memories, no such word": "/memories?q=nosuchwordanywhere",
-    "memories, archived": "/memories?state=archived",
+    "people and things": "/people",
+    "people and things, a search": "/people?q={word}",
+    "people and things, one": "/people/one?name=User",
+    "memories": "/memories?kind=any",
+    "memories, facts": "/memories",
+    "memories, a word": "/memories?kind=any&q={word}",
+    "memories, two words": "/memories?kind=any&q={word}+{other}",
+    "memories, a rare word": "/memories?kind=any&q={rare}",
+    "memories, no such word": "/memories?kind=any&q=nosuchwordanywhere",
+    "memories, archived": "/memories?kind=any&state=archived",
     "memories, a kind": "/memories?kind=tool_output",
     "memories, a type": "/memories?type=decision",
-    "memories, a project": "/memories?project={project}",
-    "memories, oldest first": "/memories?sort=oldest",
-    "memories, by importance": "/memories?sort=importance",
+    "memories, a project": "/memories?kind=any&project={project}",
+    "memories, oldest first": "/memories?kind=any&sort=oldest",
+    "memories, by importance": "/memories?kind=any&sort=importance",
     "memory": "/memories/{id}",
     "memory, to edit": "/memories/{id}/edit",
     "memory, a new one": "/memories/new",
+    "conversations": "/conversations",
+    "conversation": "/conversations/read?session={session}&user={user}",
+    "conversation, a word": "/conversations/read?session={session}&user={user}&q={word}",
+    "conversation, before deleting": "/conversations/leaving?session={session}&user={user}",
+    "documents": "/documents",
+    "document": "/documents/read?id={document}",
     "recall": "/recall",
     "recall, a question": "/recall?q={question}&rerank=off",
     "recall, a session's beginning": "/recall/section",
@@ -192,7 +202,7 @@ class _ViewTimings:
 
     def _find_deep_page(self, whose: str, name: str) -> None:
         """Scroll on as htmx does, as far as there is something."""
-        view = _View(name, ["/dashboard/memories"], whose)
+        view = _View(name, ["/dashboard/memories?kind=any"], whose)
         for _ in range(_DEEP_PAGES - 1):
             following = [path for path in _TAG.findall(self._ask(view, view.paths[0]).text) if "cursor=" in path]
             if not following:

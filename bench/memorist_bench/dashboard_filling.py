@@ -37,6 +37,7 @@ _POOL = 200
 _TURNS_PER_MEMORY = 0.01
 _DOUBTS_IN_A_BATCH = 2
 _SHOWN = 20
+_PARTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Filled:
     users: int
     memories: Sequence[Memory]
     turns: Sequence[str]
+    documents: Sequence[str]
 
     def examples(self) -> list[dict[str, str]]:
         """What the addresses of views are made of, several times."""
@@ -58,6 +60,8 @@ class Filled:
                 {
                     "id": memory.id,
                     "user": memory.user or "",
+                    "session": memory.session or "",
+                    "document": self.documents[index % len(self.documents)],
                     "word": longest[-1],
                     "other": longest[-2],
                     "rare": f"note{memory.source_ref}",
@@ -92,7 +96,7 @@ def fill(core: Core, tenant: str, prefix: str, memories: int, report: Report) ->
         done += len(batch)
         report("Filling", done, memories)
     turns = _add_turns(core, tenant, prefix, max(1, int(memories * _TURNS_PER_MEMORY)), shown, now)
-    return Filled(_USERS, shown[:_SHOWN], turns)
+    return Filled(_USERS, shown[:_SHOWN], turns, _add_documents(core, tenant, prefix))
 
 
 def _is_editable(memory: Memory) -> bool:
@@ -171,6 +175,20 @@ def _doubt(tx: Writer, batch: Sequence[Memory], random: Random, now: datetime) -
             tx.facts.insert_doubt(
                 Doubt(new_id("dbt"), owner, newer.id, older.id, "They may differ.", "rules", now, now)
             )
+
+
+def _add_documents(core: Core, tenant: str, prefix: str) -> list[str]:
+    """Documents of the first user, of several chunks each."""
+    owner = Principal(tenant, Role.USER, f"{prefix}-0", source="benchmark")
+    return [
+        core.ingestion.add_document(
+            owner,
+            title=f"notes-{number}.md",
+            content="\n\n".join(f"## Part {turn.speaker}\n\n{turn.text}" for turn in conversation(number, _PARTS)),
+            media_type="text/markdown",
+        ).document.id
+        for number in range(_SHOWN)
+    ]
 
 
 def _add_turns(core: Core, tenant: str, prefix: str, count: int, shown: Sequence[Memory], now: datetime) -> list[str]:

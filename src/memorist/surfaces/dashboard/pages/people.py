@@ -26,11 +26,9 @@ def show_list(visit: Visit) -> Response:
     """What most facts name as a picture, and all of it as a list that can be searched."""
     text = " ".join(visit.query.get("q", "").split())[:200]
     first = visit.number("from", 0, least=0, most=1_000_000)
-    try:
-        graph = visit.core.profiles.named(visit.principal)
-    except Forbidden as error:
-        # Whoever acts for nobody is in the wrong place, and did nothing wrong.
-        return visit.page("people.html", section="people", refusal=error.message, graph=None, text=text, listed=())
+    graph = _graph(visit)
+    if isinstance(graph, Response):
+        return graph
     found = graph.search(text)
     drawn = _drawn(graph, found, searched=bool(text))
     context: dict[str, Any] = {
@@ -54,7 +52,9 @@ def show_list(visit: Visit) -> Response:
 def show(visit: Visit) -> Response:
     """What is known of one of them, or of two together."""
     name, other = visit.query.get("name", ""), visit.query.get("with", "")
-    graph = visit.core.profiles.named(visit.principal)
+    graph = _graph(visit)
+    if isinstance(graph, Response):
+        return graph
     thing, second = graph.find(name), graph.find(other) if other else None
     if thing is None or (other and second is None):
         raise NotFound("No fact names that.")
@@ -75,6 +75,15 @@ def show(visit: Visit) -> Response:
         picture=picture_of(graph, [thing, *(one for one, _ in near[:_NEIGHBOURS])]),
         graph=graph,
     )
+
+
+def _graph(visit: Visit) -> NameGraph | Response:
+    """What the facts of whom they are name, or what is said to those who act for nobody."""
+    try:
+        return visit.core.profiles.named(visit.principal)
+    except Forbidden as error:
+        # They are in the wrong place, and did nothing wrong.
+        return visit.page("people.html", section="people", refusal=error.message)
 
 
 def address_of(thing: NamedThing, other: NamedThing | None = None) -> str:
