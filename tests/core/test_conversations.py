@@ -7,10 +7,12 @@ import pytest
 
 from memorist.core import Core
 from memorist.errors import Forbidden, InvalidCursor, NotFound
+from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Memory, Status
 from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import new_tenant
+from memorist.turns.values import Turn, TurnStatus
 
 LONG_AGO = datetime(2021, 5, 8, 12, tzinfo=UTC)
 
@@ -157,3 +159,16 @@ def test_readers_let_nothing_go_and_shared_lines_are_an_admins(core: Core, ada: 
         with pytest.raises(Forbidden):
             act(ada, "", "all")
     assert core.conversations.forget(admin, "", "all") == 1
+
+
+def test_facts_of_a_turn_stand_beside_its_messages(core: Core, ada: Principal) -> None:
+    tea, rain = say(core, ada, "s1", "I like tea.", "It rains.")
+    now = core.clock.now()
+    turn = Turn(new_id("turn"), Owner("ada"), "s1", TurnStatus.RUNNING, now, lease_until=now, attended_until=now)
+    core.store.write(ada.tenant, lambda tx: tx.turns.insert(turn))
+    draft = Draft("Ada likes tea.", meta={"message_id": tea.id}, source_ref=turn.id)
+    fact = core.memories.remember(ada, [draft])[0].memory
+    learned = core.conversations.read(ada, "ada", "s1").learned
+    assert {key: [one.id for one in facts] for key, facts in learned.items()} == {tea.id: [fact.id]}
+    assert core.conversations.leaving(ada, "ada", "s1").facts == (fact.id,)
+    assert rain.id not in learned
