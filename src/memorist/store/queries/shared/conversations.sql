@@ -52,7 +52,7 @@ SELECT id {of_conversation} AND id > :id
 ORDER BY id LIMIT :limit
 
 -- name: turns_of_session
--- The turns of a user's session, the latest first.
+-- The turns of a user's session, the latest first. Written so that the index of sessions is read, and no longer one in order.
 SELECT id FROM turns
-WHERE tenant_id = :tenant AND session_id = :session_id AND user_id = :user_id
-ORDER BY id DESC LIMIT :limit
+WHERE tenant_id = :tenant AND session_id = :session_id AND user_id || '' = :user_id
+ORDER BY id || '' DESC LIMIT :limit
