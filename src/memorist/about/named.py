@@ -1,7 +1,7 @@
 """Whom and what facts name, and which of them are named together. Pure."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
@@ -14,41 +14,44 @@ from memorist.platform import folding
 _WORDS = re.compile(r"\w+")
 _PLACE = re.compile(r"\b(?:in|to|near|from|visit(?:ed|s)?) $", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:met|with|married|hired|asked|told|helped|called|loves|phoned) $", re.IGNORECASE)
+_USER = key_of(USER)
 _MOST_TOGETHER = 12
 """Of a fact that names more, the first are linked: a list of names says little of any two."""
 
 
 def graph_of(facts: Sequence[Memory], names_of: Callable[[Memory], Sequence[Named]], *, is_whole: bool) -> NameGraph:
     """What the facts name. A name that only begins sentences counts where another fact, or who speaks, has it."""
-    spelled: dict[str, str] = {key_of(USER): USER}
+    spelled: dict[str, str] = {_USER: USER}
     relations: dict[str, str] = {}
-    kinds: dict[str, Counter[NamedKind]] = {}
+    kinds: defaultdict[str, Counter[NamedKind]] = defaultdict(Counter)
     for fact in facts:
         for name, relation in names_of(fact):
             key = key_of(name)
             spelled.setdefault(key, name)
-            kinds.setdefault(key, Counter())[_kind(fact.content, name, relation)] += 1
+            kinds[key][_kind(fact.content, name, relation)] += 1
             if relation and key not in relations:
                 relations[key] = relation
         person = person_of(fact)
         spelled.setdefault(key_of(person), person)
-        kinds.setdefault(key_of(person), Counter())[NamedKind.PERSON] += len(facts)
+        kinds[key_of(person)][NamedKind.PERSON] += len(facts)
         if fact.project:
             name = _project_name(fact.project)
             spelled.setdefault(key_of(name), name)
-            kinds.setdefault(key_of(name), Counter())[NamedKind.PROJECT] += len(facts)
+            kinds[key_of(name)][NamedKind.PROJECT] += len(facts)
     spelled.pop("", None)
-    longest = max((len(key.split()) for key in spelled), default=1)
-    lines: dict[str, list[ProfileLine]] = {}
-    links: dict[str, Counter[str]] = {}
+    longest: dict[str, int] = {}
+    for words in map(str.split, spelled):
+        longest[words[0]] = max(len(words), longest.get(words[0], 0))
+    lines: defaultdict[str, list[ProfileLine]] = defaultdict(list)
+    links: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for fact in facts:
         line = line_of(fact, "other")
         keys = _members(fact, spelled, longest)
         for key in keys:
-            lines.setdefault(key, []).append(line)
+            lines[key].append(line)
         for one, other in combinations(keys[:_MOST_TOGETHER], 2):
-            links.setdefault(one, Counter())[other] += 1
-            links.setdefault(other, Counter())[one] += 1
+            links[one][other] += 1
+            links[other][one] += 1
     ordered = sorted(lines, key=lambda key: (-len(lines[key]), key))
     things = {
         key: NamedThing(
@@ -60,20 +63,23 @@ def graph_of(facts: Sequence[Memory], names_of: Callable[[Memory], Sequence[Name
         )
         for key in ordered
     }
-    return NameGraph(things, links, len(facts), is_whole)
+    return NameGraph(things, dict(links), len(facts), is_whole)
 
 
-def _members(fact: Memory, spelled: dict[str, str], longest: int) -> list[str]:
-    """Whom a fact tells of, its project, and whom and what it names, each once; of names in names the longest."""
+def _members(fact: Memory, spelled: dict[str, str], longest: dict[str, int]) -> list[str]:
+    """Whom a fact tells of, its project, and whom and what it names, each once; of names in names the longest.
+
+    `longest` has how many words a name has at most that begins with a word.
+    """
     found = [key_of(person_of(fact))]
     if fact.project:
         found.append(key_of(_project_name(fact.project)))
     words = _WORDS.findall(folding.fold(fact.content))
     at = 0
     while at < len(words):
-        for size in range(min(longest, len(words) - at), 0, -1):
+        for size in range(longest.get(words[at], 0), 0, -1):
             key = " ".join(words[at : at + size])
-            if key in spelled and key != key_of(USER):
+            if key in spelled and key != _USER:
                 found.append(key)
                 at += size - 1
                 break
