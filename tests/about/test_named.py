@@ -1,5 +1,7 @@
 """Whom and what facts name, and which are named together: found in texts, on both databases, as long as they hold."""
 
+from datetime import timedelta
+
 import pytest
 
 from memorist.about.values import NamedKind, NameGraph
@@ -8,7 +10,7 @@ from memorist.errors import Forbidden
 from memorist.memories.entries import READ_FOR_USER
 from memorist.memories.values import Draft, Governor
 from memorist.platform.values import Principal, Role
-from memorist.testing import new_tenant
+from memorist.testing import StepClock, new_tenant
 
 
 @pytest.fixture
@@ -57,6 +59,18 @@ def test_graph_follows_what_is_written_and_deleted(core: Core, ada: Principal) -
     tell(core, ada, "She met Bob.")
     assert core.profiles.named(ada).find("Bob") is not None
     core.memories.forget(ada, first)
+    graph = core.profiles.named(ada)
+    assert graph.find("Mia") is None
+    assert core.profiles.named(ada) is graph
+
+
+def test_graph_forgets_what_ends_by_itself_or_is_erased_elsewhere(core: Core, clock: StepClock, ada: Principal) -> None:
+    tell(core, ada, "She met Bob.", ttl=timedelta(hours=1))
+    (mia,) = tell(core, ada, "She met Mia.")
+    assert core.profiles.named(ada).find("Bob") is not None
+    clock.advance(timedelta(hours=2))
+    assert core.profiles.named(ada).find("Bob") is None
+    core.store.write(ada.tenant, lambda tx: core.erasure.purge_rows(tx, [mia]))
     assert core.profiles.named(ada).find("Mia") is None
 
 

@@ -1,6 +1,5 @@
 """What is known of a person, put in order from the facts that stand now. Nothing of it is stored."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,8 +42,6 @@ _LARGEST_PAGE = 100
 _MOST_NAMING = 5000
 _MOST_NAMES_KEPT = 50_000
 _MOST_GRAPHS_KEPT = 64
-# Other processes write too.
-_GRAPH_KEPT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,8 @@ class _Asked:
 class _KeptGraph:
     graph: NameGraph
     facts: tuple[Memory, ...]
-    until: float
+    state: tuple[object, ...]
+    """As of which numbers and counts of the user's memories it was made."""
 
 
 class Profiles:
@@ -80,12 +78,11 @@ class Profiles:
         self._writing = writing
         self._names: dict[str, tuple[Named, ...]] = {}
         self._graphs: dict[tuple[str, tuple[OwnerFilter, ...]], _KeptGraph] = {}
-        store.on_write(self._written)
 
     def forget(self, tenant: str, users: Iterable[str | None]) -> None:
         """Drop what is kept in memory of users whose facts were erased."""
         self._names = {}
-        self._written(tenant)
+        self._graphs = {}
         self._writing.forget(tenant, users)
 
     def about(self, principal: Principal, person: str | None = None, *, limit: int = 5, written: bool = False) -> About:
@@ -125,22 +122,30 @@ class Profiles:
         return replace(about, written=self._writing.of(principal, about)) if written else about
 
     def named(self, principal: Principal) -> NameGraph:
-        """Whom and what the user's newest facts name, the same facts as in `about`, as of now or a few seconds ago.
+        """Whom and what the user's newest facts name, the same facts as in `about`.
 
         Raises Forbidden.
         """
         key = (principal.tenant, _whose(principal))
+        now = self._clock.now()
+
+        def work(tx: Reader) -> tuple[object, ...]:
+            # What is written has a new number; what ended or was erased, here or elsewhere, is counted no more.
+            counts = (tuple(tx.overview.count_kinds(part, now)) for part in key[1])
+            return (tx.index.watermark(principal.user), *counts)
+
+        state = self._store.read(principal.tenant, work)
         kept = self._graphs.get(key)
-        if kept is None or time.monotonic() > kept.until:
+        if kept is None or kept.state != state:
             facts = self._current(principal, key[1], most=_MOST_NAMING + 1)
             if len(self._names) > _MOST_NAMES_KEPT:
                 self._names = {}
             graph = graph_of(facts[:_MOST_NAMING], self._names_of, is_whole=len(facts) <= _MOST_NAMING)
-            kept = _KeptGraph(graph, tuple(facts[:_MOST_NAMING]), time.monotonic() + _GRAPH_KEPT_S)
+            kept = _KeptGraph(graph, tuple(facts[:_MOST_NAMING]), state)
             if len(self._graphs) >= _MOST_GRAPHS_KEPT:
                 self._graphs = {}
             self._graphs[key] = kept
-        note_reading(self._store, principal, kept.facts, self._clock.now())
+        note_reading(self._store, principal, kept.facts, now)
         return kept.graph
 
     def _names_of(self, fact: Memory) -> tuple[Named, ...]:
@@ -148,9 +153,6 @@ class Profiles:
         if (found := self._names.get(key)) is None:
             found = self._names[key] = tuple(names_in(fact.content, person_of(fact)))
         return found
-
-    def _written(self, tenant: str) -> None:
-        self._graphs = {key: kept for key, kept in self._graphs.items() if key[0] != tenant}
 
     # What an agent is given
 
