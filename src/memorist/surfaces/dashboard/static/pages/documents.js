@@ -42,8 +42,10 @@ function send() {
   };
   request.onloadend = () => {
     const isTold = request.getResponseHeader("content-type")?.startsWith("text/html") && request.status !== 401;
-    if (isTold) next.told.innerHTML = request.responseText;
-    else next.told.textContent = request.status === 413 ? "This file is too large." : "It could not be sent. Try again.";
+    const failure = request.status === 413 ? "This file is too large." : "It could not be sent. Try again.";
+    next.told.textContent = isTold ? "" : failure;
+    // What the server wrote is put in by htmx, as everywhere.
+    if (isTold) htmx.swap(next.told, request.responseText, { swapStyle: "beforeend", swapDelay: 0, settleDelay: 0 });
     isSending = false;
     send();
   };
