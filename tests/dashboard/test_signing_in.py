@@ -52,7 +52,7 @@ def who(page: Page) -> str:
 
 def test_key_signs_in_and_sign_out_ends_it(ada: Person) -> None:
     page = ada.goto()
-    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 10
+    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 13
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/dashboard/sign-in")
     ada.goto("/memories")
