@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.views.documents import DocumentViews
     from memorist.views.dossiers import Dossiers
     from memorist.views.installation import Installation
+    from memorist.views.latest import Latest
     from memorist.views.overview import Overview
     from memorist.views.redaction_log import RedactionLog
     from memorist.views.sample_data import SampleData
@@ -243,6 +244,12 @@ class Core:
         from memorist.views.documents import DocumentViews
 
         return DocumentViews(self.store, self.ingestion)
+
+    @_made_once
+    def latest(self) -> "Latest":
+        from memorist.views.latest import Latest
+
+        return Latest(self.store, self.clock, self.browsing)
 
     # Keeping and learning
 

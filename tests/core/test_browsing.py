@@ -21,7 +21,7 @@ from memorist.platform import access
 from memorist.platform.values import Owner, Principal, Role
 from memorist.store.drivers import Connection
 from memorist.store.statements import SqlStatement, load_statements
-from memorist.testing import new_tenant
+from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
 from memorist.views import browsing, facet_counts
 from memorist.views.browsing import LASTING, Browsing
@@ -53,6 +53,45 @@ def hasty(core: Core, monkeypatch: pytest.MonkeyPatch) -> Browsing:
     monkeypatch.setattr(browsing, "_SPAN", 2)
     monkeypatch.setattr(browsing, "_LONGEST_SPAN", 2)
     return Browsing(core.store, core.clock, core.accesses, budget_s=0)
+
+
+# Days, sessions and spelling
+
+
+@pytest.mark.parametrize("order", BrowseOrder)
+def test_days_bound_a_list(core: Core, ada: Principal, clock: StepClock, hasty: Browsing, order: BrowseOrder) -> None:
+    for day in range(5):
+        core.memories.remember(ada, [Draft(f"day {day}, {part}", importance=1) for part in "ab"])
+        clock.advance(timedelta(days=1))
+    since, before = START + timedelta(days=1), START + timedelta(days=3)
+    listed = all_pages(hasty, ada, Browse(since=since, before=before, order=order), 3)
+    assert sorted(one.content for one in listed) == ["day 1, a", "day 1, b", "day 2, a", "day 2, b"]
+
+
+def test_session_is_listed_alone(core: Core, ada: Principal, bob: Principal, remember: Remember) -> None:
+    for principal, session in ((ada, "s1"), (ada, "s2"), (bob, "s1")):
+        remember(principal, f"{principal.user} in {session}", kind=Kind.CHAT_MESSAGE, session=session)
+    assert found(core, ada, session="s1") == ["ada in s1"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_near"),
+    [
+        ("workshop", True),
+        ("workshpo", True),
+        ("worshop", True),
+        ("worrkshop", True),
+        ("workshap", True),
+        ("warkshap", False),
+    ],
+)
+def test_fuzzy_search_forgives_one_letter(
+    core: Core, ada: Principal, remember: Remember, typed: str, is_near: bool
+) -> None:
+    remember(ada, "The Workshop opens on Straße 4.")
+    remember(ada, "Something else.")
+    assert found(core, ada, f"{typed} straße", fuzzy=True) == (["The Workshop opens on Straße 4."] if is_near else [])
+    assert found(core, ada, "stra(.*", fuzzy=True) == []
 
 
 # Searching

@@ -1,19 +1,24 @@
-"""Home: what is remembered and what waits, a first memory, sample data that goes again, and lines to paste."""
+"""Home: what is known, changed, doubted, recalled and said, a first memory, charts; and how an agent is set up."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx2
+import pytest
 from playwright.sync_api import expect
 
-from memorist.memories.values import Draft
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Kind
 from memorist.platform.values import Owner, Role
-from memorist.surfaces.dashboard.pages.growth import HEIGHT, draw
-from memorist.testing import new_tenant
+from memorist.recall.values import Question
+from memorist.surfaces.dashboard.pages.charts import HEIGHT, draw_growth, draw_recalls
+from memorist.testing import make_doubt, new_tenant
 from memorist.testing.clocks import START
-from memorist.views.overview import DAYS
+from memorist.views.values import DayCount
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
+from tests.dashboard.test_about import tell
 
 HOSTILE = "<script>alert(1)</script> \u202egnp.exe\u202c 🦉 " + "long" * 2000
 
@@ -26,7 +31,7 @@ def test_first_memory_is_the_star_of_an_empty_home(ada: Person) -> None:
     box.get_by_role("button", name="Remember").click()
     stored = page.get_by_role("region", name="Remember something")
     expect(stored.get_by_role("status")).to_contain_text("Remembered: The office is in Mill Lane 4.")
-    expect(page.get_by_role("region", name="Memories").locator(".figure")).to_have_text("1")
+    expect(page.get_by_role("region", name="Memories", exact=True).locator(".figure")).to_have_text("1")
     link = stored.get_by_role("link", name="Open this memory").get_attribute("href")
     (memory,) = ada.core.memories.list(ada.principal).items
     assert link == f"/dashboard/memories/{memory.id}"
@@ -55,13 +60,12 @@ def test_counts_and_growth_lead_to_the_memories(ada: Person) -> None:
     ada.core.memories.forget(ada.principal, gone.id)
     page = ada.goto()
     expect(page.get_by_role("link", name="3", exact=True)).to_have_attribute("href", "/dashboard/memories")
-    expect(page.get_by_role("link", name="1 deleted")).to_have_attribute(
-        "href", "/dashboard/memories?kind=any&state=deleted"
-    )
-    assert "4 in all" in (page.get_by_role("img").get_attribute("aria-label") or "")
-    page.get_by_text("The numbers").click()
-    assert page.get_by_role("group", name="Memories written each day").get_by_role("row").count() == DAYS + 1
-    facts = page.get_by_role("region", name="Memories").get_by_role("link", name="Facts")
+    expect(page.get_by_role("link", name="1 deleted")).to_have_attribute("href", "/dashboard/memories?kind=any&state=deleted")
+    memories = page.get_by_role("region", name="Memories", exact=True)
+    assert "4 facts; 4 in the last 7 days" in (memories.get_by_role("img").get_attribute("aria-label") or "")
+    memories.get_by_text("The numbers").click()
+    assert page.get_by_role("group", name="Memories kept, by kind").get_by_role("row").count() == 8
+    facts = memories.get_by_role("link", name="Facts")
     expect(facts).to_have_attribute("href", "/dashboard/memories?kind=fact")
 
 
@@ -79,14 +83,17 @@ def test_what_waits_leads_to_where_it_is_done(ada: Person) -> None:
     expect(waits).to_contain_text("1 pair of facts is in doubt")
     expect(waits.get_by_role("link", name="which one holds?")).to_have_attribute("href", "/dashboard/doubts")
     health = page.get_by_role("region", name="Health")
-    expect(health).to_contain_text("It observes")
+    expect(health).to_contain_text("nothing is deleted yet")
 
 
 def test_sample_data_comes_and_goes_with_a_receipt(ada: Person) -> None:
     ada.remember("my own")
     page = ada.goto()
+    expect(page.get_by_role("button", name="Add sample data")).to_have_count(0)
+    page.get_by_role("link", name="Set up").click()
     page.get_by_role("button", name="Add sample data").click()
     expect(page.locator("#toasts")).to_contain_text("sample memories are here")
+    ada.goto("/connect")
     assert ada.core.sample_data.count(ada.principal) > 45
     page.get_by_role("button", name="Erase the sample data").click()
     ada.check_axe()
@@ -100,7 +107,7 @@ def test_sample_data_comes_and_goes_with_a_receipt(ada: Person) -> None:
 
 
 def test_snippets_work_as_they_are_pasted(ada: Person) -> None:
-    page = ada.goto()
+    page = ada.goto("/connect")
     connect = page.get_by_role("region", name="Give an agent this memory")
     address = ada.served.url
     expect(connect.locator("pre").first).to_contain_text(f"memorist {address}/mcp")
@@ -120,7 +127,7 @@ def test_snippets_work_as_they_are_pasted(ada: Person) -> None:
     assert "UTC+2" in answers[1].text
     (key,) = [key for key in ada.core.identity.list_keys(ada.principal) if key.label == "made on the dashboard"]
     assert (key.role, key.user) == (Role.USER, "ada")
-    assert secret not in page.goto(f"{address}/dashboard").text()
+    assert secret not in page.goto(f"{address}/dashboard/connect").text()
 
 
 def test_admin_of_everybody_shares_and_names_the_user_of_a_key(people: People, tenant: str) -> None:
@@ -131,6 +138,7 @@ def test_admin_of_everybody_shares_and_names_the_user_of_a_key(people: People, t
     expect(page.locator("#remember").get_by_role("status")).to_contain_text("We close at six.")
     assert boss.core.memories.list(boss.principal).items[0].owner == Owner()
     assert page.get_by_role("heading", name="Sample data").count() == 0
+    boss.goto("/connect")
     page.get_by_label("For the user").fill("cleo")
     page.get_by_role("button", name="Make a key for these").click()
     expect(page.locator("#snippets").get_by_role("status")).to_contain_text("cleo")
@@ -142,7 +150,7 @@ def test_reader_is_offered_no_change_and_a_forged_one_is_refused(reader: Person)
     for label in ("Remember", "Add sample data", "Make a key for these"):
         assert page.get_by_role("button", name=label).count() == 0
     csrf = page.locator("input[name=csrf]").first.get_attribute("value") or ""
-    for path, form in (("home/remember", {"content": "no"}), ("samples", {}), ("home/key", {"user": "ada"})):
+    for path, form in (("home/remember", {"content": "no"}), ("samples", {}), ("connect/key", {"user": "ada"})):
         answer = page.request.post(f"{reader.served.url}/dashboard/{path}", form={"csrf": csrf, **form})
         assert answer.status == 403, path
     assert reader.core.overview.totals(reader.principal, fresh=True).memories == 0
@@ -160,6 +168,7 @@ def test_everything_works_without_scripts(people: People, tenant: str) -> None:
     page = ada.goto()
     page.get_by_role("button", name="Add sample data").click()
     assert ada.core.sample_data.count(ada.principal) > 45
+    ada.goto("/connect")
     page.get_by_role("button", name="Erase it now").click()
     expect(page.locator("#samples").get_by_role("status")).to_contain_text("none was found")
     page.get_by_role("button", name="Make a key for these").click()
@@ -191,6 +200,8 @@ def test_home_in_every_look_with_hostile_texts(people: People, tenant: str) -> N
     ada.core.sample_data.add(ada.principal)
     stored = ada.core.facts.remember_all(ada.principal, [Draft(HOSTILE)])[0].memory
     check_looks(people, tenant, f"?stored={stored.id}&new=1", person=ada, ready="#remember .said")
+    check_looks(people, tenant, "/connect", person=ada)
+    ada.goto(f"?stored={stored.id}&new=1")
     assert "<script>alert(1)</script>" in ada.page.locator("#remember .said").first.inner_text()
 
 
@@ -205,18 +216,92 @@ def test_home_by_keyboard_alone(ada: Person) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#remember").get_by_role("status")).to_contain_text("Written without a mouse.")
+    ada.goto("/connect")
     page.get_by_text("Python", exact=True).focus()
     page.keyboard.press("Enter")
     expect(page.locator("details[open] pre")).to_contain_text("from memorist.client import Client")
     assert page.locator("details[open] pre").count() == 1
 
 
-def test_bars_fit_the_plot() -> None:
+def test_home_opens_with_what_is_known(ada: Person) -> None:
+    known = tell(ada, "Ada lives in Kiel.", "home")
+    tell(ada, "Ada builds boats.", "work")
+    page = ada.goto()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What is known about you")
+    assert page.locator(".topic h3").all_inner_texts() == ["Home", "Work"]
+    expect(page.locator(".topic").get_by_role("link", name="Ada lives in Kiel.")).to_have_attribute(
+        "href", f"/dashboard/memories/{known}"
+    )
+    assert page.get_by_role("heading", name="Give an agent this memory").count() == 0
+
+
+def test_changes_are_undone_on_home(ada: Person) -> None:
+    kept, gone = ada.remember("Ada lives in Kiel.", "Ada smokes.")
+    ada.core.retention.delete(ada.principal, gone.id)
+    page = ada.goto()
+    changes = page.get_by_role("region", name="Latest changes")
+    assert changes.locator("b").all_inner_texts() == ["Deleted", "Learned"]
+    changes.get_by_role("button", name="Undo: Ada smokes.").click()
+    expect(changes.locator("b").first).to_have_text("Restored")
+    changes.get_by_role("button", name="Undo: Ada lives in Kiel.").click()
+    expect(changes.locator("b").first).to_have_text("Deleted")
+    assert ada.core.memories.list(ada.principal).items[0].id == gone.id
+    assert kept.id not in [one.id for one in ada.core.memories.list(ada.principal).items]
+
+
+def test_doubts_are_answered_on_home(ada: Person) -> None:
+    older, newer = ada.remember("Ada smokes.", "Ada stopped smoking.")
+    doubt = make_doubt(newer, older, reason="One may have ended.", judge="local")
+    ada.core.store.write(ada.principal.tenant, lambda tx: tx.facts.insert_doubt(doubt))
+    page = ada.goto()
+    asked = page.get_by_role("region", name="Which one holds?")
+    asked.get_by_role("button", name="Retire the older one").click()
+    expect(asked.get_by_role("status")).to_contain_text("The older fact is retired.")
+    asked.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name="Keep both")).to_be_visible()
+
+
+def test_recalls_and_conversations_of_today(people: People, tenant: str, ada: Person) -> None:
+    ada.remember("The workshop opens in May.")
+    ada.core.ingestion.add_messages(ada.principal, "planning", [Message("user", "Shall we open in June?")])
+    ada.core.recall.recall(replace(ada.principal, agent="coder"), Question("When does the workshop open?"))
+    ada.core.accesses.flush()
+    page = ada.goto()
+    recalled = page.get_by_role("region", name="Recalled lately")
+    expect(recalled).to_contain_text("When does the workshop open? brought back The workshop opens in May.")
+    expect(page.get_by_role("region", name="What agents used")).to_contain_text("coder")
+    expect(page.get_by_role("region", name="Recalls a day")).to_contain_text("1 recalls in the last 30 days")
+    talks = page.get_by_role("region", name="Conversations today")
+    expect(talks).to_contain_text("1 message")
+    talks.get_by_role("link", name="planning").click()
+    expect(page.locator("li.memory")).to_have_count(1)
+    check_looks(people, tenant, "", person=ada)
+
+
+def test_first_paint_needs_one_page_and_one_stylesheet(ada: Person) -> None:
+    ada.remember("one")
+    kinds: list[str] = []
+    ada.page.on("request", lambda request: kinds.append(request.resource_type))
+    page = ada.goto()
+    page.wait_for_load_state("load")
+    assert [kind for kind in kinds if kind in ("document", "stylesheet")] == ["document", "stylesheet"]
+    blocking = "performance.getEntriesByType('resource').filter(one => one.renderBlockingStatus === 'blocking').length"
+    assert page.evaluate(blocking) == 1
+
+
+@pytest.mark.parametrize("age", [0, 3, 40, 400, 4000])
+def test_growth_says_something_at_any_age(age: int) -> None:
     today = START.date()
-    days = [(today - timedelta(days=29 - index), count) for index, count in enumerate([0, 1, 1000] * 10)]
-    plot = draw(days)
-    assert len(plot.bars) == DAYS
-    assert all(bar.y >= 0 and bar.y + bar.height <= HEIGHT for bar in plot.bars)
-    assert [bar.height > 0 for bar in plot.bars] == [count > 0 for _, count in days]
-    assert "10,010 in all" in plot.words
-    assert draw([(day, 0) for day, _ in days]).words == "Nothing was written in the last 30 days."
+    days = [DayCount(today - timedelta(days=back), Kind.FACT, 2) for back in range(0, age + 1, max(1, age // 7))]
+    plot = draw_growth([*days, DayCount(today, Kind.CHAT_MESSAGE, 1000)], today)
+    assert 7 <= len(plot.columns) <= 45
+    assert plot.columns[-1].counts == (2 * len(days), 1000)
+    first = [column.counts[0] for column in plot.columns]
+    assert first == sorted(first)
+    assert all(part.y >= 0 and part.y + part.height <= HEIGHT + 0.01 for one in plot.columns for part in one.parts)
+    assert f"{2 * len(days):,} facts, 1,000 messages" in plot.words
+
+
+def test_charts_of_nothing() -> None:
+    assert draw_growth([], START.date()).words == "Nothing is kept yet."
+    assert draw_recalls([], START.date()).words == "0 recalls in the last 30 days, today 0."

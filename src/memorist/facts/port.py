@@ -6,7 +6,7 @@ from typing import Protocol
 
 from memorist.facts.values import Doubt, DoubtStatus, Verdict
 from memorist.memories.values import Memory, Position
-from memorist.platform.values import OwnerFilter
+from memorist.platform.values import Owner, OwnerFilter
 
 
 class Judge(Protocol):
@@ -47,8 +47,8 @@ class FactReads(Protocol):
         """Doubts of a slice, newest first, those before an id; open ones as far as both facts are active."""
         ...
 
-    def count_open_doubts(self, owner: OwnerFilter, most: int) -> int:
-        """How many doubts `list_doubts` would list of a slice; `most` at most."""
+    def count_open_doubts(self, owner: OwnerFilter, most: int) -> list[tuple[Owner, Owner, int]]:
+        """How many doubts `list_doubts` would list of a slice, by whose the two facts are; `most` at most in all."""
         ...
 
 

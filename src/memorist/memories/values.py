@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -259,3 +259,12 @@ class PastRecall:
     query: str
     rank: int
     score: float
+
+
+class AskedCount(NamedTuple):
+    """How often an agent, or nobody's, asked on a day (UTC), and how many memories came back."""
+
+    day: date
+    agent: str | None
+    questions: int
+    memories: int

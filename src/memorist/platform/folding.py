@@ -8,6 +8,7 @@ any other one here.
 """
 
 import re
+from collections.abc import Iterable
 
 _WILDCARDS = re.compile(r"[%_!]")
 
@@ -26,3 +27,22 @@ def like_pattern(folded: str) -> str | None:
 
 def contains(text: str | None, folded: str) -> bool:
     return text is not None and folded in fold(text)
+
+
+_SHORTEST_NEAR = 4
+"""Of a shorter word, too many others are one letter away."""
+
+
+def near_patterns(words: Iterable[str]) -> tuple[re.Pattern[str], ...]:
+    """What finds each folded word at the beginning of a word, also with one letter that is wrong, missing, too many or
+    in its neighbour's place; a short one as it is, anywhere.
+    """
+    return tuple(re.compile(_near(word) if len(word) >= _SHORTEST_NEAR else re.escape(word)) for word in words)
+
+
+def _near(word: str) -> str:
+    cuts = [(re.escape(word[:at]), word[at:]) for at in range(len(word) + 1)]
+    wrong = [f"{head}.?{re.escape(tail[1:])}" for head, tail in cuts if tail]
+    more = [f"{head}.{re.escape(tail)}" for head, tail in cuts]
+    swapped = [f"{head}{re.escape(tail[1] + tail[0] + tail[2:])}" for head, tail in cuts if len(tail) > 1]
+    return rf"\b(?:{'|'.join((*wrong, *more, *swapped))})"

@@ -9,6 +9,7 @@ from memorist.platform.values import (
     Event,
     FeedPage,
     FeedPosition,
+    FeedRow,
     IdempotencyRecord,
     Job,
     JobStatus,
@@ -45,6 +46,10 @@ class FeedReads(Protocol):
 
     def read(self, after: FeedPosition, limit: int) -> FeedPage:
         """The next events of the tenant. None will appear later at or before the position of the last one."""
+        ...
+
+    def last(self, most: int) -> list[FeedRow]:
+        """What was done to facts that are there among the last `most` events, newest first."""
         ...
 
     def head(self) -> FeedPosition:

@@ -1,13 +1,27 @@
 """What a memory was recalled for: by which questions, at which rank of the answer, and for whom."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
+from memorist.errors import Forbidden
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
-from memorist.memories.values import Memory, PastRecall
+from memorist.memories.entries import note_reading
+from memorist.memories.values import AskedCount, Memory, PastRecall
 from memorist.platform import access
-from memorist.platform.values import Principal
-from memorist.ports import Store
+from memorist.platform.values import OwnerFilter, Principal
+from memorist.ports import Reader, Store
+
+_MOST = 20_000
+"""Recalls that are looked through for what was asked lately: those of the newest memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and the first memory that it brought back."""
+
+    recall: PastRecall
+    memory: Memory
 
 
 class RecallHistory:
@@ -34,6 +48,33 @@ class RecallHistory:
         every = {recall.id: recall for recall in (*waiting, *written)}
         newest = sorted(every.values(), key=lambda recall: (recall.at, recall.id), reverse=True)
         return [_as_seen(principal, memory, recall) for recall in newest[: self.keep]]
+
+    def lately(self, principal: Principal, now: datetime, *, limit: int) -> list[Asked]:
+        """What the caller asked last or, for an admin of everybody, what anybody did; with memories that it sees."""
+
+        def work(tx: Reader) -> list[Asked]:
+            found = [one for part in _askers(principal) for one in tx.recalls.asked(part, limit, _MOST)]
+            newest = sorted(found, key=lambda one: (one.at, one.id), reverse=True)[:limit]
+            memories = {memory.id: memory for memory in tx.memories.get_many([one.memory_id for one in newest])}
+            return [Asked(one, memories[one.memory_id]) for one in newest if one.memory_id in memories]
+
+        asked = [one for one in self._store.read(principal.tenant, work) if access.sees(principal, one.memory)]
+        note_reading(self._store, principal, [one.memory for one in asked], now)
+        return asked
+
+    def usage(self, principal: Principal, since: datetime) -> list[AskedCount]:
+        """How often each agent of the caller asked on each day since then, as far as recalls are kept."""
+        parts = _askers(principal)
+        return self._store.read(
+            principal.tenant, lambda tx: [one for part in parts for one in tx.recalls.count_asked(part, since, _MOST)]
+        )
+
+
+def _askers(principal: Principal) -> tuple[OwnerFilter, ...]:
+    try:
+        return access.own_slices(principal)
+    except Forbidden:  # It acts for nobody, who asked nothing.
+        return ()
 
 
 def _as_seen(principal: Principal, memory: Memory, recall: PastRecall) -> PastRecall:

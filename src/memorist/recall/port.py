@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from memorist.memories.values import Memory, PastRecall, Row
+from memorist.memories.values import AskedCount, Memory, PastRecall, Row
+from memorist.platform.values import OwnerFilter
 from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPosition, IndexRow
 
 
@@ -75,6 +76,16 @@ class PastRecallReads(Protocol):
 
     def of(self, memory_id: str, limit: int) -> list[PastRecall]:
         """What a memory was recalled for, newest first."""
+        ...
+
+    def asked(self, owner: OwnerFilter, limit: int, most: int) -> list[PastRecall]:
+        """What a slice asked last, newest first: of each answer its first memory, among `most` recalls of the newest
+        memories.
+        """
+        ...
+
+    def count_asked(self, owner: OwnerFilter, since: datetime, most: int) -> list[AskedCount]:
+        """How often each agent of a slice asked on each day since then, among as many."""
         ...
 
 

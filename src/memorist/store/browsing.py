@@ -40,7 +40,8 @@ class BrowsingStatements(TenantStatements):
     ) -> Stretch:
         start, end = (_EARLIEST, _LATEST) if walk.order is BrowseOrder.OLDEST else (_LATEST, _EARLIEST)
         find_edge, read_span = _STATEMENTS[walk.order, breadth_of(walk.owner)]
-        parameters = {"status": walk.status, **slice_parameters(walk.owner), **_position("after", after or start)}
+        after = after or _beginning(walk) or start
+        parameters = {"status": walk.status, **slice_parameters(walk.owner), **_position("after", after)}
         edges = self._rows(find_edge, span=span - 1, **parameters)
         edge = BrowsePosition(*edges[0]) if edges else None
         rows = self._rows(
@@ -52,6 +53,9 @@ class BrowsingStatements(TenantStatements):
             category=walk.category,
             trust=walk.trust,
             project=walk.project,
+            session=walk.session,
+            since=_EARLIEST.created_at if walk.since is None else to_micros(walk.since),
+            before=_LATEST.created_at if walk.before is None else to_micros(walk.before),
             pattern=walk.pattern,
             texts=int(texts),
             limit=limit,
@@ -59,7 +63,9 @@ class BrowsingStatements(TenantStatements):
             **_position("until", edge or end),
         )
         found = tuple(BrowseCandidate(BrowsePosition(*row[:3]), *row[3:]) for row in rows)
-        return Stretch(found, found[-1].position if len(found) == limit else edge)
+        if len(found) == limit:
+            return Stretch(found, found[-1].position)
+        return Stretch(found, None if edge is None or _is_past(walk, edge) else edge)
 
     def count_facets(
         self,
@@ -92,6 +98,24 @@ class BrowsingStatements(TenantStatements):
         start = {f"after_{name}": value for name, value in after._asdict().items()}
         rows = self._rows(statement, user_id=user or "", **start)
         return ProjectRow(*rows[0]) if rows else None
+
+
+def _beginning(walk: Walk) -> BrowsePosition | None:
+    """Before the first row of a walk that a moment bounds at its beginning."""
+    if walk.order is BrowseOrder.NEWEST and walk.before is not None:
+        return BrowsePosition(0, to_micros(walk.before), "")
+    if walk.order is BrowseOrder.OLDEST and walk.since is not None:
+        return BrowsePosition(0, to_micros(walk.since) - 1, _LATEST.id)
+    return None
+
+
+def _is_past(walk: Walk, position: BrowsePosition) -> bool:
+    """Whether what comes after a position is outside the walk's bounds."""
+    if walk.order is BrowseOrder.NEWEST:
+        return walk.since is not None and position.created_at < to_micros(walk.since)
+    return (
+        walk.order is BrowseOrder.OLDEST and walk.before is not None and position.created_at >= to_micros(walk.before)
+    )
 
 
 def _position(name: str, position: BrowsePosition) -> dict[str, Any]:

@@ -59,6 +59,9 @@ class FeedStatements(TenantStatements):
         seen = [_feed_row(row) for row in rows if row[0] < safe]
         return FeedPage(tuple(seen), is_last=len(rows) < limit, has_unsafe=len(seen) < len(rows))
 
+    def last(self, most: int) -> list[FeedRow]:
+        return [_feed_row(row) for row in self._rows("list_last_changes", most=most)]
+
     def head(self) -> FeedPosition:
         safe, _ = self._feed_bounds()
         return self._feed_head(safe)

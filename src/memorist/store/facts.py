@@ -5,7 +5,7 @@ from typing import Any
 
 from memorist.facts.values import Doubt, DoubtStatus
 from memorist.memories.values import Memory, Position
-from memorist.platform.values import OwnerFilter
+from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.rows import LATEST, NEWEST_ID, memory_from_row, owner_of, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
@@ -48,8 +48,9 @@ class FactStatements(TenantStatements):
         )
         return [_doubt(row) for row in rows]
 
-    def count_open_doubts(self, owner: OwnerFilter, most: int) -> int:
-        return int(self._rows("count_open_doubts", most=most, **slice_parameters(owner))[0][0])
+    def count_open_doubts(self, owner: OwnerFilter, most: int) -> list[tuple[Owner, Owner, int]]:
+        rows = self._rows("count_open_doubts", most=most, **slice_parameters(owner))
+        return [(owner_of(*row[:2]), owner_of(*row[2:4]), int(row[4])) for row in rows]
 
     def insert_doubt(self, doubt: Doubt) -> bool:
         inserted = self._run(

@@ -1,22 +1,16 @@
 """Counts for an overview, and who there is, as rows."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 from memorist.memories.values import Kind, Status
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.rows import owner_of, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import optional_moment, to_micros
-from memorist.views.values import KindCount, OwnerCount
+from memorist.views.values import DayCount, KindCount, OwnerCount
 
-# By whether a slice has any user, and any agent: each breadth has an index that it is counted in.
-_DAYS = {
-    (True, True): "count_days_of_tenant",
-    (True, False): "count_days_of_agent",
-    (False, True): "count_days_of_user",
-    (False, False): "count_days_of_owner",
-}
+_EPOCH = date(1970, 1, 1)
 
 
 class OverviewStatements(TenantStatements):
@@ -29,11 +23,10 @@ class OverviewStatements(TenantStatements):
         rows = self._rows(statement, now=to_micros(now), **slice_parameters(owner))
         return [KindCount(Status(status), Kind(kind), int(count)) for status, kind, count in rows]
 
-    def count_days(self, owner: OwnerFilter, since: datetime, days: int) -> list[int]:
-        rows = self._rows(
-            _DAYS[owner.any_user, owner.any_agent], since=to_micros(since), days=days, **slice_parameters(owner)
-        )
-        return [count for _, count in sorted(rows)]
+    def count_days(self, owner: OwnerFilter) -> list[DayCount]:
+        statement = "count_days_of_tenant" if owner.any_user else "count_days_of_user"
+        rows = self._rows(statement, **slice_parameters(owner))
+        return [DayCount(_EPOCH + timedelta(days=day), Kind(kind), int(count)) for day, kind, count in rows]
 
     def count_waiting(self, owner: OwnerFilter, most: int) -> int:
         rows = self._rows("count_waiting", user_id=slice_parameters(owner)["user_id"], most=most)

@@ -1,10 +1,15 @@
 """What each memory was recalled for, as rows."""
 
 from collections.abc import Collection, Iterable
+from datetime import date, datetime, timedelta
+from typing import Any
 
-from memorist.memories.values import PastRecall
+from memorist.memories.values import AskedCount, PastRecall, Row
+from memorist.platform.values import OwnerFilter
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
+
+_EPOCH = date(1970, 1, 1)
 
 
 class RecallStatements(TenantStatements):
@@ -14,10 +19,15 @@ class RecallStatements(TenantStatements):
 
     def of(self, memory_id: str, limit: int) -> list[PastRecall]:
         rows = self._rows("list_recalls", memory_id=memory_id, limit=limit)
-        return [
-            PastRecall(id_, from_micros(at), recall_id, user or None, agent or None, source, query, rank, score)
-            for id_, at, recall_id, user, agent, source, query, rank, score in rows
-        ]
+        return [_past_recall(row) for row in rows]
+
+    def asked(self, owner: OwnerFilter, limit: int, most: int) -> list[PastRecall]:
+        rows = self._rows("list_asked", limit=limit, most=most, **_asker(owner))
+        return [_past_recall(row) for row in rows]
+
+    def count_asked(self, owner: OwnerFilter, since: datetime, most: int) -> list[AskedCount]:
+        rows = self._rows("count_asked", since=to_micros(since), most=most, **_asker(owner))
+        return [AskedCount(_EPOCH + timedelta(days=row[0]), row[1] or None, int(row[2]), int(row[3])) for row in rows]
 
     def insert(self, recalls: Iterable[PastRecall]) -> None:
         rows = [
@@ -41,3 +51,15 @@ class RecallStatements(TenantStatements):
         # In id order, so that two processes never wait for each other.
         rows = [{"tenant": self._tenant, "memory_id": id_, "keep": keep} for id_ in sorted(memory_ids)]
         self._connection.run_many(self._statements["trim_recalls"], rows)
+
+
+def _past_recall(row: Row) -> PastRecall:
+    memory_id, at, recall_id, user, agent, source, query, rank, score = row
+    return PastRecall(memory_id, from_micros(at), recall_id, user or None, agent or None, source, query, rank, score)
+
+
+def _asker(owner: OwnerFilter) -> dict[str, Any]:
+    return {
+        "user_id": None if owner.any_user else owner.user or "",
+        "agent_id": None if owner.any_agent else owner.agent or "",
+    }

@@ -6,6 +6,7 @@ short, whatever there is, and nothing is left out.
 """
 
 import heapq
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -64,13 +65,14 @@ class Browsing:
         browse = _checked(browse or Browse())
         validation.page_limit(limit)
         now = self._clock.now()
-        words = _words(browse.text)
+        words = tuple(dict.fromkeys(folding.fold(browse.text).split()))
         walks = list(_walks(principal, browse, words))
+        fits = folding.near_patterns(words) if browse.fuzzy else words
         filters = (principal.tenant, principal.user, principal.agent, browse)
         after = _CURSORS.decode(cursor, filters)
 
         def work(tx: Reader) -> tuple[list[Memory], BrowsePosition | None]:
-            look = _PageSearch(tx, words, now, limit + 1, self._budget_s)
+            look = _PageSearch(tx, fits, now, limit + 1, self._budget_s)
             positions, end = look.collect(walks, browse.order, after, limit)
             found = {memory.id: memory for memory in tx.memories.get_many([position.id for position in positions])}
             return [found[position.id] for position in positions], end
@@ -108,7 +110,7 @@ class _PageSearch:
     """One search of a page."""
 
     tx: Reader
-    words: tuple[str, ...]
+    words: tuple[str | re.Pattern[str], ...]
     now: datetime
     most: int
     budget_s: float
@@ -165,7 +167,8 @@ _KEYS: dict[BrowseOrder, Callable[[_Step], tuple[Any, ...]]] = {
 
 def _walks(principal: Principal, browse: Browse, words: Sequence[str]) -> Iterator[Walk]:
     """Each slice in each state: one walk of one index; the merge of a few beats any OR in SQL."""
-    pattern = _pattern(words)
+    # What is not spelt so is looked for here.
+    pattern = _pattern(()) if browse.fuzzy else _pattern(words)
     for status in dict.fromkeys(browse.statuses):
         slices = access.slices_of(principal, in_use=status.in_use)
         for part in _narrowed(slices, browse.agent):
@@ -178,6 +181,9 @@ def _walks(principal: Principal, browse: Browse, words: Sequence[str]) -> Iterat
                 kind=browse.kind,
                 trust=browse.trust,
                 project=browse.project,
+                session=browse.session,
+                since=browse.since,
+                before=browse.before,
             )
 
 
@@ -189,10 +195,6 @@ def _narrowed(slices: Iterable[OwnerFilter], agent: str | None) -> list[OwnerFil
     return [replace(part, agent=wanted, any_agent=False) for part in slices if part.any_agent or part.agent == wanted]
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(folding.fold(text).split()))
-
-
 def _pattern(words: Sequence[str]) -> str | None:
     """What the database looks for: the longest word that a text of ASCII can have; the others are looked for here."""
     if not words:
@@ -201,15 +203,25 @@ def _pattern(words: Sequence[str]) -> str | None:
     return folding.like_pattern(max(ascii_words, key=len)) if len(ascii_words) == len(words) else None
 
 
-def _fits(candidate: BrowseCandidate, words: Sequence[str]) -> bool:
+def _fits(candidate: BrowseCandidate, words: Sequence[str | re.Pattern[str]]) -> bool:
     texts = [folding.fold(text) for text in (candidate.content, candidate.name, candidate.description) if text]
-    return all(any(word in text for text in texts) for word in words)
+    return all(any(_occurs(word, text) for text in texts) for word in words)
+
+
+def _occurs(word: str | re.Pattern[str], text: str) -> bool:
+    return word in text if isinstance(word, str) else word.search(text) is not None
 
 
 def _checked(browse: Browse) -> Browse:
     """The same with every value in its type. Raises InvalidField."""
     validation.text("text", browse.text, longest=MAX_TEXT, empty=True)
-    for field, value in (("category", browse.category), ("agent", browse.agent), ("project", browse.project)):
+    lines = (
+        ("category", browse.category),
+        ("agent", browse.agent),
+        ("project", browse.project),
+        ("session", browse.session),
+    )
+    for field, value in lines:
         if value is not None:
             validation.text(field, value, longest=validation.MAX_LINE, empty=True)
     statuses = tuple(validation.choice("state", status, Status) for status in browse.statuses)

@@ -8,9 +8,9 @@ seen at once.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from memorist.errors import Forbidden
 from memorist.memories.policies import Policies
@@ -20,9 +20,8 @@ from memorist.platform import access
 from memorist.platform.values import JobStatus, Owner, OwnerFilter, Principal, SignIn
 from memorist.ports import Reader, Store
 from memorist.times import Clock
-from memorist.views.values import KindCount, OwnerCount
+from memorist.views.values import DayCount, KindCount, OwnerCount
 
-DAYS = 30
 MOST = 1000
 """What could be long is counted up to here; one more says that there are more."""
 
@@ -30,18 +29,21 @@ _OWNERS = 20
 _SESSIONS = 20
 _KEPT_S = 10.0
 _MOST_KEPT = 1000
+# Counting takes a hundredth of the time at most.
+_COSTLY_S = 0.05
+_COUNTING_SHARE = 100
 
 _NOBODY = Owner()
 
 _Key = tuple[str, tuple[OwnerFilter, ...]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a caller sees, counted. `days` ends with today (UTC), and counts what was written then and is still kept."""
+    """What a caller sees, counted."""
 
     counts: tuple[KindCount, ...]
-    days: tuple[tuple[date, int], ...]
 
     @property
     def memories(self) -> int:
@@ -52,10 +54,6 @@ class Totals:
 
     def active_of(self, kind: Kind) -> int:
         return sum(one.count for one in self.counts if one.status is Status.ACTIVE and one.kind is kind)
-
-    def lately(self, days: int) -> int:
-        """What was written in the last days, today among them."""
-        return sum(count for _, count in self.days[-days:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +87,10 @@ class OwnerPage:
 
 
 @dataclass(frozen=True, slots=True)
-class _CountedTotals:
-    totals: Totals
+class _Counted(Generic[T]):
+    found: T
     at: float
+    took: float
     writes: int
 
 
@@ -111,22 +110,42 @@ class Overview:
         self._policies = policies
         self._embeds = embeds
         self._monotonic = monotonic
-        self._kept: dict[_Key, _CountedTotals] = {}
+        self._totals: dict[_Key, _Counted[Totals]] = {}
+        self._growth: dict[_Key, _Counted[tuple[DayCount, ...]]] = {}
         self._writes: dict[str, int] = {}
         store.on_write(self._note_write)
 
     def totals(self, principal: Principal, *, fresh: bool = False) -> Totals:
         """What the caller sees, counted now or, unless it must be `fresh`, a moment ago. Raises StoreError."""
+        return self._counted(self._totals, principal, self._count, fresh=fresh)
+
+    def growth(self, principal: Principal, *, fresh: bool = False) -> tuple[DayCount, ...]:
+        """What the caller sees, by the day it was written on and by its kind, likewise; counts that took long are kept
+        longer, whatever is written meanwhile.
+        """
+        return self._counted(self._growth, principal, _count_days, fresh=fresh)
+
+    def _counted(
+        self,
+        kept: dict[_Key, "_Counted[T]"],
+        principal: Principal,
+        count: Callable[[tuple[OwnerFilter, ...], Reader], T],
+        *,
+        fresh: bool,
+    ) -> T:
         key = (principal.tenant, access.visible_slices(principal))
-        kept = self._kept.get(key)
-        if kept is not None and not fresh and self._holds(kept, principal.tenant):
-            return kept.totals
-        writes = self._writes.get(principal.tenant, 0)
-        totals = self._store.read(principal.tenant, partial(self._count, key[1]))
-        if len(self._kept) >= _MOST_KEPT:
-            self._kept.clear()
-        self._kept[key] = _CountedTotals(totals, self._monotonic(), writes)
-        return totals
+        before = kept.get(key)
+        if before is not None and not fresh and self._holds(before, principal.tenant):
+            return before.found
+        writes, began = self._writes.get(principal.tenant, 0), self._monotonic()
+        found = self._store.read(principal.tenant, partial(count, key[1]))
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        now = self._monotonic()
+        # The growth of long is no different for one memory more.
+        took = now - began if kept is self._growth else 0.0
+        kept[key] = _Counted(found, now, took, writes)
+        return found
 
     def waiting(self, principal: Principal) -> Waiting:
         """What waits, as far as it concerns the caller. Raises StoreError."""
@@ -147,17 +166,14 @@ class Overview:
     def _note_write(self, tenant: str) -> None:
         self._writes[tenant] = self._writes.get(tenant, 0) + 1
 
-    def _holds(self, kept: _CountedTotals, tenant: str) -> bool:
-        return kept.writes == self._writes.get(tenant, 0) and self._monotonic() - kept.at < _KEPT_S
+    def _holds(self, kept: "_Counted[Any]", tenant: str) -> bool:
+        age = self._monotonic() - kept.at
+        is_costly = kept.took > _COSTLY_S and age < _COUNTING_SHARE * kept.took
+        return is_costly or (kept.writes == self._writes.get(tenant, 0) and age < _KEPT_S)
 
     def _count(self, slices: tuple[OwnerFilter, ...], tx: Reader) -> Totals:
         now = self._clock.now()
-        first = now.astimezone(UTC).date() - timedelta(days=DAYS - 1)
-        since = datetime(first.year, first.month, first.day, tzinfo=UTC)
-        counts = tuple(one for part in slices for one in tx.overview.count_kinds(part, now))
-        by_day = [tx.overview.count_days(part, since, DAYS) for part in slices]
-        days = tuple((first + timedelta(days=index), sum(day)) for index, day in enumerate(zip(*by_day, strict=True)))
-        return Totals(counts, days)
+        return Totals(tuple(one for part in slices for one in tx.overview.count_kinds(part, now)))
 
     def _find_waiting(self, principal: Principal, tx: Reader) -> Waiting:
         visible = access.visible_slices(principal)
@@ -165,7 +181,7 @@ class Overview:
         found = Waiting(
             vectors=sum(tx.overview.count_waiting(part, MOST + 1) for part in users) if self._embeds() else 0,
             jobs=_add_up([tx.jobs.count(part, MOST + 1) for part in _own_slices(principal)]),
-            doubts=sum(tx.facts.count_open_doubts(part, MOST + 1) for part in visible),
+            doubts=sum(_count_doubts(tx, part, visible) for part in visible),
         )
         if not access.allows(principal, access.Action.ADMINISTER):
             return found
@@ -191,3 +207,16 @@ def _own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
 
 def _add_up(counts: Sequence[Mapping[JobStatus, int]]) -> dict[JobStatus, int]:
     return {status: sum(one[status] for one in counts) for status in JobStatus}
+
+
+def _count_doubts(tx: Reader, part: OwnerFilter, visible: Sequence[OwnerFilter]) -> int:
+    """Those of which the caller sees both facts: a doubt is its older fact's owner's, the newer may be another's."""
+    return sum(
+        count
+        for *owners, count in tx.facts.count_open_doubts(part, MOST + 1)
+        if all(any(one.matches(owner) for one in visible) for owner in owners)
+    )
+
+
+def _count_days(slices: tuple[OwnerFilter, ...], tx: Reader) -> tuple[DayCount, ...]:
+    return tuple(sorted(one for part in slices for one in tx.overview.count_days(part)))

@@ -9,6 +9,7 @@ from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.views.values import (
     BrowsePosition,
+    DayCount,
     FacetRow,
     KindCount,
     OwnerCount,
@@ -56,8 +57,8 @@ class OverviewReads(Protocol):
         """How many memories of each state and kind a slice has, those that `list_memories` would list."""
         ...
 
-    def count_days(self, owner: OwnerFilter, since: datetime, days: int) -> list[int]:
-        """How many memories of a slice were written on each of so many days, and are still there."""
+    def count_days(self, owner: OwnerFilter) -> list[DayCount]:
+        """How many memories of each kind a slice has of each day (UTC), those that are still there."""
         ...
 
     def count_waiting(self, owner: OwnerFilter, most: int) -> int:

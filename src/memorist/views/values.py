@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -16,6 +16,14 @@ class KindCount:
     """How many memories there are of a state and a kind."""
 
     status: Status
+    kind: Kind
+    count: int
+
+
+class DayCount(NamedTuple):
+    """How many memories of a kind were written on a day (UTC), and are still there."""
+
+    day: date
     kind: Kind
     count: int
 
@@ -39,7 +47,10 @@ class BrowseOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Browse:
-    """What to browse. Every word of `text` must occur; '' as a category or an agent means those without one."""
+    """What to browse. Every word of `text` must occur; '' as a category or an agent means those without one.
+
+    With `fuzzy`, a word may have one letter that is wrong, missing, too many or in its neighbour's place.
+    """
 
     text: str = ""
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
@@ -48,6 +59,10 @@ class Browse:
     kind: Kind | None = None
     trust: Trust | None = None
     project: str | None = None
+    session: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+    fuzzy: bool = False
     order: BrowseOrder = BrowseOrder.NEWEST
 
 
@@ -71,6 +86,9 @@ class Walk:
     kind: Kind | None = None
     trust: Trust | None = None
     project: str | None = None
+    session: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
     most_importance: int = 2**31 - 1
 
 

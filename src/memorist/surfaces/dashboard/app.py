@@ -1,5 +1,7 @@
 """All routes of the dashboard, mounted by the server."""
 
+from pathlib import Path
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -11,6 +13,7 @@ from memorist.surfaces.dashboard.pages import (
     about,
     access,
     audit,
+    connect,
     conversations,
     documents,
     doubts,
@@ -35,6 +38,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 def routes(site: Site) -> list[Route]:
     own = (
         home,
+        connect,
         about,
         people,
         memories,
@@ -58,10 +62,7 @@ def routes(site: Site) -> list[Route]:
 
 
 def _static(site: Site) -> Route:
-    files = {
-        path.relative_to(rendering.STATIC).as_posix(): (path.read_bytes(), _TYPES[path.suffix])
-        for path in rendering.STATIC.rglob("*.*")
-    }
+    files = {name: (content, _TYPES[Path(name).suffix]) for name, content in rendering.static_files().items()}
 
     async def serve(request: Request) -> Response:
         name = request.path_params["name"]

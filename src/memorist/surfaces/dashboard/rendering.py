@@ -17,6 +17,7 @@ from memorist.version import __version__
 
 _FOLDER = Path(__file__).parent
 STATIC = _FOLDER / "static"
+_HOME = ("dashboard.css", "pages/doubts.css", "pages/home.css")
 
 # No inline script, no inline style, nothing from elsewhere.
 SECURITY_POLICY = (
@@ -117,9 +118,16 @@ def _environment() -> Environment:
 
 
 @lru_cache
+def static_files() -> dict[str, bytes]:
+    """Every file of ours by its name. What home needs to be painted is one file."""
+    files = {path.relative_to(STATIC).as_posix(): path.read_bytes() for path in STATIC.rglob("*.*")}
+    return files | {"home.css": b"".join(files[name] for name in _HOME)}
+
+
+@lru_cache
 def static(name: str) -> str:
     """The address of a file of ours, which changes with its content, so that a browser may keep it for good."""
-    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(static_files()[name]).hexdigest()[:12]
     return f"/dashboard/static/{name}?v={digest}"
 
 

@@ -116,12 +116,16 @@ def _counted(store: Store, tenant: str) -> tuple[int, int, int]:
 
     def count(tx: Reader) -> tuple[int, int, int]:
         return (
-            tx.facts.count_open_doubts(EVERYBODY, 9),
-            tx.facts.count_open_doubts(ADA, 9),
-            tx.facts.count_open_doubts(EVERYBODY, 1),
+            _in_all(tx.facts.count_open_doubts(EVERYBODY, 9)),
+            _in_all(tx.facts.count_open_doubts(ADA, 9)),
+            _in_all(tx.facts.count_open_doubts(EVERYBODY, 1)),
         )
 
     return store.read(tenant, count)
+
+
+def _in_all(counted: list[tuple[Owner, Owner, int]]) -> int:
+    return sum(count for _, _, count in counted)
 
 
 def _insert_doubt(doubt: Doubt, tx: Writer) -> None:

@@ -11,7 +11,7 @@ from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import ADA, EVERYBODY, insert_all
 from memorist.testing.makers import make_memory
-from memorist.views.values import KindCount
+from memorist.views.values import DayCount, KindCount
 
 _CODER = Owner("ada", "coder")
 _TODAY = START.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -37,9 +37,9 @@ class OverviewConformance(StoreFixtures):
         owners = (Owner("ada"), Owner("ada"), _CODER, Owner("bob"), Owner())
         insert_all(store, *(make_memory(tenant, owner=one) for one in owners), make_memory(neighbour))
         counted = store.read(tenant, lambda tx: tx.overview.count_kinds(owner, START))
-        by_day = store.read(tenant, lambda tx: tx.overview.count_days(owner, _TODAY, 3))
+        by_day = store.read(tenant, lambda tx: tx.overview.count_days(owner))
         assert sum(one.count for one in counted) == count
-        assert by_day == [count, 0, 0]
+        assert by_day == [DayCount(_TODAY.date(), Kind.FACT, count)]
 
     def test_each_state_and_kind_is_counted_and_nothing_that_is_not_listed(self, store: Store, tenant: str) -> None:
         insert_all(
@@ -63,7 +63,9 @@ class OverviewConformance(StoreFixtures):
         moments = (-1, 0, 86_400_000_000 - 1, 86_400_000_000)
         times = [_TODAY + timedelta(microseconds=one) for one in moments]
         insert_all(store, *(make_memory(tenant, created_at=time) for time in times))
-        assert store.read(tenant, lambda tx: tx.overview.count_days(EVERYBODY, _TODAY, 2)) == [2, 1]
+        days = [_TODAY.date() + timedelta(days=number) for number in (-1, 0, 1)]
+        counted = store.read(tenant, lambda tx: tx.overview.count_days(EVERYBODY))
+        assert sorted(counted) == [DayCount(day, Kind.FACT, count) for day, count in zip(days, (1, 2, 1), strict=True)]
 
     def test_what_waits_is_counted_up_to_a_bound(self, store: Store, tenant: str, neighbour: str) -> None:
         insert_all(store, *(make_memory(tenant) for _ in range(3)), make_memory(tenant, owner=Owner("bob")))

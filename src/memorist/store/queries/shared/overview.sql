@@ -1,5 +1,5 @@
 -- What an overview counts. Memories are counted in the order of an index that holds all that is asked
--- (memories_facets, memories_newest_of_…), so that none is read; whatever could be long is counted up to a bound.
+-- (memories_facets), so that none is read but for the growth by kind; whatever could be long is counted up to a bound.
 
 -- fragment: counted
     AND (expires_at IS NULL OR expires_at > :now OR status <> 'active') AND anonymized_at IS NULL
@@ -24,49 +24,23 @@ WHERE tenant_id = :tenant AND user_id = :user_id
     {counted}
 GROUP BY status, kind
 
--- fragment: days
-days (number) AS (SELECT 0 UNION ALL SELECT number + 1 FROM days WHERE number + 1 < :days)
-
--- fragment: in_that_day
+-- fragment: each_day
+    {any_agent}
     AND status IN ('active', 'archived', 'soft_deleted', 'hard_delete_pending')
-    AND created_at >= :since + number * CAST(86400000000 AS bigint)
-    AND created_at < :since + (number + 1) * CAST(86400000000 AS bigint)
+GROUP BY created_at / CAST(86400000000 AS bigint), kind
 
 -- name: count_days_of_tenant
 -- plan: anew
--- How many of a tenant's memories were written on each day and are still there.
-WITH RECURSIVE {days}
-SELECT number, (
-    SELECT count(*) FROM memories WHERE tenant_id = :tenant
-        {in_that_day}
-) FROM days
-
--- name: count_days_of_agent
--- plan: anew
--- How many memories of an agent, with any user, were written on each day and are still there.
-WITH RECURSIVE {days}
-SELECT number, (
-    SELECT count(*) FROM memories WHERE tenant_id = :tenant AND agent_id = :agent_id
-        {in_that_day}
-) FROM days
+-- How many of a tenant's memories of each kind were written on each day and are still there.
+SELECT created_at / CAST(86400000000 AS bigint), kind, count(*) FROM memories WHERE tenant_id = :tenant
+    {each_day}
 
 -- name: count_days_of_user
 -- plan: anew
--- How many of a user's memories were written on each day and are still there.
-WITH RECURSIVE {days}
-SELECT number, (
-    SELECT count(*) FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
-        {in_that_day}
-) FROM days
-
--- name: count_days_of_owner
--- plan: anew
--- How many of one owner's memories were written on each day and are still there.
-WITH RECURSIVE {days}
-SELECT number, (
-    SELECT count(*) FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND agent_id = :agent_id
-        {in_that_day}
-) FROM days
+-- How many of a user's memories of each kind, with any agent or with one, were written on each day and are still there.
+SELECT created_at / CAST(86400000000 AS bigint), kind, count(*) FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id
+    {each_day}
 
 -- name: count_waiting
 -- How many memories of a slice of users wait for vectors, up to a bound.
@@ -101,17 +75,20 @@ SELECT count(*) FROM (
 ) AS found
 
 -- name: count_open_doubts
--- How many pairs of a slice somebody is to decide, as far as both facts are still there, up to a bound.
-SELECT count(*) FROM (
-    SELECT 1 FROM doubts AS d
-    WHERE tenant_id = :tenant AND status = 'open'
-        {of_counted_slice}
+-- How many pairs of a slice somebody is to decide, as far as both facts are still there, by the owners of the two; up to
+-- a bound.
+SELECT fact_user, fact_agent, other_user, other_agent, count(*) FROM (
+    SELECT f.user_id AS fact_user, f.agent_id AS fact_agent, o.user_id AS other_user, o.agent_id AS other_agent
+    FROM doubts AS d
+    JOIN memories AS f ON f.tenant_id = :tenant AND f.id = d.fact_id AND f.status = 'active'
+    JOIN memories AS o ON o.tenant_id = :tenant AND o.id = d.other_id AND o.status = 'active'
+    WHERE d.tenant_id = :tenant AND d.status = 'open'
+        AND (CAST(:user_id AS text) IS NULL OR d.user_id = :user_id)
+        AND (CAST(:agent_id AS text) IS NULL OR d.agent_id = :agent_id)
         {both_readable}
-        -- One by one: for a list of ids, SQLite would rather read all active memories.
-        AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id AND m.status = 'active')
-        AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.other_id AND m.status = 'active')
-    ORDER BY id DESC LIMIT :most
+    ORDER BY d.id DESC LIMIT :most
 ) AS found
+GROUP BY fact_user, fact_agent, other_user, other_agent
 
 -- name: next_owner
 -- The owner after another one: the user's next agent, else the next user with the first of theirs. Two steps of an index,

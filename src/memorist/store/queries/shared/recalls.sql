@@ -20,6 +20,29 @@ DELETE FROM recalls WHERE tenant_id = :tenant AND memory_id = :memory_id AND id 
 SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM recalls
 WHERE tenant_id = :tenant AND memory_id = :memory_id ORDER BY at DESC, id DESC LIMIT :limit
 
+-- fragment: asked_lately
+    -- Those of the newest memories, so that a long history costs no more than a short one.
+    SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM recalls
+    WHERE tenant_id = :tenant AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
+        AND (CAST(:agent_id AS text) IS NULL OR agent_id = :agent_id)
+    ORDER BY memory_id DESC, at DESC, id DESC LIMIT :most
+
+-- name: list_asked
+-- What a slice of users and agents asked last: of each answer the first memory of those that are still there.
+SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM (
+    SELECT r.*, row_number() OVER (PARTITION BY r.id ORDER BY r.place, r.memory_id) AS number FROM (
+        {asked_lately}
+    ) AS r
+) AS found
+WHERE number = 1 ORDER BY at DESC, id DESC LIMIT :limit
+
+-- name: count_asked
+-- How often a slice of users and agents asked on each day since a moment, and how many memories came back.
+SELECT at / CAST(86400000000 AS bigint), agent_id, count(DISTINCT id), count(*) FROM (
+    {asked_lately}
+) AS r
+WHERE at >= :since GROUP BY at / CAST(86400000000 AS bigint), agent_id
+
 -- name: list_purges
 -- Whose erasure or reset was asked for since a moment, as salted hashes.
 SELECT salt, subject, started_at FROM receipts

@@ -2,11 +2,13 @@
 
 -- fragment: browse_filters
     AND anonymized_at IS NULL AND {unexpired} AND importance <= :most_importance {readable}
+    AND created_at >= :since AND created_at < :before
     AND (:agent_id IS NULL OR agent_id = :agent_id)
     AND (:kind IS NULL OR kind = :kind)
     AND (:category IS NULL OR category = :category)
     AND (:trust IS NULL OR trust = :trust)
     AND (:project IS NULL OR project = :project)
+    AND (:session IS NULL OR session_id = :session)
     -- A text with more bytes than letters is not of ASCII alone, and compared by us.
     AND (
         :pattern = '%'

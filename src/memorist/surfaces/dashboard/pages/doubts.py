@@ -56,6 +56,11 @@ def show(visit: Visit) -> Response:
     return visit.page("doubts.html", section="doubts", tabs=tabs, is_first="cursor" not in visit.query, **context)
 
 
+def first_open(visit: Visit, most: int) -> list[DoubtPair]:
+    """The newest pairs that somebody is to decide."""
+    return [_doubted(visit, pair) for pair in visit.core.facts.in_doubt(visit.principal, limit=most).items]
+
+
 @pages.post("/doubts/confirm")
 def confirm(visit: Visit) -> Response:
     pair = visit.core.facts.confirm(visit.principal, visit.text("id"))

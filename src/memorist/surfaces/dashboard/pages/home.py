@@ -1,17 +1,20 @@
-"""Home: how it is, what is remembered and how that grows, what waits, and how an agent gets its memory."""
+"""Home: what is known of the person, what changed and what to decide, what was recalled and said, and how it grows."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from starlette.responses import Response
 
-from memorist.errors import InvalidField, MemoristError
+from memorist.about.values import PersonProfile
+from memorist.errors import Forbidden, InvalidField, MemoristError
 from memorist.memories.kinds import KINDS
 from memorist.memories.policy import Mode
 from memorist.memories.values import Draft, Memory, Status
-from memorist.platform.values import JobStatus, Role
-from memorist.surfaces.dashboard.pages.growth import draw
-from memorist.surfaces.dashboard.pages.snippets import PLACEHOLDER, snippets
+from memorist.platform.values import JobStatus
+from memorist.surfaces.dashboard.pages import doubts
+from memorist.surfaces.dashboard.pages.charts import RECALL_DAYS, agents_used, draw_growth, draw_recalls
+from memorist.surfaces.dashboard.pages.connect import can_remember, setting_up
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.views.overview import MOST, Waiting
@@ -21,7 +24,17 @@ pages = Pages()
 # As the page of memories calls them.
 _RESTING = {"archived": (Status.ARCHIVED,), "deleted": (Status.SOFT_DELETED, Status.HARD_DELETE_PENDING)}
 _MOVES = {"archived": "archived", "deleted": "deleted", "purged": "erased", "anonymized": "made anonymous"}
-_KEY_LABEL = "made on the dashboard"
+_CHANGES = {
+    "created": "Learned",
+    "updated": "Edited",
+    "archived": "Archived",
+    "superseded": "Replaced",
+    "deleted": "Deleted",
+    "restored": "Restored",
+}
+# Of a profile: lines of a topic, and how many of the newest facts it is made of.
+_LINES, _FACTS, _READ_NOW = 3, 400, 20
+_CHANGES_SHOWN, _DOUBTS_SHOWN, _RECALLS_SHOWN = 6, 3, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,61 +63,68 @@ def remember(visit: Visit) -> Response:
     return visit.redirect(f"{HOME}?stored={stored.memory.id}&new={int(stored.was_new)}#remember")
 
 
-@pages.post("/home/key")
-def make_key(visit: Visit) -> Response:
-    """A key for the snippets. It is in this answer and nowhere else."""
-    user = visit.principal.user or visit.text("user")
-    if not user:
-        raise InvalidField("Name the user that the key is for.", field="user")
-    key, secret = visit.core.identity.create_key(visit.principal, Role.USER, user=user, label=_KEY_LABEL)
-    if visit.is_partial:
-        response = visit.part("parts/home_snippets.html", **_snippets(visit, secret), made=key)
-    else:
-        response = _page(visit, made=key, secret=secret)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+@pages.post("/home/undo")
+def undo(visit: Visit) -> Response:
+    """Take back the last change of a fact: what was learned is deleted, what was put away comes back."""
+    memory_id = visit.text("id")
+    retention = visit.core.retention
+    if visit.text("what") == "created":
+        retention.delete(visit.principal, memory_id)
+        return visit.redirect(HOME, toast=Toast("Forgotten. It can be restored for a while."))
+    retention.restore(visit.principal, memory_id)
+    return visit.redirect(HOME, toast=Toast("It is back, and is recalled again."))
 
 
-@pages.post("/samples")
-def add_samples(visit: Visit) -> Response:
-    count = visit.core.sample_data.add(visit.principal)
-    toast = Toast(f"{count} sample memories are here. Look around; one button erases them again.")
-    return visit.redirect(HOME, toast=toast)
-
-
-@pages.post("/samples/remove")
-def remove_samples(visit: Visit) -> Response:
-    receipt = visit.core.sample_data.remove(visit.principal)
-    gone = receipt.counts.get("memories", 0)
-    return visit.redirect(f"{HOME}?receipt={receipt.id}#samples", toast=Toast(f"{gone} sample memories are erased."))
-
-
-def _page(visit: Visit, *, status: int = 200, secret: str | None = None, **context: Any) -> Response:
+def _page(visit: Visit, *, status: int = 200, **context: Any) -> Response:
     stored = _stored(visit)
-    totals = visit.core.overview.totals(visit.principal, fresh=stored is not None or "receipt" in visit.query)
+    totals = visit.core.overview.totals(visit.principal, fresh=stored is not None)
     waiting = visit.core.overview.waiting(visit.principal)
     return visit.page(
         "home.html",
         status=status,
         section="home",
         totals=totals,
-        growth=draw(totals.days),
         kinds=[(kind, rules.many.capitalize(), totals.active_of(kind)) for kind, rules in KINDS.items()],
         resting=[(name, sum(map(totals.of_status, states))) for name, states in _RESTING.items()],
         active=totals.of_status(Status.ACTIVE),
         health=_health(visit, waiting),
         waits=_waits(visit, waiting),
-        can_remember=visit.may_write and (visit.principal.user is not None or visit.is_admin),
         stored=stored,
         stored_is_new=visit.query.get("new") == "1",
-        samples=visit.core.sample_data.count(visit.principal),
-        receipt=_receipt(visit),
-        **({"written": "", "invalid": None, "made": None} | _snippets(visit, secret) | context),
+        **({"can_remember": can_remember(visit)} | _lately(visit, waiting) if totals.memories else setting_up(visit)),
+        **({"written": "", "invalid": None} | context),
     )
 
 
-def _snippets(visit: Visit, secret: str | None) -> dict[str, Any]:
-    return {"snippets": snippets(visit.address, secret or PLACEHOLDER), "secret": secret}
+def _lately(visit: Visit, waiting: Waiting) -> dict[str, Any]:
+    """What is known, and what happened: only once there is something."""
+    core, principal = visit.core, visit.principal
+    now = core.clock.now()
+    today = now.astimezone(UTC).date()
+    asked = core.recall_history.usage(principal, _midnight(now) - timedelta(days=RECALL_DAYS - 1))
+    return {
+        "profiles": _profiles(visit),
+        "changes": core.latest.changes(principal, limit=_CHANGES_SHOWN),
+        "change_words": _CHANGES,
+        "doubted": doubts.first_open(visit, _DOUBTS_SHOWN) if waiting.doubts else [],
+        "doubts_in_all": up_to(waiting.doubts),
+        "recalls": core.recall_history.lately(principal, now, limit=_RECALLS_SHOWN),
+        "talks": core.latest.talks(principal),
+        "growth": draw_growth(core.overview.growth(principal, fresh="stored" in visit.query), today),
+        "asked": draw_recalls(asked, today),
+        "agents": agents_used(asked),
+    }
+
+
+def _profiles(visit: Visit) -> tuple[PersonProfile, ...]:
+    try:
+        return visit.core.profiles.people(visit.principal, limit=_LINES, most=_FACTS, most_read=_READ_NOW)
+    except Forbidden:  # Who acts for nobody has no profile.
+        return ()
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _stored(visit: Visit) -> Memory | None:
@@ -112,14 +132,6 @@ def _stored(visit: Visit) -> Memory | None:
     memory_id = visit.query.get("stored", "")
     try:
         return visit.core.memories.get(visit.principal, memory_id) if memory_id else None
-    except MemoristError:
-        return None
-
-
-def _receipt(visit: Visit) -> Any:
-    receipt_id = visit.query.get("receipt", "")
-    try:
-        return visit.core.erasure.get(visit.principal, receipt_id) if receipt_id else None
     except MemoristError:
         return None
 
@@ -158,11 +170,11 @@ def _index(visit: Visit, waiting: Waiting) -> Sign:
 
 def _sweeper(visit: Visit, waiting: Waiting) -> Sign:
     if visit.settings.sweep_interval_s == 0:
-        return Sign("warn", "Sweeper", "It is off on this server: nothing ages.")
+        return Sign("warn", "Retention", "It is off on this server: nothing is archived or deleted by itself.")
     if waiting.mode is Mode.OBSERVE:
         until = "" if waiting.acts_from is None else f" until {waiting.acts_from:%-d %b %Y}"
-        return Sign("", "Sweeper", f"It observes{until}: it says what it would do, and moves nothing.")
-    return Sign("good", "Sweeper", "It enforces the retention policy.")
+        return Sign("", "Retention", f"It is in preview{until}: nothing is deleted yet.", f"{HOME}/privacy#policy")
+    return Sign("good", "Retention", "It is on.")
 
 
 def _waits(visit: Visit, waiting: Waiting) -> list[Sign]:
@@ -177,7 +189,7 @@ def _waits(visit: Visit, waiting: Waiting) -> list[Sign]:
     if waiting.due and waiting.mode is Mode.OBSERVE:
         moves = ", ".join(f"{count:,} {_MOVES.get(move, move)}" for move, count in waiting.due.items())
         title = _counted(sum(waiting.due.values()), "memory is", "memories are")
-        signs.append(Sign("", f"{title} due, and stay until you enforce the policy:", moves, f"{HOME}/privacy#report"))
+        signs.append(Sign("", f"{title} due, and stay until you turn retention on:", moves, f"{HOME}/privacy#report"))
     if waiting.vectors:
         title = _counted(waiting.vectors, "memory waits", "memories wait")
         address = f"{HOME}/system" if visit.is_admin else ""

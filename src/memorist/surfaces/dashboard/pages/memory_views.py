@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 
+from memorist.errors import InvalidField
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status, Trust
 from memorist.platform import validation
@@ -48,6 +50,10 @@ class ListView:
     kind: str = Kind.FACT
     trust: str = ""
     project: str = ""
+    session: str = ""
+    since: str = ""
+    until: str = ""
+    near: str = ""
     sort: str = BrowseOrder.NEWEST
 
     @classmethod
@@ -61,6 +67,10 @@ class ListView:
             kind="" if kind == ANY_KIND else kind,
             trust=query.get("trust", ""),
             project=query.get("project", ""),
+            session=query.get("session", ""),
+            since=query.get("since", ""),
+            until=query.get("until", ""),
+            near=query.get("near", ""),
             sort=query.get("sort", "") or BrowseOrder.NEWEST,
         )
 
@@ -75,6 +85,10 @@ class ListView:
             kind=validation.choice("kind", self.kind, Kind) if self.kind else None,
             trust=validation.choice("trust", self.trust, Trust) if self.trust else None,
             project=self.project or None,
+            session=self.session or None,
+            since=_day("since", self.since),
+            before=_day("until", self.until, after=1),
+            fuzzy=self.near == "1",
             order=validation.choice("sort", self.sort, BrowseOrder),
         )
 
@@ -85,7 +99,7 @@ class ListView:
     @property
     def is_counted(self) -> bool:
         """Whether the counts of what it can be narrowed down to tell what is shown."""
-        return not self.text and not self.project
+        return not (self.text or self.project or self.session or self.since or self.until)
 
     def address(self, cursor: str | None = None) -> str:
         """The address of this list, or of its next page, without what is as usual."""
@@ -97,11 +111,25 @@ class ListView:
             "kind": "" if self.kind == Kind.FACT else self.kind or ANY_KIND,
             "trust": self.trust,
             "project": self.project,
+            "session": self.session,
+            "since": self.since,
+            "until": self.until,
+            "near": self.near,
             "sort": "" if self.sort == BrowseOrder.NEWEST else self.sort,
             "cursor": cursor or "",
         }
         query = urlencode({name: value for name, value in said.items() if value})
         return f"{ADDRESS}?{query}" if query else ADDRESS
+
+
+def _day(name: str, said: str, *, after: int = 0) -> datetime | None:
+    """Where a day (UTC) begins, or one so many days after it. Raises InvalidField."""
+    if not said:
+        return None
+    try:
+        return datetime.combine(date.fromisoformat(said), time.min, UTC) + timedelta(days=after)
+    except (ValueError, OverflowError):
+        raise InvalidField.of(name, "must be a day, such as 2027-05-08.") from None
 
 
 @dataclass(frozen=True, slots=True)

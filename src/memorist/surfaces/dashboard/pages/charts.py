@@ -1,0 +1,140 @@
+"""The charts of home, as numbers for a template to draw: how memories grew, by kind, and recalls of each day."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import accumulate
+
+from memorist.memories.kinds import KINDS
+from memorist.memories.values import AskedCount, Kind
+from memorist.views.values import DayCount
+
+WIDTH = 600
+HEIGHT = 120
+RECALL_DAYS = 30
+_GAP = 4
+_FEWEST, _MOST = 7, 45
+"""Columns: a young store is shown by days, an older one by as many days at a time as fit."""
+_LEAST = 2.0
+"""A column with a single memory is to be seen, whatever the others have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPart:
+    """A piece of a column: of a kind, or of all."""
+
+    name: str
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlotColumn:
+    """What there was on its last day, or happened in its days."""
+
+    x: float
+    width: float
+    label: str
+    counts: tuple[int, ...]
+    parts: tuple[ColumnPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Columns in a picture of WIDTH and HEIGHT, and the same in words."""
+
+    columns: tuple[PlotColumn, ...]
+    names: tuple[str, ...]
+    first: str
+    last: str
+    words: str
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def draw_growth(days: Sequence[DayCount], today: date) -> Plot:
+    """How many memories of each kind there were, of those that are still kept, from the first day on."""
+    first = min((one.day for one in days), default=today)
+    age = max((today - first).days + 1, _FEWEST)
+    step = -(-age // _MOST)
+    ends = [today - timedelta(days=step * back) for back in reversed(range(-(-age // step)))]
+    kinds = [kind for kind in KINDS if any(one.kind is kind for one in days)]
+    written = Counter[tuple[Kind, int]]()
+    for one in days:
+        written[one.kind, max(0, (today - one.day).days) // step] += one.count
+    each = [[written[kind, back] for back in reversed(range(len(ends)))] for kind in kinds]
+    counts = list(zip(*map(accumulate, each), strict=True)) or [()] * len(ends)
+    names = tuple(KINDS[kind].many for kind in kinds)
+    now = ", ".join(f"{count:,} {name}" for count, name in zip(counts[-1], names, strict=True))
+    lately = sum(one.count for one in days if one.day > today - timedelta(days=7))
+    words = f"Since {_spoken(first, today)}: {now}; {lately:,} in the last 7 days." if days else "Nothing is kept yet."
+    return _plot(ends, counts, tuple(kind.value for kind in kinds), names, words, today)
+
+
+def draw_recalls(asked: Sequence[AskedCount], today: date) -> Plot:
+    """How many questions memory answered on each of the last days."""
+    days = [today - timedelta(days=back) for back in reversed(range(RECALL_DAYS))]
+    by_day = Counter[date]()
+    for one in asked:
+        by_day[one.day] += one.questions
+    total = sum(by_day[day] for day in days)
+    words = f"{total:,} recalls in the last {RECALL_DAYS} days, today {by_day[today]:,}."
+    return _plot(days, [[by_day[day]] for day in days], ("all",), ("recalls",), words, today)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUse:
+    """What an agent used: how often it asked, and how many memories it was given; with a share of the most."""
+
+    agent: str | None
+    questions: int
+    memories: int
+    percent: float
+
+
+def agents_used(asked: Sequence[AskedCount], *, most: int = 6) -> list[AgentUse]:
+    """Which agents asked most, those first."""
+    sums: dict[str | None, tuple[int, int]] = {}
+    for one in asked:
+        questions, memories = sums.get(one.agent, (0, 0))
+        sums[one.agent] = questions + one.questions, memories + one.memories
+    first = sorted(sums.items(), key=lambda item: (-item[1][0], item[0] or ""))[:most]
+    return [AgentUse(name, *both, round(100 * both[0] / first[0][1][0], 1)) for name, both in first]
+
+
+def _plot(
+    ends: Sequence[date],
+    counts: Sequence[Sequence[int]],
+    classes: Sequence[str],
+    names: tuple[str, ...],
+    words: str,
+    today: date,
+) -> Plot:
+    tallest = max(sum(one) for one in counts) or 1
+    step = WIDTH / len(ends)
+    columns = tuple(
+        PlotColumn(
+            round(index * step + _GAP / 2, 2),
+            round(step - _GAP, 2),
+            _spoken(end, today),
+            tuple(count),
+            _parts(dict(zip(classes, count, strict=True)), tallest),
+        )
+        for index, (end, count) in enumerate(zip(ends, counts, strict=True))
+    )
+    return Plot(columns, names, _spoken(ends[0], today), _spoken(ends[-1], today), words)
+
+
+def _parts(counts: Mapping[str, int], tallest: int) -> tuple[ColumnPart, ...]:
+    parts = []
+    top = float(HEIGHT)
+    for name, count in counts.items():
+        height = min(max(_LEAST, HEIGHT * count / tallest), top) if count else 0.0
+        top -= height
+        parts.append(ColumnPart(name, round(top, 2), round(height, 2)))
+    return tuple(parts)
+
+
+def _spoken(day: date, today: date) -> str:
+    return f"{day.day} {day:%B}" if day.year == today.year else f"{day.day} {day:%b %Y}"

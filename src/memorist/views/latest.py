@@ -1,0 +1,95 @@
+"""What happened lately: what was done to facts, and what was said today."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from memorist.memories.entries import note_reading
+from memorist.memories.values import Kind, Memory
+from memorist.platform import access
+from memorist.platform.values import FeedRow, Owner, OwnerFilter, Principal
+from memorist.ports import Reader, Store
+from memorist.times import Clock
+from memorist.views.browsing import Browsing
+from memorist.views.values import Browse
+
+_LOOKED_AT = 2000
+_MESSAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class LatestChange:
+    """What was last done to a fact, as an event is called; where another took its place, that one."""
+
+    what: str
+    at: datetime
+    memory: Memory
+    by: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What was said in a session today: how many messages, the last of them, and whether there may be more."""
+
+    session: str
+    messages: int
+    last: Memory
+    is_counted: bool
+
+
+class Latest:
+    def __init__(self, store: Store, clock: Clock, browsing: Browsing) -> None:
+        self._store = store
+        self._clock = clock
+        self._browsing = browsing
+
+    def changes(self, principal: Principal, *, limit: int) -> list[LatestChange]:
+        """The last change of each fact that the caller sees, newest first, among the last events of its tenant."""
+        slices = access.visible_slices(principal)
+
+        def work(tx: Reader) -> list[LatestChange]:
+            rows = list(_one_each(tx.feed.last(_LOOKED_AT)))
+            mine = [row for row in rows if isinstance(row.owner, Owner) and _is_of(row.owner, slices)][: 2 * limit]
+            found = {one.id: one for one in tx.memories.get_many([row.memory_id for row in mine])}
+            others = [one.superseded_by for one in found.values() if one.superseded_by is not None]
+            found |= {one.id: one for one in tx.memories.get_many(others)}
+            return [_change(row, found) for row in mine if row.memory_id in found]
+
+        seen = [one for one in self._store.read(principal.tenant, work) if _is_shown(principal, one)][:limit]
+        note_reading(self._store, principal, [one.memory for one in seen], self._clock.now())
+        return seen
+
+    def talks(self, principal: Principal) -> list[Talk]:
+        """Sessions with messages of today (UTC) that the caller sees, the last first."""
+        today = self._clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        page = self._browsing.page(principal, Browse(kind=Kind.CHAT_MESSAGE, since=today), limit=_MESSAGES)
+        talks: dict[str, list[Memory]] = {}
+        for message in page.items:
+            talks.setdefault(message.session or "", []).append(message)
+        is_counted = page.next_cursor is None
+        return [Talk(session, len(said), said[0], is_counted) for session, said in talks.items() if session]
+
+
+def _one_each(rows: Sequence[FeedRow]) -> Iterator[FeedRow]:
+    """The last event of each memory."""
+    seen: set[str] = set()
+    for row in rows:
+        if row.memory_id not in seen:
+            seen.add(row.memory_id)
+            yield row
+
+
+def _is_of(owner: Owner, slices: Sequence[OwnerFilter]) -> bool:
+    return any(part.matches(owner) for part in slices)
+
+
+def _change(row: FeedRow, found: dict[str, Memory]) -> LatestChange:
+    memory = found[row.memory_id]
+    by = found.get(memory.superseded_by) if memory.superseded_by is not None else None
+    return LatestChange(row.event_type, row.at, memory, by)
+
+
+def _is_shown(principal: Principal, change: LatestChange) -> bool:
+    memory = change.memory
+    slices = access.slices_of(principal, in_use=memory.status.in_use)
+    return access.is_among(slices, memory) and (change.by is None or access.sees(principal, change.by))
