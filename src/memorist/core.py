@@ -393,7 +393,7 @@ class Core:
     def bulk(self) -> "Bulk":
         from memorist.memories.bulk import Bulk
 
-        return Bulk(self.store, self.retention)
+        return Bulk(self.store, self.retention, self.memories)
 
     @_made_once
     def erasure(self) -> "Erasure":

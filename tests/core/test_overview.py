@@ -60,7 +60,7 @@ def test_agents_of_a_user_are_told_apart(core: Core, ada: Principal, admin: Prin
     core.memories.remember(writer, [Draft("for the writer"), Draft("another")])
     assert [core.overview.totals(one).memories for one in (coder, writer, ada)] == [1, 2, 3]
     assert core.overview.totals(replace(admin, agent="writer")).memories == 2
-    assert sum(one.count for one in core.overview.growth(replace(admin, agent="writer"))) == 2
+    assert sum(one.memories for one in core.overview.growth(replace(admin, agent="writer"))) == 2
 
 
 def test_expired_memories_do_not_count(core: Core, ada: Principal, clock: StepClock) -> None:
@@ -81,7 +81,7 @@ def test_growth_counts_each_day(core: Core, clock: StepClock, ages: list[int]) -
         _set_created(core, memory, clock.now() - timedelta(days=age))
     today = clock.now().date()
     expected = Counter(today - timedelta(days=age) for age in ages)
-    assert {one.day: one.count for one in core.overview.growth(principal)} == expected
+    assert {one.day: one.memories for one in core.overview.growth(principal)} == expected
 
 
 def _set_created(core: Core, memory: Memory, at: object) -> None:

@@ -25,12 +25,12 @@ HOSTILE = (
 
 
 def rows(page: Page) -> Locator:
-    return page.locator("li.memory")
+    return page.locator("#found li.memory")
 
 
 def shows(page: Page, *contents: str) -> None:
     """Exactly these rows are shown, in this order."""
-    expect(page.locator("li.memory .clip")).to_have_text(list(contents))
+    expect(page.locator("#found li.memory .clip")).to_have_text(list(contents))
 
 
 def query(page: Page) -> dict[str, list[str]]:
@@ -339,7 +339,11 @@ def test_keyboard_alone_finds_selects_and_deletes(ada: Person) -> None:
     shows(page, "gamma", "beta", "alpha")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/dashboard/memories/mem_*")
+    panel = page.get_by_role("complementary", name="Memory")
+    expect(panel.get_by_role("link", name="Open the whole page")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(rows(page).first.locator(".memory-link")).to_be_focused()
+    expect(panel.get_by_role("link")).to_have_count(0)
 
 
 def test_every_look_with_hostile_texts(people: People, tenant: str, ada: Person) -> None:
@@ -422,7 +426,7 @@ def test_it_works_without_scripts(people: People, tenant: str, ada: Person) -> N
 
 def test_nonsense_in_an_address_is_explained(ada: Person) -> None:
     ada.complaints.expect("400", "422")
-    for address in ("kind=nothing", "sort=sideways", "trust=%00", "cursor=zzz", f"q={'x' * 201}"):
+    for address in ("kind=nothing", "sort=sideways", "trust=%00", "cursor=zzz", "since=soon", f"q={'x' * 201}"):
         page = ada.goto(f"/memories?{address}")
         expect(page.get_by_role("heading", name="That did not work")).to_be_visible()
     ada.goto("/memories?state=nothing&profile=&type=")
@@ -430,7 +434,9 @@ def test_nonsense_in_an_address_is_explained(ada: Person) -> None:
 
 
 def test_address_carries_the_view() -> None:
-    view = ListView("tea & cake", "all", "coder", "goal", "fact", "user", "/a b", "oldest")
+    view = ListView(
+        "tea & cake", "all", "coder", "goal", "fact", "user", "/a b", "s 1", "2027-01-02", "2027-01-03", "1", "oldest"
+    )
     assert ListView.of({name: values[0] for name, values in parse_qs(urlsplit(view.address()).query).items()}) == view
     assert ListView.of({}).address() == "/dashboard/memories"
 

@@ -1,4 +1,4 @@
-"""Archive, delete and restore many memories at once, and put them back as they were."""
+"""Archive, delete, restore, relabel and move many memories at once, and put them back as they were."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from enum import StrEnum
 from memorist.errors import IllegalTransition, InvalidField, MemoristError
 from memorist.ids import parse_id
 from memorist.memories.retention import RetentionService
+from memorist.memories.service import Memories
 from memorist.memories.values import Memory, Status
 from memorist.platform import access
 from memorist.platform.values import Principal
@@ -47,8 +48,9 @@ class BulkResult:
 
 
 class Bulk:
-    def __init__(self, store: Store, retention: RetentionService) -> None:
+    def __init__(self, store: Store, retention: RetentionService, memories: Memories) -> None:
         self._store = store
+        self._memories = memories
         self._retention = retention
 
     def apply(self, principal: Principal, action: BulkAction, memory_ids: Sequence[str]) -> BulkResult:
@@ -63,6 +65,23 @@ class Bulk:
         }
         step = steps[action]
         return self._each(principal, memory_ids, lambda before: step(principal, before.id))
+
+    def edit(
+        self,
+        principal: Principal,
+        memory_ids: Sequence[str],
+        *,
+        category: str | None = None,
+        profile: str | None = None,
+    ) -> BulkResult:
+        """Give each fact another label, or move it to another profile. Raises as `apply` does."""
+        changes = {} if category is None else {"category": category or None}
+
+        def edit(memory: Memory) -> Memory:
+            self._memories.require_fact(principal, memory.id)
+            return self._memories.edit(principal, memory.id, changes, profile=profile)
+
+        return self._each(principal, memory_ids, edit)
 
     def put_back(self, principal: Principal, states: Mapping[str, Status]) -> BulkResult:
         """Bring each memory into the state that it had before a bulk action. Raises as `apply` does."""

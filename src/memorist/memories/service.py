@@ -154,11 +154,12 @@ class Memories(Reading):
         changes: Mapping[str, Any],
         *,
         share: bool = False,
+        profile: str | None = None,
         expected_version: str | None = None,
         idempotency_key: str | None = None,
     ) -> Memory:
         """Change some fields of a memory that the caller may write. With `share`, for admins, it is of no profile and
-        shared by all from now on.
+        shared by all from now on; with `profile` it is of that one.
 
         With `expected_version` the change applies only to that version: StaleVersion otherwise.
         Raises NotFound, Forbidden, InvalidField, NotEditable, NameTaken or DuplicateContent.
@@ -170,6 +171,8 @@ class Memories(Reading):
         if share:
             access.require(principal, access.Action.SHARE)
             changes["agent"] = None
+        elif profile is not None:
+            changes["agent"] = validation.identifier("agent", profile)
         memory = self._once(
             principal,
             f"edit {memory_id}",
@@ -194,6 +197,7 @@ class Memories(Reading):
             before = self._writable(tx, principal, memory_id, expected_version)
             require_editable(before)
             after = _apply(before, changes, self._clock.now())
+            access.require_writable(principal, after.owner)
             if after == before:
                 return before
             if (after.owner, after.name, after.dedup_key) != (before.owner, before.name, before.dedup_key):

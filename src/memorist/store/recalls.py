@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from memorist.memories.values import AskedCount, PastRecall, Row
+from memorist.memories.values import AskedCount, PastRecall
 from memorist.platform.values import OwnerFilter
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
@@ -53,7 +53,7 @@ class RecallStatements(TenantStatements):
         self._connection.run_many(self._statements["trim_recalls"], rows)
 
 
-def _past_recall(row: Row) -> PastRecall:
+def _past_recall(row: tuple[Any, ...]) -> PastRecall:
     memory_id, at, recall_id, user, agent, source, query, rank, score = row
     return PastRecall(memory_id, from_micros(at), recall_id, user or None, agent or None, source, query, rank, score)
 

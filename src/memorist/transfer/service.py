@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from memorist.erasure.ledger import erased_documents
 from memorist.errors import Forbidden, InvalidField, InvalidId, InvalidJson
+from memorist.ids import parse_id
 from memorist.ingestion.records import document_from_record, document_to_record
 from memorist.ingestion.values import Document
 from memorist.memories import policies, writing
@@ -52,6 +53,18 @@ class Transfer:
         self._redaction = redaction
         self._index = index
 
+    def export_some(self, principal: Principal, memory_ids: Iterable[str]) -> Iterator[str]:
+        """The same of these memories alone, as far as the caller sees them, without documents. Raises InvalidId."""
+        wanted = {parse_id("mem", one) for one in memory_ids}
+        slices = access.exported_slices(principal)
+        yield json.dumps({"format": FORMAT, "version": VERSION})
+
+        def work(tx: Reader) -> list[_Exported]:
+            found = [one for one in tx.memories.get_many(sorted(wanted)) if access.is_among(slices, one)]
+            return _with_trails(tx, sorted(found, key=lambda one: one.id))
+
+        yield from self._lines(principal, self._store.read(principal.tenant, work))
+
     def export(self, principal: Principal) -> Iterator[str]:
         """Lines of JSON: a header, then each visible memory of any status with its events, in id order.
 
@@ -61,13 +74,16 @@ class Transfer:
         slices = access.exported_slices(principal)
         after = ""
         while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
-            note_reading(self._store, principal, [memory for memory, _, _ in batch], self._clock.now())
-            for memory, events, payload in batch:
-                line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
-                yield json.dumps(line if payload is None else line | {"tool_output": payload}, ensure_ascii=False)
+            yield from self._lines(principal, batch)
             after = batch[-1][0].id
         for part in slices:
             yield from self._export_documents(principal, part)
+
+    def _lines(self, principal: Principal, batch: Sequence["_Exported"]) -> Iterator[str]:
+        note_reading(self._store, principal, [memory for memory, _, _ in batch], self._clock.now())
+        for memory, events, payload in batch:
+            line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
+            yield json.dumps(line if payload is None else line | {"tool_output": payload}, ensure_ascii=False)
 
     def _export_documents(self, principal: Principal, part: OwnerFilter) -> Iterator[str]:
         after: Document | None = None
@@ -221,10 +237,16 @@ def _read_documents(part: OwnerFilter, after: Document | None, tx: Reader) -> li
     return tx.documents.page(part, after, _DOCUMENTS, whole=True)
 
 
-def _read_batch(slices: Sequence[OwnerFilter], after: str, tx: Reader) -> list[tuple[Memory, list[Event], str | None]]:
+_Exported = tuple[Memory, list[Event], str | None]
+
+
+def _read_batch(slices: Sequence[OwnerFilter], after: str, tx: Reader) -> list[_Exported]:
     """The next memories in id order, each with its events as they were at the same moment."""
     found = [memory for part in slices for memory in tx.memories.scan(part, after, _BATCH)]
-    batch = sorted(found, key=lambda memory: memory.id)[:_BATCH]
+    return _with_trails(tx, sorted(found, key=lambda memory: memory.id)[:_BATCH])
+
+
+def _with_trails(tx: Reader, batch: Sequence[Memory]) -> list[_Exported]:
     trails: dict[str, list[Event]] = defaultdict(list)
     for event in tx.events.of([memory.id for memory in batch]):
         trails[event.memory_id].append(event)

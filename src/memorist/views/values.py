@@ -25,7 +25,7 @@ class DayCount(NamedTuple):
 
     day: date
     kind: Kind
-    count: int
+    memories: int
 
 
 @dataclass(frozen=True, slots=True)

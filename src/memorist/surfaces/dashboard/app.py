@@ -25,6 +25,7 @@ from memorist.surfaces.dashboard.pages import (
     people,
     privacy,
     recall,
+    saved_filters,
     system,
     turns,
 )
@@ -41,6 +42,7 @@ def routes(site: Site) -> list[Route]:
         connect,
         about,
         people,
+        saved_filters,
         memories,
         memory,
         memory_edit,

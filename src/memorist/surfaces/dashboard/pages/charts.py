@@ -62,12 +62,12 @@ def draw_growth(days: Sequence[DayCount], today: date) -> Plot:
     kinds = [kind for kind in KINDS if any(one.kind is kind for one in days)]
     written = Counter[tuple[Kind, int]]()
     for one in days:
-        written[one.kind, max(0, (today - one.day).days) // step] += one.count
+        written[one.kind, max(0, (today - one.day).days) // step] += one.memories
     each = [[written[kind, back] for back in reversed(range(len(ends)))] for kind in kinds]
     counts = list(zip(*map(accumulate, each), strict=True)) or [()] * len(ends)
     names = tuple(KINDS[kind].many for kind in kinds)
     now = ", ".join(f"{count:,} {name}" for count, name in zip(counts[-1], names, strict=True))
-    lately = sum(one.count for one in days if one.day > today - timedelta(days=7))
+    lately = sum(one.memories for one in days if one.day > today - timedelta(days=7))
     words = f"Since {_spoken(first, today)}: {now}; {lately:,} in the last 7 days." if days else "Nothing is kept yet."
     return _plot(ends, counts, tuple(kind.value for kind in kinds), names, words, today)
 

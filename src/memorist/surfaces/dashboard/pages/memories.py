@@ -10,6 +10,10 @@ from starlette.responses import Response
 from memorist.errors import InvalidField
 from memorist.memories.bulk import BulkAction, BulkResult
 from memorist.memories.values import Status
+from memorist.platform import folding
+from memorist.recall.values import Question
+from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.pages import saved_filters
 from memorist.surfaces.dashboard.pages.memory_forms import pages
 from memorist.surfaces.dashboard.pages.memory_views import (
     ADDRESS,
@@ -26,6 +30,7 @@ from memorist.views.values import Facets
 __all__ = ["pages"]
 
 _PAGE = 50
+_BY_MEANING = 8
 # A toast that waits for the next page keeps no more than this many ids.
 _MOST_UNDONE_LATER = 50
 
@@ -37,31 +42,64 @@ def show(visit: Visit) -> Response:
     view = ListView.of(visit.query)
     cursor = visit.query.get("cursor") or None
     listed = _listed(visit, view, cursor)
-    if not visit.is_partial:
-        return visit.page("memories.html", section="memories", sorts=SORTS, **listed, **_narrowing(visit, view))
-    if cursor is not None:
+    if cursor is not None and visit.is_partial:
         return visit.part("parts/memories_rows.html", **listed)
+    if not visit.is_partial:
+        beside = _narrowing(visit, view)
+        saved = saved_filters.of(visit)
+        context = {"sorts": SORTS, "saved": saved, "is_saved": view.address() in saved.values(), **listed, **beside}
+        return visit.page("memories.html", section="memories", told=_counted(listed, beside), **context)
     shown = _shown_now(visit)
     # Who types stays at one place of the history; who narrows down can go back.
     is_typing = shown is not None and replace(shown, text=view.text) == view
     is_counted_alike = is_typing and shown is not None and shown.is_counted == view.is_counted
+    narrowing = None if is_counted_alike else _narrowing(visit, view)
     return visit.part(
         "parts/memories_found.html",
         headers={"HX-Replace-Url" if is_typing else "HX-Push-Url": view.address()},
-        beside=None if is_counted_alike else _narrowing(visit, view),
+        beside=narrowing,
+        told=_counted(listed, narrowing),
         **listed,
     )
 
 
 def _listed(visit: Visit, view: ListView, cursor: str | None) -> dict[str, Any]:
-    page = visit.core.browsing.page(visit.principal, view.browse, limit=_PAGE, cursor=cursor)
+    browsing = visit.core.browsing
+    page, found = browsing.page(visit.principal, view.browse, limit=_PAGE, cursor=cursor), view
+    if view.text and cursor is None and not page.items and page.next_cursor is None:
+        # Nothing is spelt so: what is spelt nearly so comes instead.
+        near = replace(view, near="1")
+        nearly = browsing.page(visit.principal, near.browse, limit=_PAGE)
+        page, found = (nearly, near) if nearly.items or nearly.next_cursor is not None else (page, view)
     return {
         "view": view,
-        "rows": [row_of(memory) for memory in page.items],
+        "is_near": found.near == "1",
+        "rows": [row_of(memory, found) for memory in page.items],
         "page": page,
         "is_first": cursor is None,
-        "more": None if page.next_cursor is None else view.address(page.next_cursor),
+        "more": None if page.next_cursor is None else found.address(page.next_cursor),
     }
+
+
+def _counted(listed: Mapping[str, Any], beside: Mapping[str, Any] | None) -> str:
+    """How many there are, as far as that is known."""
+    shown = len(listed["rows"])
+    if listed["more"] is None and listed["is_first"]:
+        return f"{shown:,} found"
+    chosen = next((one.count for one in (beside or {}).get("states", ()) if one.is_chosen), None)
+    return f"{chosen:,} found" if chosen is not None else f"more than {shown:,} found"
+
+
+@pages.get("/memories/meaning")
+def show_meaning(visit: Visit) -> Response:
+    """What means the same in other words: what recall finds, but not what the list shows already."""
+    view = ListView.of(visit.query)
+    words = folding.fold(view.text).split()
+    kinds = [view.browse.kind] if view.browse.kind is not None else None
+    question = Question(view.text, top_k=_BY_MEANING, source_kinds=kinds, enable_rerank=False)
+    hits = visit.core.recall.recall(visit.principal, question, noted=False).hits
+    others = [hit.memory for hit in hits if not all(word in folding.fold(hit.memory.content) for word in words)]
+    return visit.part("parts/memories_meaning.html", rows=[row_of(one, view) for one in others], view=view)
 
 
 def _narrowing(visit: Visit, view: ListView) -> dict[str, Any]:
@@ -93,6 +131,32 @@ def undo(visit: Visit) -> Response:
     return visit.redirect(_back(visit), toast=Toast(_told(result, "put back"), tone=_tone(result)))
 
 
+@pages.post("/memories/bulk/export")
+def export(visit: Visit) -> Response:
+    """The selection as lines of JSON, as `memorist import` reads them."""
+    lines = "\n".join(visit.core.transfer.export_some(visit.principal, visit.texts("id")))
+    headers = {"Content-Disposition": f'attachment; filename="memorist-{visit.core.clock.now():%Y-%m-%d}.jsonl"'}
+    response = Response(lines + "\n", media_type="application/x-ndjson", headers=headers)
+    rendering.protect(response)
+    return response
+
+
+@pages.post("/memories/bulk/label")
+def label(visit: Visit) -> Response:
+    """Give the selection another type; '' takes it away."""
+    result = visit.core.bulk.edit(visit.principal, visit.texts("id"), category=visit.text("category"))
+    return visit.redirect(_back(visit), toast=Toast(_told(result, "relabelled"), _tone(result)))
+
+
+@pages.post("/memories/bulk/move")
+def move(visit: Visit) -> Response:
+    """Move the selection to a profile."""
+    if not (profile := visit.text("profile")):
+        raise InvalidField("Name the profile to move them to.", field="profile")
+    result = visit.core.bulk.edit(visit.principal, visit.texts("id"), profile=profile)
+    return visit.redirect(_back(visit), toast=Toast(_told(result, "moved"), _tone(result)))
+
+
 @pages.post("/memories/bulk/{action}")
 def change(visit: Visit) -> Response:
     action = _action(visit.path("action"))
@@ -110,7 +174,7 @@ def change(visit: Visit) -> Response:
     return visit.part(
         "parts/memories_changed.html",
         toast=toast,
-        rows=[row_of(one.after) for one in result.changed if one.after.status in stay],
+        rows=[row_of(one.after, view) for one in result.changed if one.after.status in stay],
         gone=[one.after.id for one in result.changed if one.after.status not in stay],
         beside=_narrowing(visit, view),
         view=view,

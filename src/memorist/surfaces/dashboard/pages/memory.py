@@ -13,6 +13,7 @@ from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform.values import Principal
 from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.pages.memory_rules import what_may_happen
 from memorist.surfaces.dashboard.pages.memory_story import SourceLine, line_of, versions_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
@@ -59,6 +60,13 @@ EVENTS = {
 def show(visit: Visit) -> Response:
     dossier = visit.core.dossiers.get(visit.principal, visit.path("id"))
     return visit.page("memory.html", section="memories", **_shown(visit, dossier))
+
+
+@pages.get("/memories/{id}/panel")
+def show_panel(visit: Visit) -> Response:
+    """The same beside a list."""
+    dossier = visit.core.dossiers.get(visit.principal, visit.path("id"))
+    return visit.part("parts/memory_panel.html", **_shown(visit, dossier))
 
 
 @pages.get("/memories/{id}/output")
@@ -140,6 +148,7 @@ def _shown(visit: Visit, dossier: Dossier) -> dict[str, Any]:
         "states": STATES,
         "event_words": EVENTS,
         "governor": RULES[memory.governed_by],
+        "may_happen": what_may_happen(memory, dossier),
         "heading_path": _heading_path(memory),
         "confirmation": _CONFIRMATION,
     }

@@ -9,6 +9,7 @@ from memorist.errors import InvalidField
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status, Trust
 from memorist.platform import validation
+from memorist.surfaces.dashboard.pages.memory_snippets import SnippetPiece, snippet_of
 from memorist.surfaces.dashboard.visits import HOME
 from memorist.views.browsing import LASTING
 from memorist.views.values import Browse, BrowseOrder, Facets
@@ -34,7 +35,6 @@ ANY_KIND = "any"
 _KINDS: dict[str, str] = {kind: rules.one for kind, rules in KINDS.items()}
 _STATUSES = {Status.SOFT_DELETED: ("deleted", "warn"), Status.HARD_DELETE_PENDING: ("past recovery", "bad")}
 _SHOWN = 8
-_SHOWN_CHARACTERS = 420
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +208,29 @@ class MemoryLine:
     """A memory as the list shows it."""
 
     memory: Memory
-    text: str
+    pieces: tuple[SnippetPiece, ...]
     kind: str
     state: str
     tone: str
 
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
 
-def row_of(memory: Memory) -> MemoryLine:
+    @property
+    def title(self) -> str:
+        """What it is called: by its name, or where it stands in a document."""
+        headings = (self.memory.meta or {}).get("heading_path")
+        return self.memory.name or (" › ".join(map(str, headings)) if isinstance(headings, list) else "")
+
+    @property
+    def speaker(self) -> str:
+        meta = self.memory.meta or {}
+        return str(meta.get("speaker") or meta.get("tool_name") or meta.get("role") or self.memory.trust)
+
+
+def row_of(memory: Memory, view: ListView | None = None) -> MemoryLine:
+    view = view or ListView()
     state, tone = _STATUSES.get(memory.status, (str(memory.status), "good" if memory.status is Status.ACTIVE else ""))
-    return MemoryLine(memory, _clipped(memory.content), _KINDS[memory.kind], state, tone)
-
-
-def _clipped(text: str) -> str:
-    """As much as a row can show: a page of long texts stays small."""
-    text = text.strip()
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS].rstrip()}…"
+    pieces = snippet_of(memory.content, view.text, fuzzy=view.near == "1")
+    return MemoryLine(memory, pieces, _KINDS[memory.kind], state, tone)

@@ -16,3 +16,22 @@ document.addEventListener("htmx:afterRequest", () => showSelection());
 // What was typed was searched as it was typed. Leaving the field tells of it once more: the list would be put in anew while
 // somebody is clicking on it.
 document.getElementById("q").addEventListener("change", (event) => event.stopPropagation());
+
+// The panel beside the list: opened by a row, closed by Escape, and then the row has the focus again.
+const panel = document.getElementById("panel");
+let openedBy = null;
+const closePanel = () => {
+  panel.replaceChildren();
+  openedBy?.focus();
+};
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.target !== panel) return;
+  openedBy = event.detail.requestConfig.elt;
+  panel.focus();
+});
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-close-panel]")) closePanel();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && panel.hasChildNodes() && !document.querySelector("dialog[open]")) closePanel();
+});

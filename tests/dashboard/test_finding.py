@@ -1,0 +1,148 @@
+"""Finding memories: marked words, wrong letters, meaning, days, saved lists, many changed at once, and the panel."""
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from memorist.ingestion.service import Message
+from memorist.memories.values import Draft, Governor
+from memorist.surfaces.dashboard.pages.memory_snippets import snippet_of
+from tests.dashboard.conftest import People, Person
+from tests.dashboard.sweeps import check_looks
+from tests.dashboard.test_memories import rows, shows, tick
+
+
+def search(page: Page, text: str) -> None:
+    page.get_by_label("Search").fill(text)
+
+
+def test_what_was_typed_is_marked_and_counted(ada: Person) -> None:
+    ada.remember("likes green tea", "likes coffee")
+    page = ada.goto("/memories")
+    expect(page.locator("#found").get_by_role("status").first).to_contain_text("2 found")
+    search(page, "TEA")
+    shows(page, "likes green tea")
+    expect(page.locator("#found mark")).to_have_text("tea")
+    expect(page.locator("#found").get_by_role("status").first).to_contain_text("1 found")
+
+
+def test_wrong_letter_finds_what_is_spelt_nearly_so(ada: Person) -> None:
+    ada.remember("The workshop opens in May.", "Something else.")
+    page = ada.goto("/memories")
+    search(page, "workhsop")
+    shows(page, "The workshop opens in May.")
+    expect(page.locator("#found mark")).to_have_text("workshop")
+    expect(page.locator("#found").get_by_role("status").first).to_contain_text("spelt nearly like")
+
+
+def test_what_means_the_same_follows_and_is_no_recall(ada: Person) -> None:
+    ada.remember("Opening day is the third of May.", "The opening hours are on the door.")
+    page = ada.goto("/memories")
+    search(page, "opening hours")
+    meaning = page.locator("#meaning")
+    expect(meaning.get_by_role("heading", name="Similar in meaning")).to_be_visible()
+    expect(meaning.locator(".clip")).to_have_text(["Opening day is the third of May."])
+    ada.core.accesses.flush()
+    assert ada.core.recall_history.lately(ada.principal, ada.core.clock.now(), limit=5) == []
+
+
+def test_days_and_sessions_narrow_down(ada: Person) -> None:
+    ada.remember("a fact")
+    ada.core.ingestion.add_messages(ada.principal, "planning", [Message("user", "Hello", "Ines")])
+    page = ada.goto("/memories")
+    expect(rows(page).first).to_contain_text("by Ines")
+    page.locator("#facets").get_by_label("To").fill("2001-01-01")
+    expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
+    page.locator("#facets").get_by_label("To").fill("")
+    page.locator("#facets").get_by_label("From").fill("2001-01-01")
+    shows(page, "Hello", "a fact")
+    rows(page).first.get_by_role("link", name="planning").click()
+    shows(page, "Hello")
+    assert parse_qs(urlsplit(page.url).query)["session"] == ["planning"]
+
+
+def test_list_is_saved_under_a_name_and_removed(people: People, tenant: str, ada: Person) -> None:
+    ada.remember("a goal", category="goal")
+    ada.remember("a wish", category="wish")
+    page = ada.goto("/memories?type=goal")
+    page.get_by_label("Name of this list").fill("My <b>goals</b>")
+    page.get_by_role("button", name="Save").click()
+    ada.goto("/memories")
+    shows(page, "a wish", "a goal")
+    page.get_by_role("link", name="My <b>goals</b>").click()
+    shows(page, "a goal")
+    check_looks(people, tenant, "/memories?type=goal", person=ada)
+    page.get_by_role("button", name="Remove the list").click()
+    expect(page.get_by_role("link", name="My <b>goals</b>")).to_have_count(0)
+
+
+def test_selection_is_relabelled_moved_and_exported(ada: Person) -> None:
+    one, two, three = ada.remember("one", "two", "three")
+    page = ada.goto("/memories")
+    tick(page, "one", "two")
+    page.get_by_text("Change", exact=True).click()
+    page.get_by_label("Type", exact=True).fill("feedback")
+    page.get_by_role("button", name="Set the type").click()
+    expect(page.locator("[data-toast]")).to_contain_text("2 relabelled.")
+    tick(page, "two")
+    page.get_by_text("Change", exact=True).click()
+    page.get_by_label("Profile", exact=True).fill("coder")
+    page.get_by_role("button", name="Move to this profile").click()
+    expect(page.locator("[data-toast]")).to_contain_text("1 moved.")
+    found = {memory.id: memory for memory in ada.core.browsing.page(ada.principal).items}
+    assert [found[memory.id].category for memory in (one, two, three)] == ["feedback", "feedback", None]
+    assert [found[memory.id].owner.agent for memory in (one, two, three)] == [None, "coder", None]
+    tick(page, "three")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    lines = [json.loads(line) for line in download.value.path().read_text().splitlines()]
+    assert [line["memory"]["content"] for line in lines[1:]] == ["three"]
+
+
+def test_messages_are_not_relabelled(ada: Person) -> None:
+    ada.core.ingestion.add_messages(ada.principal, "planning", [Message("user", "Hello")])
+    page = ada.goto("/memories")
+    tick(page, "Hello")
+    page.get_by_text("Change", exact=True).click()
+    page.get_by_label("Type", exact=True).fill("feedback")
+    page.get_by_role("button", name="Set the type").click()
+    expect(page.locator("[data-toast]")).to_contain_text("0 relabelled, 1 could not be: What was said")
+
+
+def test_panel_shows_a_memory_beside_the_list(people: People, tenant: str, ada: Person) -> None:
+    draft = Draft("Ada lives in Kiel.", governed_by=Governor.AGENT_TOOLS)
+    ada.core.facts.remember_all(ada.principal, [draft])
+
+    def open_panel(page: Page) -> None:
+        rows(page).first.locator(".memory-link").click()
+        page.get_by_role("complementary", name="Memory").get_by_role("heading", name="Details").wait_for()
+
+    check_looks(people, tenant, "/memories", person=ada, prepare=open_panel)
+    page = ada.page
+    panel = page.get_by_role("complementary", name="Memory")
+    expect(panel).to_contain_text("It was written through the agent tools.")
+    expect(panel).to_contain_text("A newer fact that contradicts it may take its place")
+    panel.get_by_role("button", name="Close the panel").click()
+    expect(panel).to_be_hidden()
+    assert urlsplit(page.url).path == "/dashboard/memories"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "shown"),
+    [
+        ("# Title\n**bold** and `code` at [a page](https://example.com)", "", "Title\nbold and code at a page"),
+        ("a _literal_ 100%", "literal", "a _literal_ 100%"),
+        ("", "x", ""),
+    ],
+)
+def test_snippets_are_plain_words(text: str, asked: str, shown: str) -> None:
+    assert "".join(piece.text for piece in snippet_of(text, asked)) == shown
+
+
+def test_snippet_begins_near_what_was_found() -> None:
+    pieces = snippet_of("far " * 500 + "needle " + "away " * 500, "NEEDLE")
+    assert [piece.text for piece in pieces if piece.is_found] == ["needle"]
+    assert pieces[0].text.startswith("…")
+    assert pieces[-1].text.endswith("…")
