@@ -16,7 +16,7 @@ from memorist.errors import Forbidden
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Mode
 from memorist.memories.values import Kind, Status
-from memorist.platform import access
+from memorist.platform import access, folding
 from memorist.platform.values import JobStatus, Owner, OwnerFilter, Principal, SignIn
 from memorist.ports import Reader, Store
 from memorist.times import Clock
@@ -26,6 +26,7 @@ MOST = 1000
 """What could be long is counted up to here; one more says that there are more."""
 
 _OWNERS = 20
+_LOOKED_AT = 100
 _SESSIONS = 20
 _KEPT_S = 10.0
 _MOST_KEPT = 1000
@@ -158,6 +159,24 @@ class Overview:
         items = tuple(found[:_OWNERS])
         return OwnerPage(items, items[-1].owner if len(found) > _OWNERS else None)
 
+    def find_owners(self, principal: Principal, text: str) -> list[OwnerCount]:
+        """Who has memories in the tenant and is called so, as a user or as an agent: those whose user begins with it,
+        then those among the first owners in whose name it is; without a text the first. Raises Forbidden.
+        """
+        access.require(principal, access.Action.ADMINISTER)
+        folded = folding.fold(text)
+
+        def work(tx: Reader) -> list[OwnerCount]:
+            beginning = tx.overview.list_owners(_just_before(text), _OWNERS, MOST + 1) if text else []
+            found = [one for one in beginning if (one.owner.user or "").startswith(text)]
+            for one in tx.overview.list_owners(_NOBODY, _LOOKED_AT if text else _OWNERS, MOST + 1):
+                names = (one.owner.user or "", one.owner.agent or "")
+                if one not in found and any(folded in folding.fold(name) for name in names):
+                    found.append(one)
+            return found[:_OWNERS]
+
+        return self._store.read(principal.tenant, work)
+
     def sessions(self, principal: Principal) -> Sequence[SignIn]:
         """Who is signed in to the dashboard, the newest few first. Raises Forbidden."""
         access.require(principal, access.Action.ADMINISTER)
@@ -207,6 +226,11 @@ def _own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
 
 def _add_up(counts: Sequence[Mapping[JobStatus, int]]) -> dict[JobStatus, int]:
     return {status: sum(one[status] for one in counts) for status in JobStatus}
+
+
+def _just_before(text: str) -> Owner:
+    """An owner before all whose user begins with a text, and after almost all others before it."""
+    return Owner(f"{text[:-1]}{chr(max(ord(text[-1]) - 1, 1))}\uffff")
 
 
 def _count_doubts(tx: Reader, part: OwnerFilter, visible: Sequence[OwnerFilter]) -> int:

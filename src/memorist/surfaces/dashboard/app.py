@@ -22,12 +22,14 @@ from memorist.surfaces.dashboard.pages import (
     memory,
     memory_edit,
     memory_rewrite,
+    palette,
     people,
     privacy,
     recall,
     saved_filters,
     system,
     turns,
+    whose,
 )
 from memorist.surfaces.dashboard.routing import no_page, plain_error
 from memorist.surfaces.dashboard.visits import HOME, Site
@@ -37,24 +39,9 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 def routes(site: Site) -> list[Route]:
-    own = (
-        home,
-        connect,
-        about,
-        people,
-        saved_filters,
-        memories,
-        memory,
-        memory_edit,
-        memory_rewrite,
-        conversations,
-        documents,
-        recall,
-        turns,
-        doubts,
-        privacy,
-    )
-    pages = (*own, access, audit, system)
+    own = (home, connect, about, people, saved_filters, memories, memory, memory_edit, memory_rewrite, recall, turns)
+    read = (conversations, documents)
+    pages = (*own, *read, doubts, privacy, palette, whose, access, audit, system)
     return [
         _static(site),
         *signing_in.routes(site),

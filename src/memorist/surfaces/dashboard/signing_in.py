@@ -160,8 +160,10 @@ def choose_whose(visit: Visit) -> Response:
     whose = visit.text("whose")
     if whose not in ("", EVERYBODY):
         validation.identifier("user", whose)
+    if agent := visit.text("agent"):
+        validation.identifier("agent", agent)
     response = visit.redirect(_back(visit))
-    set_whose(visit.request, response, whose)
+    set_whose(visit.request, response, whose, agent)
     return response
 
 

@@ -22,6 +22,7 @@ HOME = "/dashboard"
 _FLASH_COOKIE = "memorist_flash"
 _THEME_COOKIE = "memorist_theme"
 _WHOSE_COOKIE = "memorist_whose"
+_AGENT_COOKIE = "memorist_agent"
 EVERYBODY = "*"
 THEMES = ("auto", "light", "dark")
 _MOST_FIELDS = 2000
@@ -205,22 +206,29 @@ def set_theme(response: Response, theme: str) -> None:
 
 
 def as_chosen(request: Request, holder: Principal) -> tuple[Principal, str]:
-    """Whose memories an admin looks at: its own, everybody's or another user's. A choice it may not make is none."""
+    """Whose memories an admin looks at: its own, everybody's or another user's, and with which agent. A choice
+    it may not make is none.
+    """
     whose = unquote(request.cookies.get(of_this_server(request, _WHOSE_COOKIE), ""))
-    if not whose or whose == holder.user or not access.allows(holder, access.Action.ADMINISTER):
+    agent = unquote(request.cookies.get(of_this_server(request, _AGENT_COOKIE), ""))
+    if not access.allows(holder, access.Action.ADMINISTER):
         return holder, ""
-    if whose == EVERYBODY:
-        return replace(holder, user=None, agent=None), whose
+    whose = "" if whose == holder.user else whose
     try:
-        return access.acting(holder, user=validation.identifier("user", whose)), whose
+        if whose == EVERYBODY:
+            chosen = replace(holder, user=None, agent=None)
+        else:
+            chosen = access.acting(holder, user=validation.identifier("user", whose)) if whose else holder
+        return access.acting(chosen, agent=validation.identifier("agent", agent)) if agent else chosen, whose
     except MemoristError:
         return holder, ""
 
 
-def set_whose(request: Request, response: Response, whose: str) -> None:
-    name = of_this_server(request, _WHOSE_COOKIE)
+def set_whose(request: Request, response: Response, whose: str, agent: str = "") -> None:
     secure = request.url.scheme == "https"
-    response.set_cookie(name, quote(whose), path=HOME, httponly=True, samesite="lax", secure=secure)
+    for cookie, value in ((_WHOSE_COOKIE, whose), (_AGENT_COOKIE, agent)):
+        name = of_this_server(request, cookie)
+        response.set_cookie(name, quote(value), path=HOME, httponly=True, samesite="lax", secure=secure)
 
 
 def parse_form(body: bytes) -> FormData:

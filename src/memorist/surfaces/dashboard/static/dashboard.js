@@ -116,3 +116,86 @@ if (toasts) {
   new MutationObserver(ageAll).observe(toasts, { childList: true, subtree: true });
   ageAll();
 }
+
+// The palette: Ctrl-K anywhere, arrows through what is found, Enter takes the first.
+
+const palette = document.getElementById("palette");
+document.addEventListener("keydown", (event) => {
+  if (palette && (event.ctrlKey || event.metaKey) && event.key === "k") {
+    event.preventDefault();
+    if (!palette.open) palette.showModal();
+    htmx.trigger("#palette-q", "open");
+  }
+});
+palette?.addEventListener("keydown", (event) => {
+  const links = [...palette.querySelectorAll("a")];
+  const here = links.indexOf(document.activeElement);
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step) {
+    event.preventDefault();
+    (links[here + step] ?? document.getElementById("palette-q")).focus();
+  } else if (event.key === "Enter" && here < 0) {
+    event.preventDefault();
+    goesToFirst = true;
+    goToFirst();
+  }
+});
+
+// What is found may be of fewer letters than were typed: then the first of the next answer is meant.
+let goesToFirst = false;
+function goToFirst() {
+  const typed = document.getElementById("palette-q").value.trim().replace(/\s+/g, " ");
+  const found = document.getElementById("palette-found");
+  if (!goesToFirst || found.dataset.asked !== typed) return;
+  goesToFirst = false;
+  found.querySelector("a")?.click();
+}
+document.addEventListener("htmx:afterSettle", () => palette?.open && goToFirst());
+
+// A server that does not answer: a banner, and nothing that was typed is lost.
+
+const away = document.getElementById("away");
+let failed = null;
+const setAway = (is) => {
+  if (away) away.hidden = !is;
+  document.body.classList.toggle("stale", is);
+};
+const answers = () => fetch("/healthz", { cache: "no-store" }).then((answer) => answer.ok, () => false);
+
+for (const name of ["htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(name, (event) => {
+    failed = event.detail.elt;
+    setAway(true);
+  });
+}
+document.addEventListener("htmx:afterOnLoad", () => setAway(false));
+document.addEventListener("click", async (event) => {
+  if (!event.target.closest("[data-retry]") || !(await answers())) return;
+  setAway(false);
+  if (failed?.isConnected) htmx.trigger(failed, failed.matches("form") ? "submit" : "click");
+});
+
+// A form that leaves the page is sent once the server is known to answer.
+document.addEventListener("submit", async (event) => {
+  const { target: form, submitter } = event;
+  const isPlain = form.method === "post" && !form.hasAttribute("hx-post") && !submitter?.hasAttribute("hx-post");
+  if (!away || !isPlain || event.defaultPrevented || form.dataset.answered) return;
+  event.preventDefault();
+  if (!(await answers())) return setAway(true);
+  form.dataset.answered = "1";
+  form.requestSubmit(submitter);
+  delete form.dataset.answered;
+});
+
+// A page that takes long shows that it comes.
+
+let waiting = 0;
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='/dashboard']:not([hx-get], [download])");
+  if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || link.hash) return;
+  waiting = setTimeout(() => document.getElementById("main")?.classList.add("waiting"), 400);
+});
+addEventListener("pageshow", () => {
+  clearTimeout(waiting);
+  document.getElementById("main")?.classList.remove("waiting");
+});

@@ -1,0 +1,164 @@
+"""What every page has: whom one acts for, the palette, a drawer on a phone, and a server that does not answer."""
+
+import re
+
+from playwright.sync_api import Page, Route, expect
+
+from memorist.memories.values import Draft
+from memorist.platform.values import Owner, Principal, Role
+from memorist.surfaces.dashboard.rendering import STATIC
+from tests.dashboard.conftest import People, Person
+from tests.dashboard.sweeps import check_looks
+from tests.dashboard.test_memories import rows, shows
+from tests.support.browser import PHONE
+
+
+def fill(ada: Person) -> None:
+    for user in ("bob", "bobby", "carl"):
+        ada.core.memories.remember(Principal(ada.principal.tenant, Role.USER, user), [Draft(f"{user}'s own")])
+    ada.remember("the coder's", owner=Owner("ada", "coder"))
+    ada.remember("ada's own")
+
+
+# Whose memories
+
+
+def test_admin_finds_a_user_and_acts_for_them(people: People, tenant: str, ada: Person) -> None:
+    fill(ada)
+    page = ada.goto("/memories")
+    expect(page.locator(".acting")).to_have_text("Acting for ada")
+    page.get_by_role("link", name="Whose memories: change").click()
+    page.get_by_label("User or agent").fill("bob")
+    expect(page.locator("#whose-found button .said")).to_have_text(["bob", "bobby"])
+    page.get_by_role("button", name="bob 1 memory", exact=True).click()
+    page.wait_for_url("**/dashboard/memories")
+    shows(page, "bob's own")
+    expect(page.locator(".acting")).to_have_text("Acting for bob")
+    expect(page.locator(".who-is")).to_have_text(f"UserbobRoleadminTenant{tenant}")
+    check_looks(people, tenant, "/whose?q=b", person=ada)
+
+
+def test_admin_acts_for_an_agent_of_a_user(ada: Person) -> None:
+    fill(ada)
+    page = ada.goto("/whose?q=coder&back=/dashboard/memories")
+    page.get_by_role("button", name="ada with the agent coder").click()
+    expect(page.locator(".acting")).to_have_text("Acting for ada with coder")
+    shows(page, "ada's own", "the coder's")
+    ada.goto("/whose?q=nobody")
+    expect(page.get_by_text("Nobody of that name has memories.")).to_be_visible()
+    ada.goto("/whose")
+    page.get_by_role("button", name="ada yourself").click()
+    expect(page.locator(".acting")).to_have_text("Acting for ada")
+
+
+def test_others_choose_nobody(reader: Person) -> None:
+    page = reader.goto()
+    expect(page.get_by_role("link", name="Whose memories")).to_have_count(0)
+    reader.complaints.expect("403")
+    reader.goto("/whose")
+    expect(page.get_by_role("alert").last).to_contain_text("Only an admin key does that.")
+
+
+# The palette
+
+
+def test_palette_opens_pages_and_memories_by_keyboard(people: People, tenant: str, ada: Person) -> None:
+    ada.remember("The workshop opens in May.")
+    page = ada.goto()
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Go to, do or find")
+    expect(palette.get_by_role("link", name="Erase everything about me")).to_be_visible()
+    page.keyboard.type("workshop")
+    expect(palette.get_by_role("link", name="The workshop opens in May.")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/dashboard/memories/mem_*")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("audi")
+    expect(palette.get_by_role("link", name="Audit log")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/dashboard/audit")
+
+    def open_palette(page: Page) -> None:
+        page.keyboard.press("Control+k")
+        palette.get_by_role("link", name="Home").wait_for()
+
+    check_looks(people, tenant, "/memories", person=ada, prepare=open_palette)
+
+
+# A phone
+
+
+def test_phone_reaches_everything_by_a_drawer(people: People, tenant: str) -> None:
+    ada = people.sign_in(tenant, viewport=PHONE)
+    page = ada.goto()
+    expect(page.locator(".acting")).to_be_in_viewport()
+    expect(page.get_by_role("link", name="Privacy")).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_role("link", name="Whose memories: change")).to_be_visible()
+    ada.check_axe()
+    cut = "[...document.querySelectorAll('#menu a, #menu button')].filter(one => one.scrollWidth > one.clientWidth + 1)"
+    assert page.evaluate(f"{cut}.length") == 0
+    page.get_by_role("link", name="Privacy").click()
+    page.wait_for_url("**/dashboard/privacy")
+    page.get_by_role("button", name="Menu").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Sign out")).to_be_hidden()
+
+
+# A server that does not answer
+
+
+def no_answer(route: Route) -> None:
+    route.abort("connectionrefused")
+
+
+def test_search_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
+    ada.complaints.expect("ERR_CONNECTION_REFUSED", "sendError", "htmx")
+    ada.remember("likes tea", "likes coffee")
+    page = ada.goto("/memories")
+    page.context.route(re.compile("dashboard|healthz"), no_answer)
+    page.get_by_label("Search").fill("tea")
+    banner = page.get_by_text("The server does not answer.")
+    expect(banner).to_be_visible()
+    expect(page.get_by_text("from before: the server does not answer")).to_be_visible()
+    expect(rows(page)).to_have_count(2)
+    expect(page.get_by_label("Search")).to_have_value("tea")
+    ada.check_axe()
+    page.context.unroute(re.compile("dashboard|healthz"))
+    page.get_by_role("button", name="Try again").click()
+    shows(page, "likes tea")
+    expect(banner).to_be_hidden()
+
+
+def test_form_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
+    ada.complaints.expect("ERR_CONNECTION_REFUSED")
+    page = ada.goto()
+    page.context.route(re.compile("healthz"), no_answer)
+    page.get_by_label("A fact that should not be forgotten").fill("Not lost.")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.get_by_text("The server does not answer.")).to_be_visible()
+    expect(page.get_by_label("A fact that should not be forgotten")).to_have_value("Not lost.")
+    page.context.unroute(re.compile("healthz"))
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator("#remember").get_by_role("status")).to_contain_text("Not lost.")
+
+
+def test_slow_page_shows_that_it_comes(ada: Person) -> None:
+    ada.page.clock.install()
+    page = ada.goto()
+    # The page never comes: nothing of the browser waits for it.
+    page.evaluate("addEventListener('click', (event) => event.preventDefault())")
+    page.get_by_role("link", name="Privacy").click()
+    page.clock.run_for(300)
+    expect(page.locator("main.waiting")).to_have_count(0)
+    page.clock.run_for(200)
+    expect(page.locator("main.waiting")).to_have_count(1)
+    page.evaluate("dispatchEvent(new Event('pageshow'))")
+    expect(page.locator("main.waiting")).to_have_count(0)
+
+
+def test_scripts_stay_small() -> None:
+    ours = [path for path in STATIC.rglob("*.js") if path.name != "htmx.min.js"]
+    assert sum(path.stat().st_size for path in ours) <= 40_000
