@@ -39,15 +39,16 @@ class Session:
     def post(self, path: str, **fields: str) -> httpx2.Response:
         return self.client.post(f"/dashboard{path}", data={"csrf": self.csrf} | fields)
 
-    def choose(self, whose: str) -> None:
-        """Set the cookie of the choice by hand, as a forger would."""
-        self.client.cookies.set(self.cookie.replace("session", "whose"), whose, domain="127.0.0.1", path="/dashboard")
+    def choose(self, whose: str, agent: str = "") -> None:
+        """Set the cookies of the choice by hand, as a forger would."""
+        for name, value in (("whose", whose), ("agent", agent)):
+            self.client.cookies.set(self.cookie.replace("session", name), value, domain="127.0.0.1", path="/dashboard")
 
     def who(self) -> str:
         """Whom the sidebar names, and their role."""
-        found = re.search(r'class="who".*?<p class="soft">(.*?)<', self.get("").text, re.S)
+        found = re.search(r'<dl class="who-is">(.*?)</dl>', self.get("").text, re.S)
         assert found is not None
-        return found[1].strip()
+        return " · ".join(re.findall(r"<dd[^>]*>(.*?)</dd>", found[1])[:-1])
 
 
 SignIn = Callable[..., Session]
@@ -180,8 +181,10 @@ def test_form_that_is_no_key_is_not_read_to_its_end(served: Served) -> None:
 
 
 def test_no_get_signs_out_or_chooses(session: Session) -> None:
-    for path in ("/sign-out", "/theme", "/whose"):
+    for path in ("/sign-out", "/theme"):
         assert session.get(path).status_code == 404
+    assert session.get("/whose?whose=bob&q=bob").status_code == 200
+    assert session.who() == "ada · admin"
     assert session.get("").status_code == 200
 
 
@@ -230,11 +233,18 @@ def test_admin_looks_at_whom_it_chose(session: Session, whose: str, shown: str) 
     assert session.who() == f"{shown} · admin"
 
 
+@pytest.mark.parametrize(("whose", "shown"), [("*", "everybody"), ("bob", "bob"), ("", "ada")])
+def test_admin_looks_at_an_agent_it_chose(session: Session, whose: str, shown: str) -> None:
+    session.choose(whose, "coder")
+    assert session.who() == f"{shown} · coder · admin"
+    assert session.post("/whose", whose="bob", agent="no\x01agent").status_code == 422
+
+
 @pytest.mark.parametrize("role", [Role.USER, Role.READER, Role.SERVICE])
 @pytest.mark.parametrize("whose", ["*", "bob"])
 def test_nobody_else_has_a_choice(sign_in: SignIn, tenant: str, role: Role, whose: str) -> None:
     session = sign_in(tenant, role)
-    session.choose(whose)
+    session.choose(whose, "coder")
     assert session.who() == f"ada · {role}"
     assert session.post("/whose", whose=whose).status_code == 403
     assert "Whose memories" not in session.get("").text

@@ -29,7 +29,7 @@ def test_system_tells_what_it_is_made_of(ada: Person) -> None:
     jobs = page.get_by_role("region", name="Jobs")
     expect(jobs.locator("li", has_text=JobStatus.DEAD)).to_contain_text("1")
     expect(jobs.get_by_role("link", name="Look at them")).to_have_attribute("href", "/dashboard/turns#work")
-    expect(page.get_by_role("region", name="Sweeper")).to_contain_text("observes only")
+    expect(page.get_by_role("region", name="Retention")).to_contain_text("preview")
 
 
 def test_every_setting_is_shown_with_where_it_came_from(ada: Person) -> None:

@@ -90,7 +90,7 @@ def apply_policy(visit: Visit) -> Response:
     if not isinstance(changes, dict):
         raise InvalidField("These changes cannot be read. Preview them again.", field="changes")
     change = visit.core.policies.change(erasing.holder(visit), changes)
-    later = " The sweeper gives the rest of the memories their new deadlines." if change.pending else ""
+    later = " The rest of the memories get their new dates in the next minutes." if change.pending else ""
     return visit.redirect(_PRIVACY, toast=Toast(f"The policy is in force, as revision {change.revision}.{later}"))
 
 
@@ -100,7 +100,7 @@ def sweep(visit: Visit) -> Response:
     swept = visit.core.sweeper.sweep(visit.principal.tenant)
     done, left = privacy_words.total(swept.done), privacy_words.total(swept.due)
     moved = "Nothing was due." if not done and not left else f"{done:,} moved on"
-    rest = f", {left:,} left as they are, since the policy observes." if left else "." if done else ""
+    rest = f", {left:,} left as they are: retention is in preview." if left else "." if done else ""
     return visit.redirect(f"{_PRIVACY}#report", toast=Toast(f"Swept: {moved}{rest}"))
 
 

@@ -184,10 +184,10 @@ def _in_files(found: int, asked: int, one: str, many: str) -> VerificationFindin
 
 def mode_sentence(revision: PolicyRevision, is_observing: bool) -> str:
     if not is_observing:
-        return "Enforced: what is due is done, a little at a time."
+        return "Retention is on: what is old enough is archived, and later deleted."
     if revision.acts_from is None:
-        return "Observing: what is due is counted, and nothing is changed until you enforce it."
+        return "Retention is in preview: nothing is deleted yet."
     return (
-        f"Observing until {revision.acts_from:%-d %b %Y}: what is due is counted. From then on it is done; what the "
-        "lifecycle API keeps ages from its first day."
+        f"Retention is in preview until {revision.acts_from:%-d %b %Y}: nothing is deleted yet. It turns itself on then. "
+        "What the lifecycle API keeps ages from its first day."
     )
