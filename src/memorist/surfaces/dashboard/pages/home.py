@@ -173,7 +173,9 @@ def _sweeper(visit: Visit, waiting: Waiting) -> Sign:
         return Sign("warn", "Retention", "It is off on this server: nothing is archived or deleted by itself.")
     if waiting.mode is Mode.OBSERVE:
         until = "" if waiting.acts_from is None else f" until {waiting.acts_from:%-d %b %Y}"
-        return Sign("", f"Retention is in preview{until}: nothing is deleted yet.", "Turn it on", f"{HOME}/privacy#policy")
+        return Sign(
+            "", f"Retention is in preview{until}: nothing is deleted yet.", "Turn it on", f"{HOME}/privacy#policy"
+        )
     return Sign("good", "Retention", "It is on.")
 
 

@@ -188,6 +188,6 @@ def mode_sentence(revision: PolicyRevision, is_observing: bool) -> str:
     if revision.acts_from is None:
         return "Retention is in preview: nothing is deleted yet."
     return (
-        f"Retention is in preview until {revision.acts_from:%-d %b %Y}: nothing is deleted yet. It turns itself on then. "
+        f"Retention is in preview until {revision.acts_from:%-d %b %Y}: nothing is deleted yet. Then it turns on. "
         "What the lifecycle API keeps ages from its first day."
     )

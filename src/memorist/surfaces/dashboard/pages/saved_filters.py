@@ -1,5 +1,6 @@
 """Lists of memories that somebody saved under a name, in a cookie of their browser."""
 
+import hashlib
 import json
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -12,7 +13,6 @@ from memorist.surfaces.dashboard.visits import HOME, Visit, of_this_server
 
 pages = Pages()
 
-_COOKIE = "memorist_filters"
 _MOST = 12
 _LONGEST_NAME = 40
 # A browser keeps no longer cookie.
@@ -22,7 +22,7 @@ _LONGEST = 3500
 def of(visit: Visit) -> dict[str, str]:
     """Each saved list by its name, as its address."""
     try:
-        kept = json.loads(unquote(visit.request.cookies.get(of_this_server(visit.request, _COOKIE), "{}")))
+        kept = json.loads(unquote(visit.request.cookies.get(_cookie(visit), "{}")))
         return {str(name): _checked(str(address)) for name, address in kept.items()}
     except (ValueError, AttributeError):
         return {}
@@ -49,9 +49,17 @@ def _keep(visit: Visit, filters: dict[str, str], back: str) -> Response:
     if len(text) > _LONGEST:
         raise InvalidField("These are too many lists for a browser to keep: remove one first.", field="name")
     secure = visit.request.url.scheme == "https"
-    name = of_this_server(visit.request, _COOKIE)
-    response.set_cookie(name, text, max_age=365 * 86400, path=HOME, httponly=True, samesite="lax", secure=secure)
+    response.set_cookie(
+        _cookie(visit), text, max_age=365 * 86400, path=HOME, httponly=True, samesite="lax", secure=secure
+    )
     return response
+
+
+def _cookie(visit: Visit) -> str:
+    """Each key's user has their own, without being named."""
+    holder = visit.session.key
+    digest = hashlib.sha256(f"{visit.principal.tenant}\n{holder.user or ''}".encode()).hexdigest()[:8]
+    return of_this_server(visit.request, f"memorist_filters_{digest}")
 
 
 def _checked(address: str) -> str:

@@ -1,5 +1,7 @@
 """Whose memories an admin looks at: a user, an agent, or everybody, found by name."""
 
+from typing import Any
+
 from starlette.responses import Response
 
 from memorist.platform import access
@@ -15,7 +17,7 @@ _LONGEST = 128
 def show(visit: Visit) -> Response:
     access.require(visit.principal, access.Action.ADMINISTER)
     asked = visit.query.get("q", "").strip()[:_LONGEST]
-    context = {
+    context: dict[str, Any] = {
         "asked": asked,
         "back": visit.query.get("back", HOME),
         "found": visit.core.overview.find_owners(visit.principal, asked),
