@@ -243,7 +243,7 @@ def test_keyboard_alone_counts_and_erases(people: People, tenant: str) -> None:
     page.keyboard.press("Enter")
     for _ in range(3):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent").startswith("Count"):
+        if page.evaluate("document.activeElement.textContent").startswith("Show what"):
             break
     page.keyboard.press("Enter")
     page.locator("#confirm").wait_for()
