@@ -96,7 +96,7 @@ def test_users_are_listed_and_their_memories_looked_at(people: People, ada: Pers
     expect(page.get_by_role("region", name="Signed in here").locator("li")).to_have_count(2)
     users.get_by_role("button", name="Their memories (bob)").click()
     page.wait_for_url("**/dashboard/memories")
-    expect(page.get_by_role("banner")).to_contain_text("bob · admin")
+    expect(page.get_by_role("banner")).to_contain_text("Acting for bob")
 
 
 def test_long_lists_come_in_pages(ada: Person) -> None:
