@@ -17,7 +17,7 @@ _MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedLately:
     """A question, and the first memory that it brought back."""
 
     recall: PastRecall
@@ -49,14 +49,14 @@ class RecallHistory:
         newest = sorted(every.values(), key=lambda recall: (recall.at, recall.id), reverse=True)
         return [_as_seen(principal, memory, recall) for recall in newest[: self.keep]]
 
-    def lately(self, principal: Principal, now: datetime, *, limit: int) -> list[Asked]:
+    def lately(self, principal: Principal, now: datetime, *, limit: int) -> list[AskedLately]:
         """What the caller asked last or, for an admin of everybody, what anybody did; with memories that it sees."""
 
-        def work(tx: Reader) -> list[Asked]:
+        def work(tx: Reader) -> list[AskedLately]:
             found = [one for part in _askers(principal) for one in tx.recalls.asked(part, limit, _MOST)]
             newest = sorted(found, key=lambda one: (one.at, one.id), reverse=True)[:limit]
             memories = {memory.id: memory for memory in tx.memories.get_many([one.memory_id for one in newest])}
-            return [Asked(one, memories[one.memory_id]) for one in newest if one.memory_id in memories]
+            return [AskedLately(one, memories[one.memory_id]) for one in newest if one.memory_id in memories]
 
         asked = [one for one in self._store.read(principal.tenant, work) if access.sees(principal, one.memory)]
         note_reading(self._store, principal, [one.memory for one in asked], now)
