@@ -60,7 +60,9 @@ def test_counts_and_growth_lead_to_the_memories(ada: Person) -> None:
     ada.core.memories.forget(ada.principal, gone.id)
     page = ada.goto()
     expect(page.get_by_role("link", name="3", exact=True)).to_have_attribute("href", "/dashboard/memories")
-    expect(page.get_by_role("link", name="1 deleted")).to_have_attribute("href", "/dashboard/memories?kind=any&state=deleted")
+    expect(page.get_by_role("link", name="1 deleted")).to_have_attribute(
+        "href", "/dashboard/memories?kind=any&state=deleted"
+    )
     memories = page.get_by_role("region", name="Memories", exact=True)
     assert "4 facts; 4 in the last 7 days" in (memories.get_by_role("img").get_attribute("aria-label") or "")
     memories.get_by_text("The numbers").click()
