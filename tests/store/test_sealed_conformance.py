@@ -22,6 +22,7 @@ class TestSealedStore(StoreConformance):
     # The database cannot tell what texts hold: every row is a candidate, and compared by us.
     test_every_text_that_may_fit_is_a_candidate = None
     test_chunks_are_found_by_pattern_newest_first = None
+    test_lines_of_a_conversation_are_found_by_pattern = None
     # Neither rows nor files hold a text that could be found.
     test_text_is_found_where_it_is = None
     test_recalls_go_with_their_memory_and_with_who_asked = None

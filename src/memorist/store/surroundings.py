@@ -13,7 +13,8 @@ from memorist.times import to_micros
 from memorist.views.values import SessionKey
 
 # A conversation is narrowed down by its text alone.
-_ANY: dict[str, Any] = dict.fromkeys(("kind", "category", "trust", "project")) | {"most_importance": 2**31 - 1}
+_ANY: dict[str, Any] = dict.fromkeys(("kind", "category", "trust", "project", "session"))
+_ANY |= {"most_importance": 2**31 - 1, "since": -(2**62), "before": 2**62}
 
 
 class SurroundingsStatements(TenantStatements):

@@ -107,6 +107,15 @@ class SurroundingsConformance(StoreFixtures):
         assert latest(ada, again.id) == [("ada", "s2", second.id)]
         assert latest(everybody, limit=2) == [("bob", "s1", others.id), ("ada", "s1", again.id)]
 
+    def test_lines_of_a_conversation_are_found_by_pattern(self, store: Store, tenant: str) -> None:
+        texts = ("Tea?", "noon", "tea!")
+        lines = [make_memory(tenant, session="s1", kind=Kind.CHAT_MESSAGE, content=text) for text in texts]
+        insert_all(store, *lines)
+        found = store.read(
+            tenant, lambda tx: tx.surroundings.conversation(OwnerFilter("ada"), "s1", START, 9, pattern="%tea%")
+        )
+        assert found == [lines[0], lines[2]]
+
     def test_conversation_is_what_is_in_use_of_a_session(self, store: Store, tenant: str) -> None:
         def said(**fields: Any) -> Memory:
             return make_memory(tenant, **({"session": "s1", "kind": Kind.CHAT_MESSAGE} | fields))
@@ -123,7 +132,6 @@ class SurroundingsConformance(StoreFixtures):
         assert read(2) == lines[:2]
         assert read(after=lines[0].id) == lines[1:]
         assert read(1, before=lines[2].id) == lines[1:2]
-        assert read(pattern="%tea%") == [lines[0], lines[2]]
         assert read(any_agent=True) == [*lines, of_coder]
         count = store.read(tenant, lambda tx: tx.surroundings.count_conversation(OwnerFilter("ada"), "s1", START, 2))
         assert count == 2
