@@ -60,6 +60,8 @@ class Layer(nn.Module):
     def __init__(self, dropout: float, inner: int = INNER) -> None:
         super().__init__()
         self.dropout = dropout
+        self.gelu = "none"
+        """Which form of it: `tanh` is what is exported."""
         self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
         self.out = nn.Linear(WIDTH, WIDTH)
         self.attention_norm = Norm()
@@ -97,7 +99,7 @@ class Layer(nn.Module):
 
     def _after(self, asking: Tensor, attended: Tensor) -> Tensor:
         x = self.attention_norm(asking + F.dropout(self.out(attended), self.dropout, self.training))
-        inner = self.down(F.gelu(self.up(x)))
+        inner = self.down(F.gelu(self.up(x), approximate=self.gelu))
         return self.output_norm(x + F.dropout(inner, self.dropout, self.training))
 
 

@@ -28,6 +28,7 @@ from training.encoder import (
     load_trained,
     trained_shape,
 )
+from training.rounding import LARGEST_WEIGHT, RoundedLinear
 
 MICROSOFT = "com.microsoft"
 VARIANTS = ("float", "per_channel", "per_tensor", "unfused", "seven_bit", "blocks32", "blocks128", "mixed")
@@ -38,6 +39,7 @@ EMBEDDER_VARIANT, RERANKER_VARIANT = "blocks128", "blocks128"
 
 
 ONE = "one"
+EVERY = slice(None)
 
 
 class Graph:
@@ -58,8 +60,11 @@ class Graph:
         self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
-    def linear(self, kind: str, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> str:
+    def linear(self, kind: str, x: str, module: nn.Module, columns: slice = EVERY) -> str:
         """`x @ weight + bias`, in the arithmetic of the variant. `kind` says which of a layer's products it is."""
+        weight, bias = array(module.weight).T[:, columns], array(module.bias)[columns]
+        if isinstance(module, RoundedLinear):
+            return self._rounded(x, weight, bias, module)
         if self.variant == "mixed" and kind in BLOCKWISE_WHEN_MIXED:
             return self._blockwise(x, weight, bias, 128)
         if self.variant == "float":
@@ -80,6 +85,18 @@ class Graph:
         whole = self.add("MatMulInteger", quantized, rows, x_zero)
         scaled = self.add("Mul", self.add("Cast", whole, to=TensorProto.FLOAT), self.constant(scale))
         return self.add("Add", self.add("Mul", scaled, x_scale), self.constant(bias))
+
+    def _rounded(self, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32], module: RoundedLinear) -> str:
+        """Whole numbers alone, by scales that were learned: the same on every processor and in every company."""
+        scale, zero = (float(value.detach()) for value in module.scale_and_zero())
+        if bool((module.shrunk < 1).any()):
+            x = self.add("Mul", x, self.constant(array(module.shrunk)))
+        names = [self.constant(np.float32(scale)), self.constant(np.uint8(round(zero)))]
+        levels = self.add("QuantizeLinear", x, *names)
+        scales = (np.maximum(np.abs(weight).max(0), 1e-8) / LARGEST_WEIGHT).astype(np.float32)
+        rows = self.constant(np.round(weight / scales).astype(np.int8))
+        inputs = [levels, rows, names[0], self.constant(scales), names[1], "", self.constant(bias)]
+        return self.add("MatMulIntegerToFloat", *inputs, domain=MICROSOFT)
 
     def _blockwise(self, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32], block: int) -> str:
         """A scale for each block of a column; activations likewise, so a text's result does not depend on its batch."""
@@ -126,24 +143,21 @@ def encode(graph: Graph, encoder: Encoder, segments: bool, first_only: bool) -> 
 
 def _layer(graph: Graph, layer: Layer, x: str, rows: int) -> str:
     """The next state of all tokens, or of the first `rows`."""
-    weight, bias = array(layer.qkv.weight).T, array(layer.qkv.bias)
     asking = x
     if rows:
         asking = graph.add("Slice", x, graph.constant(np.array([0])), graph.constant(np.array([rows])), ONE)
-        query = graph.linear("qkv", asking, weight[:, :WIDTH], bias[:WIDTH])
-        both = graph.linear("qkv", x, weight[:, WIDTH:], bias[WIDTH:])
+        query = graph.linear("qkv", asking, layer.qkv, slice(WIDTH))
+        both = graph.linear("qkv", x, layer.qkv, slice(WIDTH, None))
         parts = [query, *_split(graph, both, 2)]
     else:
-        parts = _split(graph, graph.linear("qkv", x, weight, bias), 3)
+        parts = _split(graph, graph.linear("qkv", x, layer.qkv), 3)
     attended = graph.add("MultiHeadAttention", *parts, "", "mask", domain=MICROSOFT, num_heads=HEADS)
-    out = graph.linear("out", attended, array(layer.out.weight).T, array(layer.out.bias))
+    out = graph.linear("out", attended, layer.out)
     x = graph.norm(out, asking, layer.attention_norm)
     # The tanh form differs in the fourth digit and takes a third of the time.
-    up = graph.linear("up", x, array(layer.up.weight).T, array(layer.up.bias))
+    up = graph.linear("up", x, layer.up)
     inner = graph.add("FastGelu", up, domain=MICROSOFT)
-    return graph.norm(
-        graph.linear("down", inner, array(layer.down.weight).T, array(layer.down.bias)), x, layer.output_norm
-    )
+    return graph.norm(graph.linear("down", inner, layer.down), x, layer.output_norm)
 
 
 def _split(graph: Graph, x: str, count: int) -> list[str]:
@@ -153,7 +167,7 @@ def _split(graph: Graph, x: str, count: int) -> list[str]:
     return names
 
 
-def embedder_graph(model: EmbeddingModel, variant: str) -> onnx.ModelProto:
+def embedder_graph(model: EmbeddingModel, variant: str = EMBEDDER_VARIANT) -> onnx.ModelProto:
     graph = Graph(variant)
     hidden = encode(graph, model.encoder, segments=False, first_only=False)
     kept = graph.add("Unsqueeze", graph.add("Cast", "mask", to=TensorProto.FLOAT), graph.constant(np.array([2])))
@@ -163,7 +177,7 @@ def embedder_graph(model: EmbeddingModel, variant: str) -> onnx.ModelProto:
     return model_of(graph, ["words", "mask"], "vectors", ["batch", WIDTH])
 
 
-def reranker_graph(model: RerankingModel, variant: str) -> onnx.ModelProto:
+def reranker_graph(model: RerankingModel, variant: str = RERANKER_VARIANT) -> onnx.ModelProto:
     graph = Graph(variant)
     hidden = encode(graph, model.encoder, segments=True, first_only=True)
     scored = graph.add("MatMul", hidden, graph.constant(array(model.head.weight).T))

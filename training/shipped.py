@@ -7,16 +7,20 @@ import onnx
 import torch
 from numpy.typing import NDArray
 from onnx import numpy_helper
+from torch import nn
 
 from memorist.models.files import FOLDER
 from training.encoder import WIDTH, Encoder
 
+TABLES = {"english": "word", "many_languages": "many"}
+PRODUCTS = ("MatMulNBits", "MatMulIntegerToFloat")
 
-def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER) -> None:
-    """Take the weights of `name`.onnx, with what int8 in blocks left of them. Raises ValueError where it has others."""
-    graph = onnx.load(folder / f"{name}.onnx").graph
-    weights = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
-    products = [_product(node, weights) for node in graph.node if node.op_type == "MatMulNBits"]
+
+def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER, words: str = "english") -> None:
+    """Take the weights of `name`.onnx, with what rounding left of them. Raises ValueError where it has others."""
+    graph, weights = _read(name, folder)
+    made = {result: node for node in graph.node for result in node.output}
+    products = [_product(node, weights, made) for node in graph.node if node.op_type in PRODUCTS]
     norms = [node for node in graph.node if node.op_type == "SkipLayerNormalization"]
     first = next(node for node in graph.node if node.op_type == "LayerNormalization")
     # The last layer of a reranker asks for its first token alone, by a product of its own.
@@ -26,8 +30,8 @@ def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER
     if len(products) != 4 * len(encoder.layers):
         raise ValueError(f"{name} has {len(products)} products, not four for each of {len(encoder.layers)} layers")
     state = encoder.state_dict()
-    state["word_rows"] = torch.from_numpy(np.load(folder / "word_rows.npy"))
-    state["word_scales"] = torch.from_numpy(np.load(folder / "word_scales.npy"))
+    state["word_rows"] = torch.from_numpy(np.load(folder / f"{TABLES[words]}_rows.npy"))
+    state["word_scales"] = torch.from_numpy(np.load(folder / f"{TABLES[words]}_scales.npy"))
     positions = next(value for value in weights.values() if value.shape == (encoder.positions.shape[0], WIDTH))
     state["positions"] = torch.from_numpy(positions.copy())
     steps = [value for value in weights.values() if value.shape == (WIDTH,) and _is_step(value, graph, weights)]
@@ -46,7 +50,33 @@ def load_shipped(encoder: Encoder, name: str = "embedder", folder: Path = FOLDER
     encoder.load_state_dict(state)
 
 
-def _product(node: onnx.NodeProto, weights: dict[str, NDArray]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def shipped_head(head: nn.Linear, name: str, folder: Path = FOLDER) -> None:
+    """Take the head of `name`.onnx: its last product, and what is added to that."""
+    graph, weights = _read(name, folder)
+    product = [node for node in graph.node if node.op_type == "MatMul" and node.input[1] in weights][-1]
+    added = [node for node in graph.node if node.op_type == "Add" and product.output[0] in node.input]
+    with torch.no_grad():
+        head.weight.copy_(torch.from_numpy(weights[product.input[1]].T.copy()))
+        head.bias.zero_()
+        if added:
+            head.bias.copy_(torch.from_numpy(weights[added[0].input[1]].copy()))
+
+
+def _read(name: str, folder: Path) -> tuple[onnx.GraphProto, dict[str, NDArray]]:
+    graph = onnx.load(folder / f"{name}.onnx").graph
+    return graph, {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+
+
+def _product(
+    node: onnx.NodeProto, weights: dict[str, NDArray], made: dict[str, onnx.NodeProto]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Its weights and what is added; `made` says by which node each value is."""
+    if node.op_type == "MatMulIntegerToFloat":
+        weight = (weights[node.input[1]].astype(np.float32) * weights[node.input[3]]).T
+        source = made.get(made[node.input[0]].input[0])
+        if source is not None and source.op_type == "Mul" and source.input[1] in weights:
+            weight = weight * weights[source.input[1]]  # Where inputs are shrunk, weights are larger by as much.
+        return weight, weights[node.input[6]]
     sizes = {one.name: one.i for one in node.attribute}
     rows = weights[node.input[1]].astype(np.float32) - 128
     scales = weights[node.input[2]].reshape(sizes["N"], -1)
