@@ -276,7 +276,8 @@ def test_recalls_and_conversations_of_today(people: People, tenant: str, ada: Pe
     talks = page.get_by_role("region", name="Conversations today")
     expect(talks).to_contain_text("1 message")
     talks.get_by_role("link", name="planning").click()
-    expect(page.locator("li.memory")).to_have_count(1)
+    expect(page).to_have_url(re.compile("/dashboard/conversations/read"))
+    expect(page.get_by_role("main")).to_contain_text("Shall we open in June?")
     check_looks(people, tenant, "", person=ada)
 
 

@@ -3,7 +3,7 @@
 
 const drop = document.getElementById("drop");
 const uploads = document.getElementById("uploads");
-const waiting = [];
+const queue = [];
 let isSending = false;
 
 function take(files) {
@@ -19,13 +19,13 @@ function take(files) {
     told.append(progress);
     line.append(name, told);
     uploads.append(line);
-    waiting.push({ file, told, progress });
+    queue.push({ file, told, progress });
   }
   send();
 }
 
 function send() {
-  const next = isSending ? undefined : waiting.shift();
+  const next = isSending ? undefined : queue.shift();
   if (!next) return;
   isSending = true;
   const request = new XMLHttpRequest();
