@@ -51,7 +51,7 @@ def test_what_means_the_same_follows_and_is_no_recall(ada: Person) -> None:
 def test_days_and_sessions_narrow_down(ada: Person) -> None:
     ada.remember("a fact")
     ada.core.ingestion.add_messages(ada.principal, "planning", [Message("user", "Hello", "Ines")])
-    page = ada.goto("/memories")
+    page = ada.goto("/memories?kind=any")
     expect(rows(page).first).to_contain_text("by Ines")
     page.locator("#facets").get_by_label("To").fill("2001-01-01")
     expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
@@ -59,8 +59,8 @@ def test_days_and_sessions_narrow_down(ada: Person) -> None:
     page.locator("#facets").get_by_label("From").fill("2001-01-01")
     shows(page, "Hello", "a fact")
     rows(page).first.get_by_role("link", name="planning").click()
-    shows(page, "Hello")
     assert parse_qs(urlsplit(page.url).query)["session"] == ["planning"]
+    shows(ada.goto("/memories?kind=any&session=planning"), "Hello")
 
 
 def test_list_is_saved_under_a_name_and_removed(people: People, tenant: str, ada: Person) -> None:
@@ -103,7 +103,7 @@ def test_selection_is_relabelled_moved_and_exported(ada: Person) -> None:
 
 def test_messages_are_not_relabelled(ada: Person) -> None:
     ada.core.ingestion.add_messages(ada.principal, "planning", [Message("user", "Hello")])
-    page = ada.goto("/memories")
+    page = ada.goto("/memories?kind=any")
     tick(page, "Hello")
     page.get_by_text("Change", exact=True).click()
     page.get_by_label("Type", exact=True).fill("feedback")

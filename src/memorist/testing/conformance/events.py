@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from memorist.ids import to_uuid
+from memorist.memories.values import Kind
 from memorist.platform.values import ERASED, Event, HiddenOwner, Owner, OwnerFilter
 from memorist.ports import Store
 from memorist.testing.clocks import START
@@ -109,6 +110,16 @@ class FeedConformance(StoreFixtures):
         for part in (OwnerFilter(), OwnerFilter("ada"), OwnerFilter("bob", any_agent=True), OwnerFilter("ada", "no")):
             assert not row.owner.is_in(part)
         assert "coder" not in str(row)
+
+    def test_last_changes_are_those_of_facts_newest_first(self, store: Store, tenant: str, neighbour: str) -> None:
+        fact, other = make_memory(tenant), make_memory(tenant, kind=Kind.CHAT_MESSAGE)
+        insert_all(store, fact, other, make_memory(neighbour))
+        deleted = make_event(fact, "deleted")
+        _tell(store, tenant, make_event(fact, "judged"), deleted, make_event(other, "deleted"))
+        found = store.read(tenant, lambda tx: tx.feed.last(99))
+        assert [(row.memory_id, row.event_type, row.owner) for row in found][:1] == [(fact.id, "deleted", fact.owner)]
+        assert {row.memory_id for row in found} == {fact.id}
+        assert store.read(tenant, lambda tx: tx.feed.last(1)) == []
 
     def test_feed_of_a_tenant_has_nothing_of_another(self, store: Store, tenant: str, neighbour: str) -> None:
         start = store.read(tenant, lambda tx: tx.feed.head())

@@ -54,6 +54,25 @@ class RecallConformance(StoreFixtures):
         assert store.read(tenant, lambda tx: tx.recalls.of(memory.id, 9)) == [by_bob]
         assert "bob" in store.read(tenant, lambda tx: tx.erasure.list_users())
 
+    def test_what_was_asked_lately_is_told_by_answer_and_counted_by_day(self, store: Store, tenant: str) -> None:
+        first, second = make_memory(tenant), make_memory(tenant)
+        asked, later = _recall(first, START), _recall(second, START + timedelta(days=1))
+        beside = replace(_recall(second, START), id=asked.id, rank=2)
+        by_bob = replace(_recall(first, START), user="bob")
+
+        def write(tx: Writer) -> None:
+            writing.insert(tx, first)
+            writing.insert(tx, second)
+            tx.recalls.insert([asked, beside, later, by_bob])
+
+        store.write(tenant, write)
+        assert store.read(tenant, lambda tx: tx.recalls.asked(ADA, 9, 99)) == [later, asked]
+        assert store.read(tenant, lambda tx: tx.recalls.asked(ADA, 1, 99)) == [later]
+        counted = store.read(tenant, lambda tx: tx.recalls.count_asked(ADA, START, 99))
+        days = {(one.day, one.agent): (one.questions, one.memories) for one in counted}
+        assert days == {(START.date(), "coder"): (1, 2), (later.at.date(), "coder"): (1, 1)}
+        assert store.read(tenant, lambda tx: tx.recalls.count_asked(ADA, later.at, 99))[0].questions == 1
+
 
 def _recall(memory: Memory, at: datetime) -> PastRecall:
     return PastRecall(memory.id, at, new_id("rec"), "ada", "coder", "test", "for which question", 1, 0.5)
