@@ -94,7 +94,7 @@ def test_address_is_that_of_the_server_that_runs_wherever_it_listens(cli: Cli, d
         assert httpx2.get(link, follow_redirects=False).headers["location"] == "/dashboard"
         (note,) = (data / "servers").iterdir()
         assert stat.S_IMODE(note.stat().st_mode) == 0o600
-        assert set(json.loads(note.read_text())) == {"address", "answers", "database"}
+        assert set(json.loads(note.read_text())) == {"address", "answers", "database", "encrypts"}
     # It was ended by a signal, and took its note along.
     assert list((data / "servers").iterdir()) == []
     assert cli("dashboard").code == 6

@@ -115,7 +115,7 @@ def test_session_and_format_can_be_named(cli: Cli, folder: Path) -> None:
     file = folder / "talk.jsonl"
     file.write_text(lines({"messages": said("one")}, {"messages": said("two")}))
     cli.ok("ingest", str(file), "--session", "s1")
-    assert {item["session"] for item in cli.json("list")["items"]} == {"s1"}
+    assert {item["session"] for item in cli.json("list", "--kind", "chat_message")["items"]} == {"s1"}
     cli.ok("ingest", str(file), "--format", "document")
     assert len(cli.json("list", "--kind", "document_chunk")["items"]) == 1
     (folder / "text.txt").write_text("no JSON")

@@ -41,7 +41,7 @@ def found(*messages: str | Utterance, vocabulary: Vocabulary = Vocabulary.CODING
         ("My goal is to run a marathon by October.", [("goal", "User's goal is to run a marathon by October.")]),
         ("I'll send the report by Friday.", [("commitment", "User will send the report by Friday.")]),
         ("I've noticed I sleep worse after coffee.", [("fact", "User has noticed they sleep worse after coffee.")]),
-        ("Red wine gives me headaches.", [("fact", "User: Red wine gives me headaches.")]),
+        ("I get headaches from red wine.", [("fact", "User gets headaches from red wine.")]),
         ("We decided to use Postgres for our API.", [("decision", "The team decided to use Postgres for their API.")]),
         ("Let's use Drizzle as the ORM.", [("decision", "Decided to use Drizzle as the ORM.")]),
         ("The root cause was a stale DNS cache.", [("solution", "The root cause was a stale DNS cache.")]),

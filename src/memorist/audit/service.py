@@ -192,7 +192,8 @@ class AuditLog:
 
     def _flush_quietly(self) -> None:
         if not (self._pending or self._written or self._counted or self._lost):
-            return
+            with self._one_flush:  # Whoever looks finds what another is about to write.
+                return
         try:
             self.flush()
             self._is_failing = False

@@ -188,6 +188,9 @@ class _Exchange:
             if self.status == 401 and self.shows_key:
                 await asyncio.sleep(self._failures.note(self.address))
             self._complete(message)
+        elif not message.get("more_body"):
+            # Before its end is sent: whoever has an answer finds it in the log.
+            self.end_act()
         await self._send(message)
 
     def _complete(self, message: Message) -> None:
