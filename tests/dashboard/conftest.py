@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from memorist.core import Core
 from memorist.memories.values import Draft, Memory
@@ -52,7 +52,13 @@ class Person:
 
     def goto(self, path: str = "") -> Page:
         """Open a page of the dashboard, and wait until htmx is there."""
-        self.page.goto(f"{self.served.url}/dashboard{path}")
+        address = f"{self.served.url}/dashboard{path}"
+        try:
+            self.page.goto(address)
+        except Error as error:
+            if "ERR_ABORTED" not in error.message:
+                raise
+            self.page.goto(address)  # A form that was sent just before left the page meanwhile.
         return self.page
 
     def sign_in_by_form(self) -> None:

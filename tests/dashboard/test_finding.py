@@ -59,6 +59,7 @@ def test_days_and_sessions_narrow_down(ada: Person) -> None:
     page.locator("#facets").get_by_label("From").fill("2001-01-01")
     shows(page, "Hello", "a fact")
     rows(page).first.get_by_role("link", name="planning").click()
+    page.wait_for_url("**/conversations/read*")
     assert parse_qs(urlsplit(page.url).query)["session"] == ["planning"]
     shows(ada.goto("/memories?kind=any&session=planning"), "Hello")
 
@@ -69,6 +70,7 @@ def test_list_is_saved_under_a_name_and_removed(people: People, tenant: str, ada
     page = ada.goto("/memories?type=goal")
     page.get_by_label("Name of this list").fill("My <b>goals</b>")
     page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("link", name="My <b>goals</b>")).to_be_visible()
     ada.goto("/memories")
     shows(page, "a wish", "a goal")
     page.get_by_role("link", name="My <b>goals</b>").click()

@@ -74,6 +74,7 @@ def test_many_names_are_drawn_in_part_and_listed_by_pages(people: People, ada: P
     page.get_by_role("link", name="After").click()
     expect(page.locator(".listing li")).to_have_count(22)
     page.get_by_role("link", name="Before").click()
+    expect(page.locator(".listing li")).to_have_count(50)
     ada.goto("/people/one?name=Kiel")
     expect(page.locator("svg a")).to_have_count(41)
     expect(page.get_by_text("and 81 more")).to_be_visible()

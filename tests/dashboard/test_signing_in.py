@@ -262,7 +262,7 @@ def test_theme_is_kept(people: People, tenant: str) -> None:
     page = person.goto("/memories")
     assert _background(page) != DARK
     page.get_by_role("button", name="dark", exact=True).click()
-    page.wait_for_load_state()
+    expect(page.get_by_role("button", name="dark", exact=True)).to_have_attribute("aria-pressed", "true")
     assert page.url.endswith("/dashboard/memories")
     for path in PAGES:
         assert _background(person.goto(path)) == DARK
