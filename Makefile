@@ -11,7 +11,7 @@ WORKERS ?= 3
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint format docs screenshots bench citus lifecycle torture training lock version release clean
+.PHONY: help run test failed check lint format docs screenshots bench citus lifecycle torture training lock version release clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -20,7 +20,11 @@ run: $(VENV)/.run ## Set everything up and start the server on loopback (DATA=fo
 	@$(BIN)/memorist serve --data $(DATA) $(ARGS)
 
 test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.node ## Set everything up and run all tests (ARGS="-k name"; WORKERS=0 for one after another)
+	@rm -f .pytest_cache/v/cache/lastfailed
 	$(PYTEST) --durations 40 $(ARGS)
+
+failed: $(VENV)/.dev ## Run the tests that failed last once more, alone: at most 5, and those that pass now are named
+	@$(BIN)/python -m tests.support.failed
 
 check: $(VENV)/.dev ## Lint, and the fast tests: what to run again and again (ARGS="-k name")
 	$(MAKE) --no-print-directory lint

@@ -242,7 +242,8 @@ def test_message_comes_back_with_its_session_and_a_fact_without_a_source(core: C
     core.ingestion.add_messages(ada, "s7", [Message("user", "I drink green tea.")])
     run(core, ada, "remember_fact", content="Ada drinks green tea.")
     found = run(core, ada, "recall", query="green tea")["items"]
-    assert {(item["source_kind"], item["source_ref"]) for item in found} == {("chat_message", "s7"), ("fact", None)}
+    # What was learned from the message may be among them already.
+    assert {(item["source_kind"], item["source_ref"]) for item in found} >= {("chat_message", "s7"), ("fact", None)}
 
 
 def test_reader_recalls_but_does_not_remember(core: Core, tenant: str, ada: Principal) -> None:

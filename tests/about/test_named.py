@@ -1,6 +1,7 @@
 """Whom and what facts name, and which are named together: found in texts, on both databases, as long as they hold."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,9 @@ def ada(tenant: str) -> Principal:
     return Principal(tenant, Role.USER, "ada")
 
 
-def tell(core: Core, who: Principal, *contents: str, about: str = "", **fields: object) -> list[str]:
+def tell(core: Core, who: Principal, *contents: str, about: str = "", **fields: Any) -> list[str]:
     meta = {"about": about} if about else None
-    drafts = [Draft(one, meta=meta, governed_by=Governor.AGENT_TOOLS, **fields) for one in contents]  # type: ignore[arg-type]
+    drafts = [Draft(one, meta=meta, governed_by=Governor.AGENT_TOOLS, **fields) for one in contents]
     return [one.memory.id for one in core.memories.remember(who, drafts)]
 
 

@@ -366,6 +366,7 @@ class Doing:
             return type(error), error.code
 
     def database(self) -> Any:
+        self.served.core.accesses.flush()
         lines = self.served.core.transfer.export(Principal(self.tenant, Role.ADMIN))
         return _plain([json.loads(line) for line in lines], self.tenant)
 
