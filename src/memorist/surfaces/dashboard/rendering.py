@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from memorist.surfaces.dashboard.wording import say_in_page
 from memorist.times import SystemClock
 from memorist.version import __version__
 
@@ -103,7 +104,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"static": static, "version": __version__}
+    environment.globals |= {"static": static, "version": __version__, "_": say_in_page}
     environment.filters |= {
         "ago": _ago,
         "moment": _moment,
