@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import cos, degrees, pi, sin
 
 from memorist.about.values import USER, NamedThing, NameGraph
+from memorist.surfaces.dashboard.wording import say
 
 _INNER = 14
 _RADII = (150, 310)
@@ -80,7 +81,7 @@ def _side_by_side(graph: NameGraph, things: Sequence[NamedThing]) -> list[NamedT
 
 
 def label_of(thing: NamedThing) -> str:
-    return "You" if thing.name == USER else thing.name
+    return say("You") if thing.name == USER else thing.name
 
 
 def _dot(thing: NamedThing, radius: int, angle: float, most: int) -> Dot:

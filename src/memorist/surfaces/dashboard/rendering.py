@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
-from memorist.surfaces.dashboard.wording import say_in_page
+from memorist.surfaces.dashboard.wording import (
+    LANGUAGES,
+    day,
+    language,
+    number,
+    say,
+    say_in_page,
+    say_n,
+    say_n_in_page,
+    to_say,
+    topic,
+)
 from memorist.times import SystemClock
 from memorist.version import __version__
 
@@ -27,7 +38,10 @@ SECURITY_POLICY = (
 )
 
 
-_OVERRIDES = {"\u202d": ("LRO", "left-to-right override"), "\u202e": ("RLO", "right-to-left override")}
+_OVERRIDES = {
+    "\u202d": ("LRO", to_say("left-to-right override")),
+    "\u202e": ("RLO", to_say("right-to-left override")),
+}
 _CODE = re.compile("`([^`]+)`")
 _OVERRIDE = re.compile("[\u202d\u202e]")
 _TAGS_AND_TEXTS = re.compile(r"<(?:textarea|title|option)\b.*?</(?:textarea|title|option)>|<[^>]*>|[^<]+", re.S)
@@ -41,26 +55,27 @@ class MenuItem(NamedTuple):
 
 
 _MENU = (
-    MenuItem("home", "Home", "/dashboard", "h"),
-    MenuItem("about", "About you", "/dashboard/about", "y"),
-    MenuItem("people", "People and things", "/dashboard/people", "w"),
-    MenuItem("memories", "Memories", "/dashboard/memories", "m"),
-    MenuItem("conversations", "Conversations", "/dashboard/conversations", "c"),
-    MenuItem("documents", "Documents", "/dashboard/documents", "f"),
-    MenuItem("recall", "Recall", "/dashboard/recall", "r"),
-    MenuItem("turns", "Turns", "/dashboard/turns", "t"),
-    MenuItem("doubts", "In doubt", "/dashboard/doubts", "d"),
-    MenuItem("privacy", "Privacy", "/dashboard/privacy", "p"),
+    MenuItem("home", to_say("Home"), "/dashboard", "h"),
+    MenuItem("about", to_say("About you"), "/dashboard/about", "y"),
+    MenuItem("people", to_say("People and things"), "/dashboard/people", "w"),
+    MenuItem("memories", to_say("Memories"), "/dashboard/memories", "m"),
+    MenuItem("conversations", to_say("Conversations"), "/dashboard/conversations", "c"),
+    MenuItem("documents", to_say("Documents"), "/dashboard/documents", "f"),
+    MenuItem("recall", to_say("Recall"), "/dashboard/recall", "r"),
+    MenuItem("turns", to_say("Turns"), "/dashboard/turns", "t"),
+    MenuItem("doubts", to_say("In doubt"), "/dashboard/doubts", "d"),
+    MenuItem("privacy", to_say("Privacy"), "/dashboard/privacy", "p"),
 )
 _ADMIN_MENU = (
-    MenuItem("access", "Access", "/dashboard/access", "a"),
-    MenuItem("audit", "Audit log", "/dashboard/audit", "l"),
-    MenuItem("system", "System", "/dashboard/system", "s"),
+    MenuItem("access", to_say("Access"), "/dashboard/access", "a"),
+    MenuItem("audit", to_say("Audit log"), "/dashboard/audit", "l"),
+    MenuItem("system", to_say("System"), "/dashboard/system", "s"),
 )
 
 
 def menu(*, is_admin: bool) -> tuple[MenuItem, ...]:
-    return (*_MENU, *_ADMIN_MENU) if is_admin else _MENU
+    """The pages that there are for somebody, in the reader's language."""
+    return tuple(item._replace(label=say(item.label)) for item in (*_MENU, *(_ADMIN_MENU if is_admin else ())))
 
 
 def render(template: str, context: dict[str, Any]) -> str:
@@ -80,7 +95,7 @@ def _with_marks(html: str) -> str:
 
 
 def _mark(found: re.Match[str]) -> str:
-    name, words = _OVERRIDES[found[0]]
+    name, words = _OVERRIDES[found[0]][0], say(_OVERRIDES[found[0]][1])
     return (
         f'<span class="override" data-mark="{name}" role="img" aria-label="{words}" title="{words}">{found[0]}</span>'
     )
@@ -91,7 +106,8 @@ def protect(response: Response) -> None:
     response.headers["X-Frame-Options"] = "DENY"
     response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
     # Not part of the policy above: what htmx loads differs from the page at the same address.
-    response.headers["Vary"] = "HX-Request, Cookie"
+    response.headers["Vary"] = "HX-Request, Cookie, Accept-Language"
+    response.headers["Content-Language"] = language()
 
 
 @lru_cache(maxsize=1)
@@ -104,7 +120,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals |= {"static": static, "version": __version__, "_": say_in_page}
+    environment.globals |= {"static": static, "version": __version__, "_": say_in_page, "_n": say_n_in_page}
+    environment.globals |= {"language": language, "languages": LANGUAGES}
     environment.filters |= {
         "ago": _ago,
         "moment": _moment,
@@ -114,6 +131,11 @@ def _environment() -> Environment:
         "pretty": _pretty,
         "plural": _plural,
         "prose": _prose,
+        "spoken": say,
+        "topic": topic,
+        "day": day,
+        "date": _date,
+        "decimal": number,
     }
     return environment
 
@@ -138,49 +160,71 @@ def static(name: str) -> str:
 def _ago(value: datetime | None, now: datetime | None = None) -> Markup:
     """How long ago, or in how long, with the exact time behind it."""
     if value is None:
-        return Markup("<span class=soft>never</span>")
+        return _never()
     seconds = ((now or SystemClock().now()) - value).total_seconds()
-    words = _duration(abs(seconds))
-    text = "just now" if words is None else f"{words} ago" if seconds > 0 else f"in {words}"
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(value.isoformat(), _exact(value), text)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        value.isoformat(), _exact(value), _duration(seconds)
+    )
 
 
 def _moment(value: datetime | None) -> Markup:
     if value is None:
-        return Markup("<span class=soft>never</span>")
+        return _never()
     return Markup('<time datetime="{}">{}</time>').format(value.isoformat(), _exact(value))
 
 
+def _date(value: date) -> str:
+    return value.strftime(say("%Y-%m-%d"))
+
+
+def _never() -> Markup:
+    return Markup("<span class=soft>{}</span>").format(say("never"))
+
+
 def _exact(value: datetime) -> str:
-    return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{value.astimezone(UTC):{say('%Y-%m-%d %H:%M:%S UTC')}}"
 
 
-_UNITS = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3600, "hour"), (60, "minute"))
+def _duration(seconds: float) -> str:
+    """How long ago; with a negative number, in how long."""
+    for length, one, many in _PAST if seconds > 0 else _FUTURE:
+        if abs(seconds) >= length:
+            return say_n(one, many, int(abs(seconds) // length))
+    return say("just now")
 
 
-def _duration(seconds: float) -> str | None:
-    for length, unit in _UNITS:
-        if seconds >= length:
-            return _plural(int(seconds // length), unit)
-    return None
+_PAST = (
+    (31_536_000, to_say("{n} year ago"), to_say("{n} years ago")),
+    (2_592_000, to_say("{n} month ago"), to_say("{n} months ago")),
+    (86_400, to_say("{n} day ago"), to_say("{n} days ago")),
+    (3600, to_say("{n} hour ago"), to_say("{n} hours ago")),
+    (60, to_say("{n} minute ago"), to_say("{n} minutes ago")),
+)
+_FUTURE = (
+    (31_536_000, to_say("in {n} year"), to_say("in {n} years")),
+    (2_592_000, to_say("in {n} month"), to_say("in {n} months")),
+    (86_400, to_say("in {n} day"), to_say("in {n} days")),
+    (3600, to_say("in {n} hour"), to_say("in {n} hours")),
+    (60, to_say("in {n} minute"), to_say("in {n} minutes")),
+)
 
 
 def _count(value: int) -> str:
-    return f"{value:,}"
+    return number(value)
 
 
 def _size(value: float) -> str:
     for unit in ("B", "KB", "MB"):
         if value < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+            return f"{number(value, 0 if unit == 'B' else 1)} {unit}"
         value /= 1024
-    return f"{value:.1f} GB"
+    return f"{number(value, 1)} GB"
 
 
 def _dollars(value: float | None) -> str:
     if value is None:
-        return "price unknown"
-    return f"${value:.2f}" if value >= 0.01 or value == 0 else f"${value:.5f}"
+        return say("price unknown")
+    return say("${amount}", amount=number(value, 2 if value >= 0.01 or value == 0 else 5))
 
 
 def _pretty(value: Any) -> str:
@@ -188,7 +232,8 @@ def _pretty(value: Any) -> str:
 
 
 def _plural(value: int, word: str, plural: str | None = None) -> str:
-    return f"{value:,} {word if value == 1 else plural or word + 's'}"
+    """So many of something. The catalogue has `{n} word` and `{n} words`."""
+    return say_n(f"{{n}} {word}", f"{{n}} {plural or word + 's'}", value)
 
 
 def _prose(text: str) -> Markup:

@@ -18,6 +18,7 @@ from memorist.secrets import redact
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.visits import HOME, Site, Visit, as_chosen, of_this_server, parse_form, theme_of
+from memorist.surfaces.dashboard.wording import say
 
 _log = redacting_logger("memorist.dashboard")
 
@@ -110,7 +111,7 @@ def _visit(site: Site, request: Request, token: str) -> Visit:
 def _check_csrf(visit: Visit) -> None:
     given = visit.request.headers.get("x-csrf-token") or visit.text("csrf")
     if not hmac.compare_digest(given.encode(), csrf_token(visit.session_token).encode()):
-        raise Forbidden("This form did not come from this page, or it is too old. Load the page again.")
+        raise Forbidden(say("This form did not come from this page, or it is too old. Load the page again."))
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -129,7 +130,7 @@ def _explain(visit: Visit, error: MemoristError) -> Response:
     if status >= 500:
         fields = {"request_id": visit.request.state.request_id, "code": error.code, "detail": error.message}
         _log.error("a page failed", extra={"fields": fields})
-    message = redact(error.message).text
+    message = redact(say(error.message)).text
     if visit.is_partial:
         headers = {"HX-Reswap": "none"}
         # htmx swaps what answers 200 only, also what is beside the target.
@@ -139,7 +140,7 @@ def _explain(visit: Visit, error: MemoristError) -> Response:
 
 def no_page(site: Site, request: Request) -> Response:
     """What is said at an address that has no page; who is signed in keeps the menu."""
-    error = NotFound("There is no such page.")
+    error = NotFound(say("There is no such page."))
     try:
         visit = _visit(site, request, request.cookies.get(cookie_name(request), ""))
     except MemoristError:
@@ -150,7 +151,7 @@ def no_page(site: Site, request: Request) -> Response:
 def plain_error(site: Site, request: Request, error: MemoristError) -> Response:
     """An error for somebody who is not signed in."""
     acts.failed(error)
-    context = {"message": redact(error.message).text, "code": error.code, "theme": theme_of(request)}
+    context = {"message": redact(say(error.message)).text, "code": error.code, "theme": theme_of(request)}
     response = HTMLResponse(rendering.render("plain_error.html", context), site.status_of(error))
     rendering.protect(response)
     return response

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -20,13 +21,15 @@ from memorist.surfaces.dashboard.visits import (
     Site,
     Visit,
     parse_form,
+    set_language,
     set_theme,
     set_whose,
     theme_of,
 )
+from memorist.surfaces.dashboard.wording import LANGUAGES, say, to_say
 
 _MOST_BYTES = 4096
-_WRONG_KEY = (
+_WRONG_KEY = to_say(
     "This API key is not known here, was revoked, or has expired. Check that you copied all of it: a key begins with "
     "mst_live_."
 )
@@ -40,16 +43,20 @@ def routes(site: Site) -> list[Route]:
 
     async def submit(request: Request) -> Response:
         if _comes_from_elsewhere(site, request):
-            return _form(request, "Sign in on this page, not through another.", 403)
+            return _form(request, say("Sign in on this page, not through another."), 403)
         body = await _short_body(request)
         if body is None:
-            return _form(request, _WRONG_KEY, 401)
+            return _form(request, say(_WRONG_KEY), 401)
         return await run_in_threadpool(_guarded, site, request, lambda: _submit(site, request, body))
 
     async def enter(request: Request) -> Response:
         return await run_in_threadpool(_guarded, site, request, lambda: _enter(site, request))
 
+    async def choose_language(request: Request) -> Response:
+        return _choose_language(parse_form(await _short_body(request) or b""))
+
     return [
+        Route(f"{HOME}/language", choose_language, methods=["POST"], include_in_schema=False),
         Route(SIGN_IN, show, methods=["GET"], include_in_schema=False),
         Route(SIGN_IN, submit, methods=["POST"], include_in_schema=False),
         Route(f"{HOME}/enter", enter, methods=["GET"], include_in_schema=False),
@@ -61,7 +68,7 @@ def _guarded(site: Site, request: Request, work: Callable[[], Response]) -> Resp
     try:
         return work()
     except Unauthenticated as error:
-        return _form(request, error.message, 401)
+        return _form(request, say(error.message), 401)
     except MemoristError as error:
         return plain_error(site, request, error)
 
@@ -83,13 +90,14 @@ def _submit(site: Site, request: Request, body: bytes) -> Response:
         token = site.core.sign_ins.sign_in(str(key).strip())
     except Unauthenticated:
         # What the error says is for programs, which send their key in a header.
-        return _form(request, _WRONG_KEY, 401)
+        return _form(request, say(_WRONG_KEY), 401)
     return _signed_in(site, request, token)
 
 
 def _enter(site: Site, request: Request) -> Response:
     if _comes_from_elsewhere(site, request):
-        return _form(request, "Another page led here. Paste the link into the address bar if it is yours.", 403)
+        said = say("Another page led here. Paste the link into the address bar if it is yours.")
+        return _form(request, said, 403)
     return _signed_in(site, request, site.core.sign_ins.enter(request.query_params.get("link", "")))
 
 
@@ -153,6 +161,15 @@ def change_theme(visit: Visit) -> Response:
     return response
 
 
+def _choose_language(form: FormData) -> Response:
+    """Whoever reads chooses, signed in or not: nothing but the words depends on it."""
+    chosen = str(form.get("language", ""))
+    response = RedirectResponse(_own_page(str(form.get("back", HOME))), 303)
+    set_language(response, chosen if chosen in LANGUAGES else "")
+    rendering.protect(response)
+    return response
+
+
 @pages.post("/whose")
 def choose_whose(visit: Visit) -> Response:
     """Whose memories an admin looks at from now on."""
@@ -168,8 +185,11 @@ def choose_whose(visit: Visit) -> Response:
 
 
 def _back(visit: Visit) -> str:
+    return _own_page(visit.text("back", HOME))
+
+
+def _own_page(back: str) -> str:
     """The page that a form was on; never another site."""
-    back = visit.text("back", HOME)
-    if not back.startswith(f"{HOME}/") or "//" in back or "\\" in back:
+    if not back.startswith((f"{HOME}/", f"{HOME}?")) or "//" in back or "\\" in back:
         return HOME
-    return quote(back, safe="/?&=%:")
+    return quote(back, safe="/?&=%:+")

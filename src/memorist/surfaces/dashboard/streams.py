@@ -11,6 +11,7 @@ from memorist.errors import InvalidField, MemoristError
 from memorist.secrets.logs import redacting_logger
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.visits import Visit
+from memorist.surfaces.dashboard.wording import say
 from memorist.turns.listening import Listener
 from memorist.turns.values import TurnEvent
 
@@ -44,7 +45,7 @@ def _position(visit: Visit) -> int:
     if not given:
         return 0
     if not given.isascii() or not given.isdigit() or len(given) > 12:
-        raise InvalidField("The position must be the number of an event.", field="after")
+        raise InvalidField(say("The position must be the number of an event."), field="after")
     return int(given)
 
 

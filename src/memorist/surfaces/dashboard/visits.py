@@ -17,10 +17,12 @@ from memorist.platform.sign_ins import csrf_token
 from memorist.platform.values import Principal, SignIn
 from memorist.settings import Settings
 from memorist.surfaces.dashboard import rendering
+from memorist.surfaces.dashboard.wording import say, wanted_language
 
 HOME = "/dashboard"
 _FLASH_COOKIE = "memorist_flash"
 _THEME_COOKIE = "memorist_theme"
+_LANGUAGE_COOKIE = "memorist_language"
 _WHOSE_COOKIE = "memorist_whose"
 _AGENT_COOKIE = "memorist_agent"
 EVERYBODY = "*"
@@ -37,7 +39,8 @@ class Toast:
     tone: str = "good"
     undo: str | None = None
     ids: tuple[str, ...] = ()
-    undo_label: str = "Undo"
+    undo_label: str = ""
+    """What the button says, where that is not Undo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +124,9 @@ class Visit:
         try:
             value = int(given)
         except ValueError:
-            raise InvalidField.of(name, "must be a whole number.") from None
+            raise InvalidField.of(name, say("must be a whole number.")) from None
         if not least <= value <= most:
-            raise InvalidField.of(name, f"must be between {least} and {most}.")
+            raise InvalidField.of(name, say("must be between {least} and {most}.", least=least, most=most))
         return value
 
     # Answers
@@ -185,6 +188,7 @@ class Visit:
             "theme": theme_of(self.request),
             "flash": self._flash(),
             "path": self.request.url.path,
+            "here": _here(self.request),
             "menu": rendering.menu(is_admin=self.is_admin),
             "now": self.core.clock.now(),
             **context,
@@ -203,6 +207,22 @@ def theme_of(request: Request) -> str:
 
 def set_theme(response: Response, theme: str) -> None:
     response.set_cookie(_THEME_COOKIE, theme, max_age=365 * 86400, path=HOME, httponly=True, samesite="lax")
+
+
+def language_of(request: Request) -> str:
+    """What the reader chose, else what the browser asks for, else English."""
+    return wanted_language(request.cookies.get(_LANGUAGE_COOKIE, ""), request.headers.get("accept-language", ""))
+
+
+def set_language(response: Response, language: str) -> None:
+    response.set_cookie(_LANGUAGE_COOKIE, language, max_age=365 * 86400, path=HOME, httponly=True, samesite="lax")
+
+
+def _here(request: Request) -> str:
+    """The page that is looked at; what was posted to is none."""
+    if request.method != "GET":
+        return HOME
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def as_chosen(request: Request, holder: Principal) -> tuple[Principal, str]:
@@ -237,4 +257,4 @@ def parse_form(body: bytes) -> FormData:
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         return FormData([(name, value) for name, value in pairs])
     except ValueError:  # Undecodable, or too many fields.
-        raise InvalidField("This form cannot be read: at most 2,000 fields in UTF-8 are taken.") from None
+        raise InvalidField(say("This form cannot be read: at most 2,000 fields in UTF-8 are taken.")) from None

@@ -8,6 +8,7 @@ from memorist.about.values import About
 from memorist.errors import Forbidden, NotFound
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Visit
+from memorist.surfaces.dashboard.wording import say
 
 pages = Pages()
 
@@ -25,9 +26,9 @@ def show(visit: Visit) -> Response:
         about = visit.core.profiles.about(visit.principal, person, limit=_ALL_LINES if shows_all else _LINES)
     except Forbidden as error:
         # Whoever acts for nobody is in the wrong place, and did nothing wrong.
-        refusal = error.message
+        refusal = say(error.message)
     except NotFound as error:
-        refusal, status = error.message, visit.site.status_of(error)
+        refusal, status = say(error.message), visit.site.status_of(error)
     of_person = urlencode({"person": person}) + "&" if person else ""
     return visit.page(
         "about.html",

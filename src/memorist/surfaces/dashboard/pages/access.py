@@ -11,6 +11,7 @@ from memorist.platform.values import ApiKey, Owner, Role
 from memorist.surfaces.dashboard.pages.home import up_to
 from memorist.surfaces.dashboard.routing import SIGN_IN, Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import say, to_say
 from memorist.times import from_iso
 
 pages = Pages()
@@ -18,10 +19,10 @@ pages = Pages()
 _ADDRESS = f"{HOME}/access"
 _KEYS = 100
 _ROLES = (
-    (Role.USER, "One user’s memories, and what the tenant shares. For a person, or for one agent of theirs."),
-    (Role.SERVICE, "Any user’s memories, named with each request. For a program that serves many people."),
-    (Role.READER, "Reads, and never writes."),
-    (Role.ADMIN, "Everything, keys and policies too."),
+    (Role.USER, to_say("One user’s memories, and what the tenant shares. For a person, or for one agent of theirs.")),
+    (Role.SERVICE, to_say("Any user’s memories, named with each request. For a program that serves many people.")),
+    (Role.READER, to_say("Reads, and never writes.")),
+    (Role.ADMIN, to_say("Everything, keys and policies too.")),
 )
 _EMPTY = {"role": Role.USER, "user": "", "agent": "", "label": "", "expires": ""}
 
@@ -38,13 +39,13 @@ def create(visit: Visit) -> Response:
     try:
         role = Role(given["role"])
     except ValueError:
-        raise InvalidField("Choose what the key may do.", field="role") from None
+        raise InvalidField(say("Choose what the key may do."), field="role") from None
     names = {name: given[name] or None for name in ("user", "agent", "label")}
     try:
         key, secret = visit.core.identity.create_key(visit.principal, role, **names, expires_at=_day(given["expires"]))
     except InvalidField as error:
         status = visit.site.status_of(error)
-        return _keys(visit, status=status, given=given | {"role": role}, invalid=error.message, field=error.field)
+        return _keys(visit, status=status, given=given | {"role": role}, invalid=say(error.message), field=error.field)
     return _keys(visit, made=key, secret=secret)
 
 
@@ -54,11 +55,13 @@ def revoke(visit: Visit) -> Response:
     key_id = visit.path("id")
     is_own = key_id == visit.session.key.id
     if is_own and visit.text("own") != "yes":
-        raise InvalidField("You are signed in with this key. Say that you want to be signed out, too.", field="own")
+        raise InvalidField(
+            say("You are signed in with this key. Say that you want to be signed out, too."), field="own"
+        )
     visit.core.identity.revoke_key(visit.principal, key_id)
     if is_own:
         return visit.redirect(SIGN_IN)
-    return visit.redirect(_ADDRESS, toast=Toast("That key is revoked. It works nowhere any more."))
+    return visit.redirect(_ADDRESS, toast=Toast(say("That key is revoked. It works nowhere any more.")))
 
 
 def _keys(visit: Visit, *, status: int = 200, **context: Any) -> Response:
@@ -120,4 +123,4 @@ def _day(text: str) -> datetime | None:
     try:
         return from_iso(text) if text else None
     except ValueError:
-        raise InvalidField.of("expires", "must be a day such as 2027-01-31.") from None
+        raise InvalidField.of("expires", say("must be a day such as 2027-01-31.")) from None

@@ -8,6 +8,8 @@ from itertools import accumulate
 
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import AskedCount, Kind
+from memorist.surfaces.dashboard import wording
+from memorist.surfaces.dashboard.wording import day_of_this_year, number, say
 from memorist.views.values import DayCount
 
 WIDTH = 600
@@ -65,10 +67,13 @@ def draw_growth(days: Sequence[DayCount], today: date) -> Plot:
         written[one.kind, max(0, (today - one.day).days) // step] += one.memories
     each = [[written[kind, back] for back in reversed(range(len(ends)))] for kind in kinds]
     counts = list(zip(*map(accumulate, each), strict=True)) or [()] * len(ends)
-    names = tuple(KINDS[kind].many for kind in kinds)
-    now = ", ".join(f"{count:,} {name}" for count, name in zip(counts[-1], names, strict=True))
+    names = tuple(say(KINDS[kind].many) for kind in kinds)
+    now = ", ".join(f"{number(count)} {name}" for count, name in zip(counts[-1], names, strict=True))
     lately = sum(one.memories for one in days if one.day > today - timedelta(days=7))
-    words = f"Since {_spoken(first, today)}: {now}; {lately:,} in the last 7 days." if days else "Nothing is kept yet."
+    words = say("Nothing is kept yet.")
+    if days:
+        since = _spoken(first, today)
+        words = say("Since {day}: {now}; {lately} in the last 7 days.", day=since, now=now, lately=number(lately))
     return _plot(ends, counts, tuple(kind.value for kind in kinds), names, words, today)
 
 
@@ -79,8 +84,13 @@ def draw_recalls(asked: Sequence[AskedCount], today: date) -> Plot:
     for one in asked:
         by_day[one.day] += one.questions
     total = sum(by_day[day] for day in days)
-    words = f"{total:,} recalls in the last {RECALL_DAYS} days, today {by_day[today]:,}."
-    return _plot(days, [[by_day[day]] for day in days], ("all",), ("recalls",), words, today)
+    words = say(
+        "{total} recalls in the last {days} days, today {today}.",
+        total=number(total),
+        days=RECALL_DAYS,
+        today=number(by_day[today]),
+    )
+    return _plot(days, [[by_day[day]] for day in days], ("all",), (say("recalls"),), words, today)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,4 +147,4 @@ def _parts(counts: Mapping[str, int], tallest: int) -> tuple[ColumnPart, ...]:
 
 
 def _spoken(day: date, today: date) -> str:
-    return f"{day.day} {day:%B}" if day.year == today.year else f"{day.day} {day:%b %Y}"
+    return day_of_this_year(day) if day.year == today.year else wording.day(day)

@@ -9,6 +9,7 @@ from memorist.platform.values import Role
 from memorist.surfaces.dashboard.pages.snippets import PLACEHOLDER, snippets
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import number, say
 
 pages = Pages()
 
@@ -26,7 +27,7 @@ def make_key(visit: Visit) -> Response:
     """A key for the snippets. It is in this answer and nowhere else."""
     user = visit.principal.user or visit.text("user")
     if not user:
-        raise InvalidField("Name the user that the key is for.", field="user")
+        raise InvalidField(say("Name the user that the key is for."), field="user")
     key, secret = visit.core.identity.create_key(visit.principal, Role.USER, user=user, label=_KEY_LABEL)
     if visit.is_partial:
         response = visit.part("parts/home_snippets.html", **_snippets(visit, secret), made=key)
@@ -39,14 +40,16 @@ def make_key(visit: Visit) -> Response:
 @pages.post("/samples")
 def add_samples(visit: Visit) -> Response:
     count = visit.core.sample_data.add(visit.principal)
-    return visit.redirect(HOME, toast=Toast(f"{count} sample memories are here. “Set up” erases them again."))
+    said = say("{count} sample memories are here. “Set up” erases them again.", count=number(count))
+    return visit.redirect(HOME, toast=Toast(said))
 
 
 @pages.post("/samples/remove")
 def remove_samples(visit: Visit) -> Response:
     receipt = visit.core.sample_data.remove(visit.principal)
     gone = receipt.counts.get("memories", 0)
-    return visit.redirect(f"{PAGE}?receipt={receipt.id}#samples", toast=Toast(f"{gone} sample memories are erased."))
+    toast = Toast(say("{count} sample memories are erased.", count=number(gone)))
+    return visit.redirect(f"{PAGE}?receipt={receipt.id}#samples", toast=toast)
 
 
 def setting_up(visit: Visit, secret: str | None = None) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from starlette.responses import Response
 
 from memorist.errors import InvalidField
 from memorist.memories.values import Kind, Memory
+from memorist.surfaces.dashboard.pages.memory import CONFIRMATION
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import number, say
 from memorist.views.conversations import MOST_COUNTED, said_at, speaker_of
 
 pages = Pages()
@@ -21,7 +23,6 @@ ADDRESS = f"{HOME}/conversations"
 _ON_A_PAGE = 20
 _LONGEST_LINE = 4000
 _SNIPPET = 160
-_CONFIRMATION = "erase"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def show_leaving(visit: Visit) -> Response:
     """What goes with a conversation, counted, before anything does."""
     user, session = _which(visit.query.get("user", ""), visit.query.get("session", ""))
     leaving = visit.core.conversations.leaving(visit.principal, user, session)
-    told: dict[str, Any] = {"user": user, "session": session, "leaving": leaving, "confirmation": _CONFIRMATION}
+    told: dict[str, Any] = {"user": user, "session": session, "leaving": leaving, "confirmation": say(CONFIRMATION)}
     if visit.is_partial:
         return visit.part("parts/conversation_leaving.html", **told)
     return visit.page("conversation_leaving.html", section="conversations", back=address_of(user, session), **told)
@@ -113,19 +114,21 @@ def show_leaving(visit: Visit) -> Response:
 def forget(visit: Visit) -> Response:
     user, session = _which(visit.text("user"), visit.text("session"))
     gone = visit.core.conversations.forget(visit.principal, user, session, facts=visit.text("facts") == "yes")
-    said = f"{gone:,} deleted. Under Memories, Deleted, they can be restored for a while."
+    said = say("{count} deleted. Under Memories, Deleted, they can be restored for a while.", count=number(gone))
     return visit.redirect(ADDRESS, toast=Toast(said))
 
 
 @pages.post("/conversations/erase")
 def erase(visit: Visit) -> Response:
     user, session = _which(visit.text("user"), visit.text("session"))
-    if visit.text("confirm").lower() != _CONFIRMATION:
-        toast = Toast(f"Nothing was erased. Type “{_CONFIRMATION}” to confirm.", tone="bad")
+    if visit.text("confirm").lower() != say(CONFIRMATION):
+        toast = Toast(say("Nothing was erased. Type “{word}” to confirm.", word=say(CONFIRMATION)), tone="bad")
         return visit.redirect(address_of(user, session), toast=toast)
     receipts = visit.core.conversations.erase(visit.principal, user, session, facts=visit.text("facts") == "yes")
-    more = f" There are {len(receipts)}, for a thousand memories each." if len(receipts) > 1 else ""
-    toast = Toast(f"Erased for good. This is the receipt.{more}")
+    said = say("Erased for good. This is the receipt.")
+    if len(receipts) > 1:
+        said += " " + say("There are {count}, for a thousand memories each.", count=len(receipts))
+    toast = Toast(said)
     return visit.redirect(f"{HOME}/privacy/receipts/{receipts[-1].id}", toast=toast)
 
 
@@ -137,7 +140,7 @@ def address_of(user: str, session: str, **where: str) -> str:
 
 def _which(user: str, session: str) -> tuple[str, str]:
     if not session:
-        raise InvalidField("Say which conversation.", field="session")
+        raise InvalidField(say("Say which conversation."), field="session")
     return user, session
 
 

@@ -12,6 +12,7 @@ from memorist.secrets import redact
 from memorist.surfaces.dashboard.document_text import blocks_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import number, say, to_say
 from memorist.views.documents import UploadedFile
 
 pages = Pages()
@@ -19,7 +20,7 @@ pages = Pages()
 ADDRESS = f"{HOME}/documents"
 _ON_A_PAGE = 20
 _CHANGES = 20
-_TYPES = {"text/plain": "Text", "text/markdown": "Markdown", "text/html": "HTML", "application/pdf": "PDF"}
+_TYPES = {"text/plain": to_say("Text"), "text/markdown": "Markdown", "text/html": "HTML", "application/pdf": "PDF"}
 
 
 @pages.get("/documents")
@@ -61,7 +62,7 @@ def upload(visit: Visit) -> Response:
         done = visit.core.document_views.upload(visit.principal, name, visit.body, shared=shared)
     except MemoristError as error:
         acts.failed(error)
-        message = redact(error.message).text
+        message = redact(say(error.message)).text
         return visit.part("parts/document_uploaded.html", status=visit.site.status_of(error), error=message)
     return visit.part("parts/document_uploaded.html", error=None, **_told(done))
 
@@ -71,19 +72,20 @@ def write(visit: Visit) -> Response:
     """A text that was pasted, as Markdown."""
     title, content = visit.text("title"), visit.text("content")
     if not title or not content:
-        raise InvalidField("Give the text a title and some words.", field="content")
+        raise InvalidField(say("Give the text a title and some words."), field="content")
     shared = visit.principal.user is None or visit.text("shared") == "yes"
     done = visit.core.ingestion.add_document(
         visit.principal, title=title, content=content, media_type="text/markdown", shared=shared
     )
-    said = "Added." if done.was_new else "Replaced." if done.changed else "It was there, word for word."
+    said = say("Added.") if done.was_new else say("Replaced.") if done.changed else say("It was there, word for word.")
     return visit.redirect(address_of(done.document.id), toast=Toast(said))
 
 
 @pages.post("/documents/forget")
 def forget(visit: Visit) -> Response:
     gone = visit.core.ingestion.forget_document(visit.principal, visit.text("id"))
-    return visit.redirect(ADDRESS, toast=Toast(f"“{gone.title}” and its {gone.chunks:,} chunks are deleted."))
+    said = say("“{title}” and its {count} chunks are deleted.", title=gone.title, count=number(gone.chunks))
+    return visit.redirect(ADDRESS, toast=Toast(said))
 
 
 def address_of(document_id: str, **where: str) -> str:
@@ -94,7 +96,7 @@ def _row(document: Document) -> dict[str, Any]:
     return {
         "document": document,
         "address": address_of(document.id),
-        "type": _TYPES.get(document.media_type, document.media_type),
+        "type": say(_TYPES.get(document.media_type, document.media_type)),
         # An id that we made says nothing; one that a writer gave says where it comes from.
         "source": None if document.id.startswith("doc_") else document.id,
     }

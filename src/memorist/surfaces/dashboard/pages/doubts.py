@@ -14,12 +14,13 @@ from memorist.platform.values import Owner
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.word_diff import DiffPiece, side_by_side
+from memorist.surfaces.dashboard.wording import say, to_say
 
 pages = Pages()
 
 PAGE = f"{HOME}/doubts"
 _PER_PAGE = 20
-_TABS = {"open": "To decide", "retired": "Retired lately", "kept": "Both kept"}
+_TABS = {"open": to_say("To decide"), "retired": to_say("Retired lately"), "kept": to_say("Both kept")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +65,19 @@ def first_open(visit: Visit, most: int) -> list[DoubtPair]:
 @pages.post("/doubts/confirm")
 def confirm(visit: Visit) -> Response:
     pair = visit.core.facts.confirm(visit.principal, visit.text("id"))
-    return _settled(visit, "The older fact is retired.", pair.other, undo=pair.doubt.id)
+    return _settled(visit, say("The older fact is retired."), pair.other, undo=pair.doubt.id)
 
 
 @pages.post("/doubts/refute")
 def refute(visit: Visit) -> Response:
     pair = visit.core.facts.refute(visit.principal, visit.text("id"))
-    return _settled(visit, "The newer fact is retired.", pair.fact, undo=pair.doubt.id)
+    return _settled(visit, say("The newer fact is retired."), pair.fact, undo=pair.doubt.id)
 
 
 @pages.post("/doubts/dismiss")
 def dismiss(visit: Visit) -> Response:
     pair = visit.core.facts.dismiss(visit.principal, visit.text("id"))
-    return _settled(visit, "Both facts stay, and the two are not judged again.", pair.fact, undo=pair.doubt.id)
+    return _settled(visit, say("Both facts stay, and the two are not judged again."), pair.fact, undo=pair.doubt.id)
 
 
 @pages.post("/doubts/reopen")
@@ -85,7 +86,7 @@ def reopen(visit: Visit) -> Response:
     pair = visit.core.facts.reopen(visit.principal, visit.text("id"))
     if visit.is_partial:
         return visit.part("parts/doubt_items.html", tab="open", pairs=[_doubted(visit, pair)], more=None, page=PAGE)
-    return visit.redirect(PAGE, toast=Toast("The decision is taken back: the two are in doubt again."))
+    return visit.redirect(PAGE, toast=Toast(say("The decision is taken back: the two are in doubt again.")))
 
 
 @pages.post("/doubts/restore")
@@ -93,7 +94,7 @@ def restore(visit: Visit) -> Response:
     """Bring back a retired fact, beside what took its place."""
     # By the way that indexes it, too.
     fact = visit.core.retention.restore(visit.principal, visit.text("id"))
-    return _settled(visit, "It is active again, beside the other, and the two are not judged again.", fact)
+    return _settled(visit, say("It is active again, beside the other, and the two are not judged again."), fact)
 
 
 def _settled(visit: Visit, text: str, fact: Memory, *, undo: str | None = None) -> Response:

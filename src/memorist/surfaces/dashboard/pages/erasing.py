@@ -14,6 +14,7 @@ from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.pages import privacy_words
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import say
 
 _RECEIPTS = 10
 _ACT_FOR_OTHERS = (Role.ADMIN, Role.SERVICE)
@@ -50,13 +51,15 @@ def preview(visit: Visit) -> Response:
 def erase(visit: Visit) -> Response:
     user = _whom(visit, visit.text("user"))
     if visit.text("confirm") != user:
-        raise InvalidField(f"Type {user} to erase. Nothing was erased.", field="confirm")
+        raise InvalidField(say("Type {user} to erase. Nothing was erased.", user=user), field="confirm")
     keys = visit.text("keys") == "yes"
     if keys and user == visit.session.key.user:
-        raise Forbidden("These keys hold your own session. Erase them with `memorist purge --keys`.")
+        raise Forbidden(say("These keys hold your own session. Erase them with `memorist purge --keys`."))
     receipt = visit.core.erasure.purge_user(holder(visit), user, keys=keys, later=True)
     is_done = receipt.status is ErasureStatus.DONE
-    said = "Erased. This is the receipt." if is_done else "It is being erased. This is the receipt, once it says done."
+    said = say("Erased. This is the receipt.")
+    if not is_done:
+        said = say("It is being erased. This is the receipt, once it says done.")
     return visit.redirect(f"{HOME}/privacy/receipts/{receipt.id}", toast=Toast(said))
 
 
@@ -119,5 +122,5 @@ def _whom(visit: Visit, named: str) -> str:
     """The person that is named or, for those who may name nobody else, themselves. Raises InvalidField."""
     user = named or visit.principal.user
     if user is None:
-        raise InvalidField("Say whose memories to erase: name a user.", field="user")
+        raise InvalidField(say("Say whose memories to erase: name a user."), field="user")
     return user

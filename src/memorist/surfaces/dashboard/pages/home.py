@@ -17,20 +17,26 @@ from memorist.surfaces.dashboard.pages.charts import RECALL_DAYS, agents_used, d
 from memorist.surfaces.dashboard.pages.connect import can_remember, setting_up
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import day, number, say, to_say
 from memorist.views.overview import MOST, Waiting
 
 pages = Pages()
 
 # As the page of memories calls them.
 _RESTING = {"archived": (Status.ARCHIVED,), "deleted": (Status.SOFT_DELETED, Status.HARD_DELETE_PENDING)}
-_MOVES = {"archived": "archived", "deleted": "deleted", "purged": "erased", "anonymized": "made anonymous"}
+_MOVES = {
+    "archived": to_say("archived"),
+    "deleted": to_say("deleted"),
+    "purged": to_say("erased"),
+    "anonymized": to_say("made anonymous"),
+}
 _CHANGES = {
-    "created": "Learned",
-    "updated": "Edited",
-    "archived": "Archived",
-    "superseded": "Replaced",
-    "deleted": "Deleted",
-    "restored": "Restored",
+    "created": to_say("Learned"),
+    "updated": to_say("Edited"),
+    "archived": to_say("Archived"),
+    "superseded": to_say("Replaced"),
+    "deleted": to_say("Deleted"),
+    "restored": to_say("Restored"),
 }
 # Of a profile: lines of a topic, and how many of the newest facts it is made of.
 _LINES, _FACTS, _READ_NOW = 3, 400, 20
@@ -59,7 +65,7 @@ def remember(visit: Visit) -> Response:
     try:
         stored = visit.core.facts.remember_all(visit.principal, [Draft(text)])[0]
     except InvalidField as error:
-        return _page(visit, status=visit.site.status_of(error), written=text, invalid=error.message)
+        return _page(visit, status=visit.site.status_of(error), written=text, invalid=say(error.message))
     return visit.redirect(f"{HOME}?stored={stored.memory.id}&new={int(stored.was_new)}#remember")
 
 
@@ -70,9 +76,9 @@ def undo(visit: Visit) -> Response:
     retention = visit.core.retention
     if visit.text("what") == "created":
         retention.delete(visit.principal, memory_id)
-        return visit.redirect(HOME, toast=Toast("Forgotten. It can be restored for a while."))
+        return visit.redirect(HOME, toast=Toast(say("Forgotten. It can be restored for a while.")))
     retention.restore(visit.principal, memory_id)
-    return visit.redirect(HOME, toast=Toast("It is back, and is recalled again."))
+    return visit.redirect(HOME, toast=Toast(say("It is back, and is recalled again.")))
 
 
 def _page(visit: Visit, *, status: int = 200, **context: Any) -> Response:
@@ -84,7 +90,7 @@ def _page(visit: Visit, *, status: int = 200, **context: Any) -> Response:
         status=status,
         section="home",
         totals=totals,
-        kinds=[(kind, rules.many.capitalize(), totals.active_of(kind)) for kind, rules in KINDS.items()],
+        kinds=[(kind, say(rules.many).capitalize(), totals.active_of(kind)) for kind, rules in KINDS.items()],
         resting=[(name, sum(map(totals.of_status, states))) for name, states in _RESTING.items()],
         active=totals.of_status(Status.ACTIVE),
         health=_health(visit, waiting),
@@ -140,7 +146,7 @@ def _stored(visit: Visit) -> Memory | None:
 
 
 def _health(visit: Visit, waiting: Waiting) -> list[Sign]:
-    signs = [Sign("good", "Database", "It answers."), _search(visit), _index(visit, waiting)]
+    signs = [Sign("good", say("Database"), say("It answers.")), _search(visit), _index(visit, waiting)]
     if waiting.mode is not None:
         signs.append(_sweeper(visit, waiting))
     return signs
@@ -151,60 +157,69 @@ def _search(visit: Visit) -> Sign:
     embedder, reranker = models["embedder"], models["reranker"]
     failure = embedder.failure or reranker.failure
     if failure is not None:
-        return Sign("bad", "Models", failure)
+        return Sign("bad", say("Models"), failure)
     if embedder.id is None:
-        return Sign("", "Models", "Recall goes by keywords: the embedder is off.")
+        return Sign("", say("Models"), say("Recall goes by keywords: the embedder is off."))
     if embedder.loaded is False:
-        return Sign("", "Models", "They are loaded when they are first needed.")
-    reranked = "" if reranker.id else " The reranker is off."
-    return Sign("good", "Models", f"Recall goes by meaning and by keywords.{reranked}")
+        return Sign("", say("Models"), say("They are loaded when they are first needed."))
+    said = say("Recall goes by meaning and by keywords.")
+    return Sign("good", say("Models"), said if reranker.id else f"{said} {say('The reranker is off.')}")
 
 
 def _index(visit: Visit, waiting: Waiting) -> Sign:
     if visit.core.embedder is None:
-        return Sign("good", "Index", "Every memory is found by its words.")
+        return Sign("good", say("Index"), say("Every memory is found by its words."))
     if not waiting.vectors:
-        return Sign("good", "Index", "Every memory is found by its meaning.")
-    return Sign("warn", "Index", f"{up_to(waiting.vectors)} of the memories are found by their words only, so far.")
+        return Sign("good", say("Index"), say("Every memory is found by its meaning."))
+    count = up_to(waiting.vectors)
+    said = say("{count} of the memories are found by their words only, so far.", count=count)
+    return Sign("warn", say("Index"), said)
 
 
 def _sweeper(visit: Visit, waiting: Waiting) -> Sign:
     if visit.settings.sweep_interval_s == 0:
-        return Sign("warn", "Retention", "It is off on this server: nothing is archived or deleted by itself.")
-    if waiting.mode is Mode.OBSERVE:
-        until = "" if waiting.acts_from is None else f" until {waiting.acts_from:%-d %b %Y}"
         return Sign(
-            "", f"Retention is in preview{until}: nothing is deleted yet.", "Turn it on", f"{HOME}/privacy#policy"
+            "warn", say("Retention"), say("It is off on this server: nothing is archived or deleted by itself.")
         )
-    return Sign("good", "Retention", "It is on.")
+    if waiting.mode is Mode.OBSERVE:
+        title = say("Retention is in preview: nothing is deleted yet.")
+        if waiting.acts_from is not None:
+            title = say("Retention is in preview until {day}: nothing is deleted yet.", day=day(waiting.acts_from))
+        return Sign("", title, say("Turn it on"), f"{HOME}/privacy#policy")
+    return Sign("good", say("Retention"), say("It is on."))
 
 
 def _waits(visit: Visit, waiting: Waiting) -> list[Sign]:
     signs = []
     dead, later = waiting.jobs[JobStatus.DEAD], waiting.jobs[JobStatus.WAITING]
     if dead:
-        title = _counted(dead, "job", "jobs")
-        signs.append(Sign("bad", f"{title} failed for good:", "retry or drop", f"{HOME}/turns#work"))
+        title = _counted(dead, to_say("{count} job failed for good:"), to_say("{count} jobs failed for good:"))
+        signs.append(Sign("bad", title, say("retry or drop"), f"{HOME}/turns#work"))
     if waiting.doubts:
-        title = _counted(waiting.doubts, "pair of facts is", "pairs of facts are")
-        signs.append(Sign("warn", f"{title} in doubt:", "which one holds?", f"{HOME}/doubts"))
+        one, many = to_say("{count} pair of facts is in doubt:"), to_say("{count} pairs of facts are in doubt:")
+        signs.append(Sign("warn", _counted(waiting.doubts, one, many), say("which one holds?"), f"{HOME}/doubts"))
     if waiting.due and waiting.mode is Mode.OBSERVE:
-        moves = ", ".join(f"{count:,} {_MOVES.get(move, move)}" for move, count in waiting.due.items())
-        title = _counted(sum(waiting.due.values()), "memory is", "memories are")
-        signs.append(Sign("", f"{title} due, and stay until you turn retention on:", moves, f"{HOME}/privacy#report"))
+        moves = ", ".join(f"{number(count)} {say(_MOVES.get(move, move))}" for move, count in waiting.due.items())
+        title = _counted(
+            sum(waiting.due.values()),
+            to_say("{count} memory is due, and stay until you turn retention on:"),
+            to_say("{count} memories are due, and stay until you turn retention on:"),
+        )
+        signs.append(Sign("", title, moves, f"{HOME}/privacy#report"))
     if waiting.vectors:
-        title = _counted(waiting.vectors, "memory waits", "memories wait")
+        one, many = to_say("{count} memory waits for vectors:"), to_say("{count} memories wait for vectors:")
         address = f"{HOME}/system" if visit.is_admin else ""
-        signs.append(Sign("", f"{title} for vectors:", "how far the index is", address))
+        signs.append(Sign("", _counted(waiting.vectors, one, many), say("how far the index is"), address))
     if later:
-        signs.append(Sign("", _counted(later, "job waits", "jobs wait"), "in the queue", f"{HOME}/turns#work"))
+        title = _counted(later, to_say("{count} job waits"), to_say("{count} jobs wait"))
+        signs.append(Sign("", title, say("in the queue"), f"{HOME}/turns#work"))
     return signs
 
 
 def _counted(count: int, one: str, many: str) -> str:
-    return f"{up_to(count)} {one if count == 1 else many}"
+    return say(one if count == 1 else many, count=up_to(count))
 
 
 def up_to(count: int) -> str:
     """A count as it is shown: above the bound it was not counted on."""
-    return f"{count:,}" if count <= MOST else f"{MOST:,}+"
+    return number(count) if count <= MOST else f"{number(MOST)}+"

@@ -25,6 +25,7 @@ from memorist.surfaces.dashboard.pages.memory_views import (
     states_of,
 )
 from memorist.surfaces.dashboard.visits import Toast, Visit
+from memorist.surfaces.dashboard.wording import number, say, to_say
 from memorist.views.values import Facets
 
 __all__ = ["pages"]
@@ -34,7 +35,14 @@ _BY_MEANING = 8
 # A toast that waits for the next page keeps no more than this many ids.
 _MOST_UNDONE_LATER = 50
 
-_DONE = {BulkAction.ARCHIVE: "archived", BulkAction.DELETE: "deleted", BulkAction.RESTORE: "restored"}
+_DONE = {
+    BulkAction.ARCHIVE: (to_say("{count} archived."), to_say("{count} archived, {refused} could not be: {reason}")),
+    BulkAction.DELETE: (to_say("{count} deleted."), to_say("{count} deleted, {refused} could not be: {reason}")),
+    BulkAction.RESTORE: (to_say("{count} restored."), to_say("{count} restored, {refused} could not be: {reason}")),
+}
+_PUT_BACK = (to_say("{count} put back."), to_say("{count} put back, {refused} could not be: {reason}"))
+_RELABELLED = (to_say("{count} relabelled."), to_say("{count} relabelled, {refused} could not be: {reason}"))
+_MOVED = (to_say("{count} moved."), to_say("{count} moved, {refused} could not be: {reason}"))
 
 
 @pages.get("/memories")
@@ -47,7 +55,13 @@ def show(visit: Visit) -> Response:
     if not visit.is_partial:
         beside = _narrowing(visit, view)
         saved = saved_filters.of(visit)
-        context = {"sorts": SORTS, "saved": saved, "is_saved": view.address() in saved.values(), **listed, **beside}
+        context = {
+            "sorts": {order: say(label) for order, label in SORTS.items()},
+            "saved": saved,
+            "is_saved": view.address() in saved.values(),
+            **listed,
+            **beside,
+        }
         return visit.page("memories.html", section="memories", told=_counted(listed, beside), **context)
     shown = _shown_now(visit)
     # Who types stays at one place of the history; who narrows down can go back.
@@ -85,9 +99,11 @@ def _counted(listed: Mapping[str, Any], beside: Mapping[str, Any] | None) -> str
     """How many there are, as far as that is known."""
     shown = len(listed["rows"])
     if listed["more"] is None and listed["is_first"]:
-        return f"{shown:,} found"
+        return say("{count} found", count=number(shown))
     chosen = next((one.count for one in (beside or {}).get("states", ()) if one.is_chosen), None)
-    return f"{chosen:,} found" if chosen is not None else f"more than {shown:,} found"
+    if chosen is not None:
+        return say("{count} found", count=number(chosen))
+    return say("more than {count} found", count=number(shown))
 
 
 @pages.get("/memories/meaning")
@@ -128,7 +144,7 @@ def _shown_now(visit: Visit) -> ListView | None:
 @pages.post("/memories/bulk/undo")
 def undo(visit: Visit) -> Response:
     result = visit.core.bulk.put_back(visit.principal, dict(map(_wanted, visit.texts("id"))))
-    return visit.redirect(_back(visit), toast=Toast(_told(result, "put back"), tone=_tone(result)))
+    return visit.redirect(_back(visit), toast=Toast(_told(result, _PUT_BACK), tone=_tone(result)))
 
 
 @pages.post("/memories/bulk/export")
@@ -145,16 +161,16 @@ def export(visit: Visit) -> Response:
 def label(visit: Visit) -> Response:
     """Give the selection another type; '' takes it away."""
     result = visit.core.bulk.edit(visit.principal, visit.texts("id"), category=visit.text("category"))
-    return visit.redirect(_back(visit), toast=Toast(_told(result, "relabelled"), _tone(result)))
+    return visit.redirect(_back(visit), toast=Toast(_told(result, _RELABELLED), _tone(result)))
 
 
 @pages.post("/memories/bulk/move")
 def move(visit: Visit) -> Response:
     """Move the selection to a profile."""
     if not (profile := visit.text("profile")):
-        raise InvalidField("Name the profile to move them to.", field="profile")
+        raise InvalidField(say("Name the profile to move them to."), field="profile")
     result = visit.core.bulk.edit(visit.principal, visit.texts("id"), profile=profile)
-    return visit.redirect(_back(visit), toast=Toast(_told(result, "moved"), _tone(result)))
+    return visit.redirect(_back(visit), toast=Toast(_told(result, _MOVED), _tone(result)))
 
 
 @pages.post("/memories/bulk/{action}")
@@ -185,7 +201,7 @@ def _action(name: str) -> BulkAction:
     try:
         return BulkAction(name)
     except ValueError:
-        raise InvalidField("There is no such action.", field="action") from None
+        raise InvalidField(say("There is no such action."), field="action") from None
 
 
 def _wanted(said: str) -> tuple[str, Status]:
@@ -193,7 +209,7 @@ def _wanted(said: str) -> tuple[str, Status]:
     try:
         return memory_id, Status(status)
     except ValueError:
-        raise InvalidField("There is no such state.", field="id") from None
+        raise InvalidField(say("There is no such state."), field="id") from None
 
 
 def _back(visit: Visit) -> str:
@@ -202,12 +218,12 @@ def _back(visit: Visit) -> str:
     return ListView.of(query).address()
 
 
-def _told(result: BulkResult, done: str) -> str:
-    told = f"{len(result.changed):,} {done}"
+def _told(result: BulkResult, texts: tuple[str, str]) -> str:
+    """`texts` say that all went well, and that some did not."""
+    count, refused = number(len(result.changed)), number(len(result.refused))
     if not result.refused:
-        return f"{told}."
-    reason = result.refused[0].error.message
-    return f"{told}, {len(result.refused):,} could not be: {reason}"
+        return say(texts[0], count=count)
+    return say(texts[1], count=count, refused=refused, reason=say(result.refused[0].error.message))
 
 
 def _tone(result: BulkResult) -> str:

@@ -17,42 +17,43 @@ from memorist.surfaces.dashboard.pages.memory_rules import what_may_happen
 from memorist.surfaces.dashboard.pages.memory_story import SourceLine, line_of, versions_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import say, to_say
 from memorist.views.dossiers import Dossier
 
 pages = Pages()
 
 _LONGEST_TEXT = 20_000
 _LONGEST_OUTPUT = 500_000
-_CONFIRMATION = "erase"
+CONFIRMATION = to_say("erase")
 
 STATES = {
-    Status.ACTIVE: "Active",
-    Status.ARCHIVED: "Archived",
-    Status.SOFT_DELETED: "Deleted",
-    Status.HARD_DELETE_PENDING: "Past recovery",
-    Status.PURGED: "Purged",
+    Status.ACTIVE: to_say("Active"),
+    Status.ARCHIVED: to_say("Archived"),
+    Status.SOFT_DELETED: to_say("Deleted"),
+    Status.HARD_DELETE_PENDING: to_say("Past recovery"),
+    Status.PURGED: to_say("Purged"),
 }
 EVENTS = {
-    "created": "Remembered",
-    "deduplicated": "Said again",
-    "updated": "Edited",
-    "archived": "Archived",
-    "superseded": "Replaced by another fact",
-    "supersedes": "Took the place of another fact",
-    "judged": "Compared with other facts",
-    "doubt_dismissed": "Doubt settled: both hold",
-    "doubt_reopened": "In doubt again",
-    "restored": "Restored",
-    "deleted": "Deleted",
-    "expired": "Expired",
-    "replaced": "Replaced by a newer version",
-    "redacted": "Secrets taken out",
-    "extracted": "Read for facts",
-    "extraction_failed": "Not read by the language model",
-    "detached": "Its source was erased",
-    "read_for_user": "Read on the user's behalf",
-    "anonymized": "Anonymized",
-    "hard_delete_pending": "Past recovery",
+    "created": to_say("Remembered"),
+    "deduplicated": to_say("Said again"),
+    "updated": to_say("Edited"),
+    "archived": to_say("Archived"),
+    "superseded": to_say("Replaced by another fact"),
+    "supersedes": to_say("Took the place of another fact"),
+    "judged": to_say("Compared with other facts"),
+    "doubt_dismissed": to_say("Doubt settled: both hold"),
+    "doubt_reopened": to_say("In doubt again"),
+    "restored": to_say("Restored"),
+    "deleted": to_say("Deleted"),
+    "expired": to_say("Expired"),
+    "replaced": to_say("Replaced by a newer version"),
+    "redacted": to_say("Secrets taken out"),
+    "extracted": to_say("Read for facts"),
+    "extraction_failed": to_say("Not read by the language model"),
+    "detached": to_say("Its source was erased"),
+    "read_for_user": to_say("Read on the user's behalf"),
+    "anonymized": to_say("Anonymized"),
+    "hard_delete_pending": to_say("Past recovery"),
 }
 
 
@@ -88,27 +89,27 @@ def download_output(visit: Visit) -> Response:
 
 @pages.post("/memories/{id}/archive")
 def archive(visit: Visit) -> Response:
-    return _move(visit, visit.core.retention.archive, "Archived: it no longer comes back in recall.", undo=True)
+    return _move(visit, visit.core.retention.archive, say("Archived: it no longer comes back in recall."), undo=True)
 
 
 @pages.post("/memories/{id}/restore")
 def restore(visit: Visit) -> Response:
-    return _move(visit, visit.core.retention.restore, "Restored: it is active again.")
+    return _move(visit, visit.core.retention.restore, say("Restored: it is active again."))
 
 
 @pages.post("/memories/{id}/delete")
 def delete(visit: Visit) -> Response:
-    return _move(visit, visit.core.retention.delete, "Deleted. It can be restored for a while.", undo=True)
+    return _move(visit, visit.core.retention.delete, say("Deleted. It can be restored for a while."), undo=True)
 
 
 @pages.post("/memories/{id}/erase")
 def erase(visit: Visit) -> Response:
     memory_id = parse_id("mem", visit.path("id"))
-    if visit.text("confirm").lower() != _CONFIRMATION:
-        toast = Toast(f"Nothing was erased. Type “{_CONFIRMATION}” to confirm.", tone="bad")
+    if visit.text("confirm").lower() != say(CONFIRMATION):
+        toast = Toast(say("Nothing was erased. Type “{word}” to confirm.", word=say(CONFIRMATION)), tone="bad")
         return visit.redirect(_address(memory_id), toast=toast)
     receipt = visit.core.erasure.erase(visit.principal, [memory_id])
-    toast = Toast("Erased for good. This is the receipt.")
+    toast = Toast(say("Erased for good. This is the receipt."))
     return visit.redirect(f"{HOME}/privacy/receipts/{receipt.id}", toast=toast)
 
 
@@ -118,7 +119,7 @@ def _move(visit: Visit, move: Callable[[Principal, str], Memory], said: str, *, 
         memory = move(visit.principal, memory_id)
     except Conflict as error:
         # Somebody was faster, or its text is active elsewhere: the page shows how it is now.
-        return visit.redirect(_address(memory_id), toast=Toast(error.message, tone="bad"))
+        return visit.redirect(_address(memory_id), toast=Toast(say(error.message), tone="bad"))
     back = f"{_address(memory.id)}/restore" if undo else None
     return visit.redirect(_address(memory.id), toast=Toast(said, undo=back))
 
@@ -144,13 +145,13 @@ def _shown(visit: Visit, dossier: Dossier) -> dict[str, Any]:
         "versions_left_out": left_out,
         "recalls": visit.core.recall_history.of(visit.principal, memory.id),
         "recalls_kept": visit.core.recall_history.keep,
-        "kinds": {kind: rules.one.capitalize() for kind, rules in KINDS.items()},
+        "kinds": {kind: say(rules.one).capitalize() for kind, rules in KINDS.items()},
         "states": STATES,
         "event_words": EVENTS,
         "governor": RULES[memory.governed_by],
         "may_happen": what_may_happen(memory, dossier),
         "heading_path": _heading_path(memory),
-        "confirmation": _CONFIRMATION,
+        "confirmation": say(CONFIRMATION),
     }
 
 

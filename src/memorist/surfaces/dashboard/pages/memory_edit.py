@@ -11,6 +11,7 @@ from memorist.memories.values import Memory, NamedType
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.word_diff import overlaid
+from memorist.surfaces.dashboard.wording import say
 
 pages = Pages()
 
@@ -35,7 +36,8 @@ def save(visit: Visit) -> Response:
         return _form(visit, memory, merged, error=error, newer=overlaid(memory.content, merged["content"]))
     except (InvalidField, NameTaken, DuplicateContent) as error:
         return _form(visit, memory, typed, error=error)
-    return visit.redirect(f"{HOME}/memories/{memory.id}", toast=Toast("Saved." if changes else "Nothing was changed."))
+    toast = Toast(say("Saved.") if changes else say("Nothing was changed."))
+    return visit.redirect(f"{HOME}/memories/{memory.id}", toast=toast)
 
 
 def _editable(visit: Visit) -> Memory:
@@ -72,7 +74,7 @@ def _changes(memory: Memory, typed: Mapping[str, str]) -> dict[str, Any]:
         try:
             changes["importance"] = int(changed["importance"] or 0)
         except ValueError:
-            raise InvalidField.of("importance", "must be a whole number.") from None
+            raise InvalidField.of("importance", say("must be a whole number.")) from None
     return changes
 
 

@@ -11,15 +11,16 @@ from memorist.platform import access
 from memorist.platform.values import Owner, Principal
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import say, to_say
 
 # The list adds its own routes to these.
 pages = Pages()
 
 TYPES = {
-    "user": "what somebody does, prefers, expects",
-    "feedback": "a correction that should stick",
-    "project": "how things stand",
-    "reference": "where something is found",
+    "user": to_say("what somebody does, prefers, expects"),
+    "feedback": to_say("a correction that should stick"),
+    "project": to_say("how things stand"),
+    "reference": to_say("where something is found"),
 }
 _FORMS = ("note", "fact")
 _FIELDS = ("type", "name", "description", "body", "importance", "profile", "category", "project")
@@ -28,7 +29,12 @@ _NAMES = {
     "note": {"content": "body", "category": "type", "agent": "profile"},
     "fact": {"content": "body", "agent": "profile"},
 }
-_LABELS = {"body": "The text", "type": "The type", "profile": "The profile", "name": "The name"}
+_LABELS = {
+    "body": to_say("The text"),
+    "type": to_say("The type"),
+    "profile": to_say("The profile"),
+    "name": to_say("The name"),
+}
 
 
 @dataclass(slots=True)
@@ -63,19 +69,20 @@ def create(visit: Visit) -> Response:
         form.errors = _told(form.kind, error)
         return _page(visit, form, status=visit.site.status_of(error))
     if not remembered.was_new:
-        return visit.redirect(f"{HOME}/memories", toast=Toast("That was remembered before: nothing was added.", "warn"))
+        toast = Toast(say("That was remembered before: nothing was added."), "warn")
+        return visit.redirect(f"{HOME}/memories", toast=toast)
     undo = f"{HOME}/memories/bulk/delete"
-    return visit.redirect(f"{HOME}/memories", toast=Toast("Remembered.", undo=undo, ids=(remembered.memory.id,)))
+    return visit.redirect(f"{HOME}/memories", toast=Toast(say("Remembered."), undo=undo, ids=(remembered.memory.id,)))
 
 
 def _note(visit: Visit, form: Form) -> Draft:
     values = form.values
     if values["type"] not in TYPES:
-        raise InvalidField("The type must be one of the four.", field="type")
+        raise InvalidField(say("The type must be one of the four."), field="type")
     if form.is_shared:
         access.require(visit.principal, access.Action.SHARE)
     elif not values["profile"]:
-        raise InvalidField("The profile must be named, or the memory shared by all of them.", field="profile")
+        raise InvalidField(say("The profile must be named, or the memory shared by all of them."), field="profile")
     return Draft(
         content=values["body"],
         category=values["type"],
@@ -100,7 +107,7 @@ def _whole(name: str, said: str) -> int:
     try:
         return int(said or "0")
     except ValueError:
-        raise InvalidField.of(name, "must be a whole number.") from None
+        raise InvalidField.of(name, say("must be a whole number.")) from None
 
 
 def _usual_profile(principal: Principal, kind: str) -> str:
@@ -112,13 +119,13 @@ def _usual_profile(principal: Principal, kind: str) -> str:
 def _told(kind: str, error: MemoristError) -> dict[str, str]:
     """The message under the field it is about; '' where it is about none."""
     if isinstance(error, NameTaken):
-        return {"name": error.message}
+        return {"name": say(error.message)}
     said = error.field or ""
     name = _NAMES[kind].get(said, said)
     if name not in _FIELDS:
-        return {"": error.message}
+        return {"": say(error.message)}
     # In the words of the form, not of the core.
-    told = error.named(_LABELS.get(name, name.capitalize())) if isinstance(error, InvalidField) else error
+    told = error.named(say(_LABELS.get(name, name.capitalize()))) if isinstance(error, InvalidField) else error
     return {name: told.message}
 
 

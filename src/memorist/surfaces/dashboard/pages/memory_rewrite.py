@@ -11,6 +11,7 @@ from memorist.memories.values import Memory
 from memorist.platform import access, validation
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import say
 
 pages = Pages()
 
@@ -30,7 +31,7 @@ def save(visit: Visit) -> Response:
         written = visit.core.companion.rewrite(visit.principal, memory.id, typed["text"], category)
     except InvalidField as error:
         return _form(visit, memory, typed, error)
-    toast = Toast("Written anew. The old entry is erased.")
+    toast = Toast(say("Written anew. The old entry is erased."))
     return visit.redirect(f"{HOME}/memories/{written.memory.id}", toast=toast)
 
 
@@ -39,7 +40,7 @@ def _entry(visit: Visit) -> Memory:
     access.require(visit.principal, access.Action.WRITE)
     memory = visit.core.companion.get(visit.principal, visit.path("id"))
     if memory.category == TESTED:
-        raise NotFound("What was tested is recorded as it came out. Erase it, and record the finding again.")
+        raise NotFound(say("What was tested is recorded as it came out. Erase it, and record the finding again."))
     return memory
 
 

@@ -9,6 +9,7 @@ from memorist.facts.values import FactVersion
 from memorist.memories.values import Memory
 from memorist.platform.values import Event
 from memorist.surfaces.dashboard.word_diff import Overlaid, overlaid
+from memorist.surfaces.dashboard.wording import say
 
 _MOST_VERSIONS = 20
 _LONGEST_LINE = 1200
@@ -67,7 +68,7 @@ def _versions(link: FactVersion, chain: Sequence[FactVersion]) -> list[Version]:
         None if retired is None else retired.payload.get("judge"),
     )
     return [first] + [
-        Version(memory, "Edited", event.created_at, overlaid(old, new), event.actor, event.source, None, None)
+        Version(memory, say("Edited"), event.created_at, overlaid(old, new), event.actor, event.source, None, None)
         for event, old, new in zip(edits, texts, texts[1:], strict=False)
     ]
 
@@ -80,11 +81,11 @@ def _beginning(link: FactVersion, chain: Sequence[FactVersion]) -> tuple[str, Me
     below = chain[: chain.index(link)]
     refuting = next((one for one in below if one.memory.id == link.memory.superseded_by), None)
     if refuting is not None:
-        return "Retired: the one below holds", refuting.memory, _last(link, "superseded")
+        return say("Retired: the one below holds"), refuting.memory, _last(link, "superseded")
     replaced = next((one for one in reversed(below) if one.memory.superseded_by == link.memory.id), None)
     if replaced is not None:
-        return "Took the place of the one below", replaced.memory, _last(replaced, "superseded")
-    return "Remembered", None, None
+        return say("Took the place of the one below"), replaced.memory, _last(replaced, "superseded")
+    return say("Remembered"), None, None
 
 
 def _before(event: Event) -> dict[str, object]:

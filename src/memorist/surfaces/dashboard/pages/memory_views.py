@@ -11,6 +11,7 @@ from memorist.memories.values import Kind, Memory, Status, Trust
 from memorist.platform import validation
 from memorist.surfaces.dashboard.pages.memory_snippets import SnippetPiece, snippet_of
 from memorist.surfaces.dashboard.visits import HOME
+from memorist.surfaces.dashboard.wording import say, to_say
 from memorist.views.browsing import LASTING
 from memorist.views.values import Browse, BrowseOrder, Facets
 
@@ -22,18 +23,27 @@ STATES: dict[str, tuple[Status, ...]] = {
     "deleted": (Status.SOFT_DELETED, Status.HARD_DELETE_PENDING),
     "all": LASTING,
 }
+_STATE_NAMES = {
+    "active": to_say("Active"),
+    "archived": to_say("Archived"),
+    "deleted": to_say("Deleted"),
+    "all": to_say("All"),
+}
 SORTS = {
-    BrowseOrder.NEWEST: "Newest first",
-    BrowseOrder.OLDEST: "Oldest first",
-    BrowseOrder.IMPORTANCE: "Most important first",
+    BrowseOrder.NEWEST: to_say("Newest first"),
+    BrowseOrder.OLDEST: to_say("Oldest first"),
+    BrowseOrder.IMPORTANCE: to_say("Most important first"),
 }
 # With a blank in it, which neither a profile nor a category has.
-NO_PROFILE = "no profile"
-NO_TYPE = "no type"
+NO_PROFILE = to_say("no profile")
+NO_TYPE = to_say("no type")
 ANY_KIND = "any"
 
 _KINDS: dict[str, str] = {kind: rules.one for kind, rules in KINDS.items()}
-_STATUSES = {Status.SOFT_DELETED: ("deleted", "warn"), Status.HARD_DELETE_PENDING: ("past recovery", "bad")}
+_STATUSES = {
+    Status.SOFT_DELETED: (to_say("deleted"), "warn"),
+    Status.HARD_DELETE_PENDING: (to_say("past recovery"), "bad"),
+}
 _SHOWN = 8
 
 
@@ -129,7 +139,7 @@ def _day(name: str, said: str, *, after: int = 0) -> datetime | None:
     try:
         return datetime.combine(date.fromisoformat(said), time.min, UTC) + timedelta(days=after)
     except (ValueError, OverflowError):
-        raise InvalidField.of(name, "must be a day, such as 2027-05-08.") from None
+        raise InvalidField.of(name, say("must be a day, such as 2027-05-08.")) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +166,7 @@ def states_of(view: ListView, facets: Facets) -> tuple[Choice, ...]:
     return tuple(
         Choice(
             name,
-            name.capitalize(),
+            say(_STATE_NAMES[name]),
             # What was not counted in time is not zero.
             sum(counts.get(status, 0) for status in statuses) if view.is_counted and facets.is_complete else None,
             view.state == name,
@@ -167,13 +177,21 @@ def states_of(view: ListView, facets: Facets) -> tuple[Choice, ...]:
 
 def groups_of(view: ListView, facets: Facets) -> tuple[Group, ...]:
     """What there is to choose from; a group with nothing to choose is left out."""
-    profile_names = {"": NO_PROFILE}
-    type_names = {"": NO_TYPE}
+    kinds = {kind: say(name) for kind, name in _KINDS.items()}
+    trusts = {trust.value: say(trust.value) for trust in Trust}
     groups = (
-        _group(view, "profile", "Profile", view.profile, facets.counts["profile"], profile_names, profile_names),
-        _group(view, "type", "Type", view.type, facets.counts["category"], type_names, type_names),
-        _group(view, "kind", "Kind", view.kind, facets.counts["kind"], {}, _KINDS),
-        _group(view, "trust", "Said by", view.trust, facets.counts["trust"], {}, {}),
+        _group(
+            view,
+            "profile",
+            say("Profile"),
+            view.profile,
+            facets.counts["profile"],
+            {"": NO_PROFILE},
+            {"": say(NO_PROFILE)},
+        ),
+        _group(view, "type", say("Type"), view.type, facets.counts["category"], {"": NO_TYPE}, {"": say(NO_TYPE)}),
+        _group(view, "kind", say("Kind"), view.kind, facets.counts["kind"], {}, kinds),
+        _group(view, "trust", say("Said by"), view.trust, facets.counts["trust"], {}, trusts),
     )
     # Any kind is a choice too, and kept while others are made.
     return tuple(group for group in groups if group.is_chosen or len(group.choices) > 1 or group.name == "kind")
@@ -226,11 +244,11 @@ class MemoryLine:
     @property
     def speaker(self) -> str:
         meta = self.memory.meta or {}
-        return str(meta.get("speaker") or meta.get("tool_name") or meta.get("role") or self.memory.trust)
+        return str(meta.get("speaker") or meta.get("tool_name") or meta.get("role") or say(self.memory.trust))
 
 
 def row_of(memory: Memory, view: ListView | None = None) -> MemoryLine:
     view = view or ListView()
     state, tone = _STATUSES.get(memory.status, (str(memory.status), "good" if memory.status is Status.ACTIVE else ""))
     pieces = snippet_of(memory.content, view.text, fuzzy=view.near == "1")
-    return MemoryLine(memory, pieces, _KINDS[memory.kind], state, tone)
+    return MemoryLine(memory, pieces, say(_KINDS[memory.kind]), state, tone)

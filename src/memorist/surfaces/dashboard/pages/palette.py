@@ -7,6 +7,7 @@ from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.pages.memory_views import ListView, row_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Visit
+from memorist.surfaces.dashboard.wording import say
 from memorist.views.browsing import MAX_TEXT
 
 pages = Pages()
@@ -27,9 +28,12 @@ def show(visit: Visit) -> Response:
 def _commands(visit: Visit) -> list[tuple[str, str]]:
     """What can be done, and where."""
     places = [(item.label, item.address) for item in rendering.menu(is_admin=visit.is_admin)]
-    done = [("Set up: connect an agent", f"{HOME}/connect"), ("Erase everything about me", f"{HOME}/privacy#erase")]
+    done = [
+        (say("Set up: connect an agent"), f"{HOME}/connect"),
+        (say("Erase everything about me"), f"{HOME}/privacy#erase"),
+    ]
     if visit.may_write:
-        done.insert(0, ("Write a new memory", f"{HOME}/memories/new"))
+        done.insert(0, (say("Write a new memory"), f"{HOME}/memories/new"))
     if visit.is_admin:
-        done.append(("Act for somebody else", f"{HOME}/whose"))
+        done.append((say("Act for somebody else"), f"{HOME}/whose"))
     return places + done

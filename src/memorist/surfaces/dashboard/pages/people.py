@@ -11,6 +11,7 @@ from memorist.errors import Forbidden, NotFound
 from memorist.surfaces.dashboard.graph_picture import label_of, picture_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Visit
+from memorist.surfaces.dashboard.wording import say
 
 pages = Pages()
 
@@ -57,7 +58,7 @@ def show(visit: Visit) -> Response:
         return graph
     thing, second = graph.find(name), graph.find(other) if other else None
     if thing is None or (other and second is None):
-        raise NotFound("No fact names that.")
+        raise NotFound(say("No fact names that."))
     lines = thing.lines if second is None else graph.together(thing.key, second.key)
     near = graph.neighbours(thing.key)
     return visit.page(
@@ -83,7 +84,7 @@ def _graph(visit: Visit) -> NameGraph | Response:
         return visit.core.profiles.named(visit.principal)
     except Forbidden as error:
         # They are in the wrong place, and did nothing wrong.
-        return visit.page("people.html", section="people", refusal=error.message)
+        return visit.page("people.html", section="people", refusal=say(error.message))
 
 
 def address_of(thing: NamedThing, other: NamedThing | None = None) -> str:

@@ -18,6 +18,7 @@ from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.pages import erasing, privacy_words
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import number, say
 from memorist.times import from_iso
 
 _REDACTIONS = 10
@@ -86,12 +87,14 @@ def apply_policy(visit: Visit) -> Response:
     try:
         changes = json.loads(visit.text("changes"))
     except ValueError:
-        raise InvalidJson("These changes cannot be read. Preview them again.") from None
+        raise InvalidJson(say("These changes cannot be read. Preview them again.")) from None
     if not isinstance(changes, dict):
-        raise InvalidField("These changes cannot be read. Preview them again.", field="changes")
+        raise InvalidField(say("These changes cannot be read. Preview them again."), field="changes")
     change = visit.core.policies.change(erasing.holder(visit), changes)
-    later = " The rest of the memories get their new dates in the next minutes." if change.pending else ""
-    return visit.redirect(_PRIVACY, toast=Toast(f"The policy is in force, as revision {change.revision}.{later}"))
+    said = say("The policy is in force, as revision {revision}.", revision=change.revision)
+    if change.pending:
+        said += " " + say("The rest of the memories get their new dates in the next minutes.")
+    return visit.redirect(_PRIVACY, toast=Toast(said))
 
 
 @pages.post("/privacy/sweep")
@@ -99,9 +102,16 @@ def sweep(visit: Visit) -> Response:
     access.require(visit.principal, access.Action.ADMINISTER)
     swept = visit.core.sweeper.sweep(visit.principal.tenant)
     done, left = privacy_words.total(swept.done), privacy_words.total(swept.due)
-    moved = "Nothing was due." if not done and not left else f"{done:,} moved on"
-    rest = f", {left:,} left as they are: retention is in preview." if left else "." if done else ""
-    return visit.redirect(f"{_PRIVACY}#report", toast=Toast(f"Swept: {moved}{rest}"))
+    said = say("Swept: Nothing was due.")
+    if left:
+        said = say(
+            "Swept: {done} moved on, {left} left as they are: retention is in preview.",
+            done=number(done),
+            left=number(left),
+        )
+    elif done:
+        said = say("Swept: {done} moved on.", done=number(done))
+    return visit.redirect(f"{_PRIVACY}#report", toast=Toast(said))
 
 
 def _changes(visit: Visit, current: Policy) -> dict[str, Any]:
@@ -134,7 +144,7 @@ def _number(visit: Visit, name: str) -> float | None:
     try:
         value = float(given)
     except ValueError:
-        raise InvalidField.of(name, "must be a number of days.") from None
+        raise InvalidField.of(name, say("must be a number of days.")) from None
     return int(value) if value.is_integer() else value
 
 
@@ -157,7 +167,7 @@ def _policy(visit: Visit) -> dict[str, Any]:
         "revision": revision,
         "history": visit.core.policies.history(visit.principal)[:5],
         "sentences": privacy_words.policy_sentences(revision.policy),
-        "kinds": {kind: (rules.many, dict(revision.policy.kinds.get(kind, {}))) for kind, rules in KINDS.items()},
+        "kinds": {kind: (say(rules.many), dict(revision.policy.kinds.get(kind, {}))) for kind, rules in KINDS.items()},
         "effect": None,
         **_report(visit, revision, report),
     }

@@ -8,44 +8,59 @@ from memorist.memories.kinds import KINDS
 from memorist.memories.policies import policy_to_record
 from memorist.memories.policy import Derived, Move, Policy, PolicyRevision, Windows
 from memorist.memories.values import Kind
+from memorist.surfaces.dashboard.wording import day, number, say, say_n, to_say
 
 _MOVES = {
-    Move.EXPIRED: "deleted, since they are past their own time",
-    Move.ARCHIVED: "archived",
-    Move.DELETED: "deleted, and recoverable for a while",
-    Move.HARD_DELETE_PENDING: "no longer recoverable",
-    Move.PURGED: "erased for good",
-    Move.ANONYMIZED: "anonymized, since another fact took their table",
+    Move.EXPIRED: to_say("deleted, since they are past their own time"),
+    Move.ARCHIVED: to_say("archived"),
+    Move.DELETED: to_say("deleted, and recoverable for a while"),
+    Move.HARD_DELETE_PENDING: to_say("no longer recoverable"),
+    Move.PURGED: to_say("erased for good"),
+    Move.ANONYMIZED: to_say("anonymized, since another fact took their place"),
 }
 
 _TABLES = {
-    "memories": "memories",
-    "memory_index": "entries of the search index",
-    "memory_events": "lines of history",
-    "memory_events.actor": "mentions in the history of others",
-    "memories.references": "references from other memories",
-    "tool_outputs": "whole tool outputs",
-    "documents": "documents",
-    "idempotency_keys": "remembered answers",
-    "jobs": "jobs in the background",
-    "doubts": "facts in doubt",
-    "recalls": "notes of what was asked",
-    "turns": "turns",
-    "turn_events": "events of turns",
-    "policies": "changes of the policy",
-    "spending": "months with what turns have cost",
-    "api_keys": "API keys",
+    "memories": to_say("memories"),
+    "memory_index": to_say("entries of the search index"),
+    "memory_events": to_say("lines of history"),
+    "memory_events.actor": to_say("mentions in the history of others"),
+    "memories.references": to_say("references from other memories"),
+    "tool_outputs": to_say("whole tool outputs"),
+    "documents": to_say("documents"),
+    "idempotency_keys": to_say("remembered answers"),
+    "jobs": to_say("jobs in the background"),
+    "doubts": to_say("facts in doubt"),
+    "recalls": to_say("notes of what was asked"),
+    "turns": to_say("turns"),
+    "turn_events": to_say("events of turns"),
+    "policies": to_say("changes of the policy"),
+    "spending": to_say("months with what turns have cost"),
+    "api_keys": to_say("API keys"),
 }
 
 _RULES = {
-    "mode": "Mode",
-    "active_days": "Days active",
-    "archive": "Archive before deleting",
-    "archive_days": "Days in the archive",
-    "grace_days": "Days recoverable",
-    "anonymize_after_days": "Days until replaced facts are anonymized",
-    "derived_facts": "Facts learned from what is erased",
-    "users_share_documents": "Users may share documents",
+    "mode": to_say("Mode"),
+    "active_days": to_say("Days active"),
+    "archive": to_say("Archive before deleting"),
+    "archive_days": to_say("Days in the archive"),
+    "grace_days": to_say("Days recoverable"),
+    "anonymize_after_days": to_say("Days until replaced facts are anonymized"),
+    "derived_facts": to_say("Facts learned from what is erased"),
+    "users_share_documents": to_say("Users may share documents"),
+}
+
+
+# By whether it is archived first, and whether it can be restored.
+_LIVES = {
+    (True, True): to_say(
+        "is active for {active}, then archived for {archive}, then deleted; it can be restored for {grace}, "
+        "and is then erased."
+    ),
+    (True, False): to_say(
+        "is active for {active}, then archived for {archive}, then deleted; it cannot be restored, and is then erased."
+    ),
+    (False, True): to_say("is active for {active}, then deleted; it can be restored for {grace}, and is then erased."),
+    (False, False): to_say("is active for {active}, then deleted; it cannot be restored, and is then erased."),
 }
 
 
@@ -67,52 +82,63 @@ class VerificationFinding(NamedTuple):
 
 def policy_sentences(policy: Policy) -> list[str]:
     """What a policy means, one rule a sentence."""
-    sentences = [f"What follows the policy {_life(policy.windows)}"]
-    sentences += [f"For {KINDS[kind].many}: it {_life(policy.windows_of(kind))}" for kind in policy.kinds]
-    sentences.append(f"A fact that another took the place of is anonymized after {_days(policy.anonymize_after_days)}.")
+    sentences = [
+        say("What follows the policy {life}", life=_life(policy.windows)),
+        *(
+            say("For {kind}: it {life}", kind=say(KINDS[kind].many), life=_life(policy.windows_of(kind)))
+            for kind in policy.kinds
+        ),
+    ]
+    days = _days(policy.anonymize_after_days)
+    sentences.append(say("A fact that another took the place of is anonymized after {days}.", days=days))
     sentences.append(
-        "A fact that was learned from something erased is erased too."
+        say("A fact that was learned from something erased is erased too.")
         if policy.derived_facts is Derived.ERASE
-        else "A fact that was learned from something erased stays, and loses its source."
+        else say("A fact that was learned from something erased stays, and loses its source.")
     )
     if not policy.users_share_documents:
-        sentences.append("Users keep their documents to themselves: only service and admin keys share them.")
-    sentences.append("What a person or an agent stated as lasting is kept until somebody deletes it.")
+        sentences.append(say("Users keep their documents to themselves: only service and admin keys share them."))
+    sentences.append(say("What a person or an agent stated as lasting is kept until somebody deletes it."))
     return sentences
 
 
 def _life(windows: Windows) -> str:
-    archived = f", then archived for {_days(windows.archive_days)}" if windows.archive else ""
-    recoverable = f"can be restored for {_days(windows.grace_days)}" if windows.grace_days else "cannot be restored"
-    return f"is active for {_days(windows.active_days)}{archived}, then deleted; it {recoverable}, and is then erased."
+    days = {
+        "active": _days(windows.active_days),
+        "archive": _days(windows.archive_days),
+        "grace": _days(windows.grace_days),
+    }
+    return say(_LIVES[bool(windows.archive), bool(windows.grace_days)], **days)
 
 
 def _days(days: float) -> str:
-    return "1 day" if days == 1 else f"{days:g} days"
+    return say("1 day") if days == 1 else say("{days} days", days=f"{days:g}")
 
 
 def differences(before: Policy, after: Policy) -> list[tuple[str, str, str]]:
     """What a change changes: the rule, and what it was and would be."""
     old, new = policy_to_record(before), policy_to_record(after)
-    rows = [(label, _value(old[name]), _value(new[name])) for name, label in _RULES.items() if old[name] != new[name]]
+    rows = [
+        (say(label), _value(old[name]), _value(new[name])) for name, label in _RULES.items() if old[name] != new[name]
+    ]
     for kind, rules in KINDS.items():
         was, becomes = old["kinds"].get(kind), new["kinds"].get(kind)
         if was != becomes:
-            rows.append((f"Only for {rules.many}", _windows(was), _windows(becomes)))
+            rows.append((say("Only for {kind}", kind=say(rules.many)), _windows(was), _windows(becomes)))
     return rows
 
 
 def _value(value: Any) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    words = {Derived.DETACH: "stay, without their source", Derived.ERASE: "are erased too"}
+        return say("yes") if value else say("no")
+    words = {Derived.DETACH: say("stay, without their source"), Derived.ERASE: say("are erased too")}
     return words.get(value) or (f"{value:g}" if isinstance(value, int | float) else str(value))
 
 
 def _windows(windows: Mapping[str, Any] | None) -> str:
     if not windows:
-        return "as all"
-    return ", ".join(f"{_RULES[name].lower()}: {_value(value)}" for name, value in windows.items())
+        return say("as all")
+    return ", ".join(f"{say(_RULES[name]).lower()}: {_value(value)}" for name, value in windows.items())
 
 
 def counts_of(
@@ -123,13 +149,15 @@ def counts_of(
     for move, words in _MOVES.items():
         shown = list((samples or {}).get(move, ()))
         for kind, count in counts.get(move, {}).items():
-            lines.append(CountLine(words, KINDS[Kind(kind)].many, count, shown[:3]))
+            lines.append(CountLine(say(words), say(KINDS[Kind(kind)].many), count, shown[:3]))
             shown = []
     return lines
 
 
 def touched_of(touched: Mapping[str, int]) -> list[CountLine]:
-    return [CountLine("get other deadlines", KINDS[Kind(kind)].many, count) for kind, count in touched.items()]
+    return [
+        CountLine(say("get other deadlines"), say(KINDS[Kind(kind)].many), count) for kind, count in touched.items()
+    ]
 
 
 def total(counts: Mapping[str, Mapping[str, int]]) -> int:
@@ -138,56 +166,78 @@ def total(counts: Mapping[str, Mapping[str, int]]) -> int:
 
 def tables_of(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """What is, or was, in each table, the most telling first; empty ones are left out."""
-    known = [(words, counts[table]) for table, words in _TABLES.items() if counts.get(table)]
+    known = [(say(words), counts[table]) for table, words in _TABLES.items() if counts.get(table)]
     return known + [(table, count) for table, count in counts.items() if count and table not in _TABLES]
 
 
 def receipt_title(receipt: Receipt) -> str:
     return {
-        "memories": "Some memories",
+        "memories": say("Some memories"),
         "user": "A person",
-        "tenant": "The whole tenant",
-        "reset": "Everything, to begin anew",
-        "retention": "What was past its time",
+        "tenant": say("The whole tenant"),
+        "reset": say("Everything, to begin anew"),
+        "retention": say("What was past its time"),
     }[receipt.kind]
 
 
 def findings_of(found: Verification) -> list[VerificationFinding]:
     """What was looked for, and whether it is there, one sentence each."""
-    rows = ", ".join(f"{count} {_TABLES.get(table, table)}" for table, count in found.rows.items())
+    rows = ", ".join(f"{count} {say(_TABLES.get(table, table))}" for table, count in found.rows.items())
     findings = [
-        VerificationFinding(not rows, f"Still in the database: {rows}." if rows else "No row of it is in the database.")
+        VerificationFinding(
+            not rows,
+            say("Still in the database: {rows}.", rows=rows) if rows else say("No row of it is in the database."),
+        )
     ]
     if found.ids_in_files is None:
         findings.append(
-            VerificationFinding(None, "The files belong to the database server, and cannot be read from here.")
+            VerificationFinding(None, say("The files belong to the database server, and cannot be read from here."))
         )
     elif found.ids:
-        findings.append(_in_files(found.ids_in_files, found.ids, "id", "ids"))
+        findings.append(_in_files(found.ids_in_files, found.ids, _IDS_IN_FILES))
     if found.samples and found.samples_in_files is not None:
-        findings.append(_in_files(found.samples_in_files, found.samples, "piece of its texts", "pieces of its texts"))
+        findings.append(_in_files(found.samples_in_files, found.samples, _PIECES_IN_FILES))
     if found.samples_shared:
-        pieces = "1 piece is" if found.samples_shared == 1 else f"{found.samples_shared} pieces are"
-        findings.append(VerificationFinding(None, f"{pieces} in other memories too, where nothing was erased."))
+        said = say_n(
+            "{n} piece is in other memories too, where nothing was erased.",
+            "{n} pieces are in other memories too, where nothing was erased.",
+            found.samples_shared,
+        )
+        findings.append(VerificationFinding(None, said))
     if found.name_in_files is not None:
         is_gone = found.name_in_files == 0
-        findings.append(VerificationFinding(is_gone, f"The name is {'not ' if is_gone else 'still '}in the files."))
+        said = say("The name is not in the files.") if is_gone else say("The name is still in the files.")
+        findings.append(VerificationFinding(is_gone, said))
     return findings
 
 
-def _in_files(found: int, asked: int, one: str, many: str) -> VerificationFinding:
-    what = f"The {one}" if asked == 1 else f"{found} of {asked:,} {many}" if found else f"None of {asked:,} {many}"
-    if asked == 1:
-        return VerificationFinding(not found, f"{what} is {'still' if found else 'not'} in the bytes of the files.")
-    return VerificationFinding(not found, f"{what} {'are still' if found else 'is'} in the bytes of the files.")
+# One that is gone, one that is not, several of which none is there, and several of which some are.
+_IDS_IN_FILES = (
+    to_say("The id is not in the bytes of the files."),
+    to_say("The id is still in the bytes of the files."),
+    to_say("None of {asked} ids is in the bytes of the files."),
+    to_say("{found} of {asked} ids are still in the bytes of the files."),
+)
+_PIECES_IN_FILES = (
+    to_say("The piece of its texts is not in the bytes of the files."),
+    to_say("The piece of its texts is still in the bytes of the files."),
+    to_say("None of {asked} pieces of its texts is in the bytes of the files."),
+    to_say("{found} of {asked} pieces of its texts are still in the bytes of the files."),
+)
+
+
+def _in_files(found: int, asked: int, texts: Sequence[str]) -> VerificationFinding:
+    text = texts[(0 if asked == 1 else 2) + (found > 0)]
+    return VerificationFinding(not found, say(text, found=number(found), asked=number(asked)))
 
 
 def mode_sentence(revision: PolicyRevision, is_observing: bool) -> str:
     if not is_observing:
-        return "Retention is on: what is old enough is archived, and later deleted."
+        return say("Retention is on: what is old enough is archived, and later deleted.")
     if revision.acts_from is None:
-        return "Retention is in preview: nothing is deleted yet."
-    return (
-        f"Retention is in preview until {revision.acts_from:%-d %b %Y}: nothing is deleted yet. Then it turns on. "
-        "What the lifecycle API keeps ages from its first day."
+        return say("Retention is in preview: nothing is deleted yet.")
+    return say(
+        "Retention is in preview until {day}: nothing is deleted yet. Then it turns on. "
+        "What the lifecycle API keeps ages from its first day.",
+        day=day(revision.acts_from),
     )

@@ -20,20 +20,26 @@ from memorist.surfaces.dashboard.pages import recall_answer
 from memorist.surfaces.dashboard.pages.recall_question import LONGEST_QUERY, PAGE, RecallForm
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import EVERYBODY, Visit
+from memorist.surfaces.dashboard.wording import say, to_say
 
 pages = Pages()
 
 _SCOPES = {
-    Scope.ANY: "Everything",
-    Scope.SESSION: "This session",
-    Scope.USER: "The user",
-    Scope.AGENT: "The agent",
-    Scope.TENANT: "Shared",
+    Scope.ANY: to_say("Everything"),
+    Scope.SESSION: to_say("This session"),
+    Scope.USER: to_say("The user"),
+    Scope.AGENT: to_say("The agent"),
+    Scope.TENANT: to_say("Shared"),
 }
-_LABELS = {"as_of": "True at", "known_at": "Known at", "after": "Said from", "before": "Said before"}
+_LABELS = {
+    "as_of": to_say("True at"),
+    "known_at": to_say("Known at"),
+    "after": to_say("Said from"),
+    "before": to_say("Said before"),
+}
 _NEEDED: dict[str, str] = {
-    Scope.USER: "To look among a user's facts, choose whose memories these are, beside the menu.",
-    Scope.AGENT: "To look among an agent's facts, name it in “As the agent”.",
+    Scope.USER: to_say("To look among a user's facts, choose whose memories these are, beside the menu."),
+    Scope.AGENT: to_say("To look among an agent's facts, name it in “As the agent”."),
 }
 _MOST_PICKS = 5
 _MOST_RETIRED = 3
@@ -54,7 +60,10 @@ def show(visit: Visit) -> Response:
         context |= {"answer": None, "refusal": _refusal(error, asked)}
     if visit.is_partial:
         return visit.part("parts/recall_answer.html", beside=True, headers={"HX-Push-Url": asked.address()}, **context)
-    choices = {"scopes": _SCOPES, "kinds": {kind: rules.many.capitalize() for kind, rules in KINDS.items()}}
+    choices = {
+        "scopes": {scope: say(label) for scope, label in _SCOPES.items()},
+        "kinds": {kind: say(rules.many).capitalize() for kind, rules in KINDS.items()},
+    }
     return visit.page("recall.html", status=status, section="recall", beside=False, **choices, **context)
 
 
@@ -138,13 +147,13 @@ def _answer(visit: Visit, asked: RecallForm) -> ShownAnswer:
 def _refusal(error: MemoristError, asked: RecallForm) -> str:
     """What is wrong, and where on this page it is set right."""
     if isinstance(error, InvalidField) and error.field == "scope" and asked.fields["scope"] in _NEEDED:
-        return _NEEDED[asked.fields["scope"]]
-    return _in_words_of_the_page(error.message)
+        return say(_NEEDED[asked.fields["scope"]])
+    return _in_words_of_the_page(say(error.message))
 
 
 def _in_words_of_the_page(text: str) -> str:
     for name, label in _LABELS.items():
-        text = text.replace(f"`{name}`", f"“{label}”")
+        text = text.replace(f"`{name}`", f"“{say(label)}”")
     return text
 
 
@@ -155,7 +164,7 @@ def _recall(visit: Visit, principal: Principal, question: Question) -> tuple[Rec
     except (InvalidId, NotFound) as error:
         if question.why_not is None:
             raise
-        return visit.core.recall.recall(principal, replace(question, why_not=None)), error.message
+        return visit.core.recall.recall(principal, replace(question, why_not=None)), say(error.message)
 
 
 def _by_meaning(visit: Visit, recalled: Recalled) -> bool:
@@ -170,19 +179,21 @@ def _notices(
     visit: Visit, principal: Principal, question: Question, recalled: Recalled, *, by_meaning: bool
 ) -> Iterator[str]:
     if question.scope is Scope.SESSION and principal.session is None:
-        yield "No session is named, so there is nothing of it: name one in “Current session”."
+        yield say("No session is named, so there is nothing of it: name one in “Current session”.")
     if visit.core.embedder is None:
-        yield "By words alone: this server does not search by meaning. MEMORIST_EMBEDDER=local turns it on."
+        yield say("By words alone: this server does not search by meaning. MEMORIST_EMBEDDER=local turns it on.")
     elif recalled.degraded and by_meaning:
-        yield "Some memories still wait for their vectors. Until then they are found by their words alone."
+        yield say("Some memories still wait for their vectors. Until then they are found by their words alone.")
     elif recalled.degraded:
-        yield "By words alone for now: what reads the meaning of texts has not answered. The server's log says why."
+        yield say(
+            "By words alone for now: what reads the meaning of texts has not answered. The server's log says why."
+        )
     if question.enable_rerank and recalled.hits and not recalled.rerank_used:
         settings = visit.settings
         if settings.reranker == "off" and not settings.reranker_url:
-            yield "Not reranked: this server has no reranker. MEMORIST_RERANKER=local turns it on."
+            yield say("Not reranked: this server has no reranker. MEMORIST_RERANKER=local turns it on.")
         else:
-            yield "Not reranked: the reranker has not answered, so this is the first order."
+            yield say("Not reranked: the reranker has not answered, so this is the first order.")
 
 
 def _why_not(visit: Visit, principal: Principal, recalled: Recalled, *, by_meaning: bool) -> WhyNot | None:

@@ -11,6 +11,7 @@ from memorist.memories.kinds import KINDS
 from memorist.memories.values import Memory
 from memorist.platform.tokens import count_tokens
 from memorist.recall.values import Hit, Recalled
+from memorist.surfaces.dashboard.wording import number, say
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 # Marking looks at every word, and more of a text than this is not read in a list.
@@ -97,24 +98,26 @@ def bars(explanation: Mapping[str, Any], *, by_meaning: bool, reranked: bool) ->
 def _words_bar(by_text: Mapping[str, Any]) -> ArmBar:
     strength = by_text["with_neighbours"]
     if by_text["rank"] is None:
-        says = "no word in common" if strength <= 0 else "only the turns around it have the words"
-        return ArmBar("words", "Words", _percent(strength) if strength > 0 else None, says)
-    return ArmBar("words", "Words", _percent(strength), f"#{by_text['rank']} · {strength:.2f}")
+        says = say("no word in common") if strength <= 0 else say("only the turns around it have the words")
+        return ArmBar("words", say("Words"), _percent(strength) if strength > 0 else None, says)
+    return ArmBar("words", say("Words"), _percent(strength), f"#{by_text['rank']} · {number(strength, 2)}")
 
 
 def _meaning_bar(by_vector: Mapping[str, Any], *, by_meaning: bool) -> ArmBar:
     if not by_meaning:
-        return ArmBar("meaning", "Meaning", None, "not searched")
+        return ArmBar("meaning", say("Meaning"), None, say("not searched"))
     if by_vector["rank"] is None:
-        return ArmBar("meaning", "Meaning", None, "waits for its vector")
+        return ArmBar("meaning", say("Meaning"), None, say("waits for its vector"))
     strength = by_vector["with_neighbours"]
-    return ArmBar("meaning", "Meaning", _percent(strength), f"#{by_vector['rank']} · {strength:.2f}")
+    return ArmBar("meaning", say("Meaning"), _percent(strength), f"#{by_vector['rank']} · {number(strength, 2)}")
 
 
 def _rerank_bar(said: Mapping[str, Any] | None, *, reranked: bool) -> ArmBar:
     if said is None:
-        return ArmBar("rerank", "Rerank", None, "not among those it read" if reranked else "not used")
-    return ArmBar("rerank", "Rerank", _percent(said["normalised"]), f"#{said['rank']} · {said['normalised']:.2f}")
+        return ArmBar("rerank", say("Rerank"), None, say("not among those it read") if reranked else say("not used"))
+    return ArmBar(
+        "rerank", say("Rerank"), _percent(said["normalised"]), f"#{said['rank']} · {number(said['normalised'], 2)}"
+    )
 
 
 def _percent(share: float) -> int:
@@ -127,15 +130,26 @@ def _steps(explanation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         return
     by_text, by_vector = explanation["text"], explanation["vector"]
     first = explanation["first_stage"]
-    yield "Words", f"BM25 {by_text['bm25']:g}, {by_text['coverage']:.0%} of the question's words"
+    yield (
+        say("Words"),
+        say(
+            "BM25 {score}, {percent}% of the question's words",
+            score=f"{by_text['bm25']:g}",
+            percent=number(100 * by_text["coverage"]),
+        ),
+    )
     if by_vector["cosine"] is not None:
-        part = f", part {by_vector['window'] + 1} of {by_vector['windows']}" if by_vector["windows"] > 1 else ""
-        yield "Meaning", f"cosine {by_vector['cosine']:g}{part}"
-    yield "Both", f"#{first['rank']} with {first['score']:g}, times {explanation['weight']:g} for its class"
+        told = say("cosine {cosine}", cosine=f"{by_vector['cosine']:g}")
+        if by_vector["windows"] > 1:
+            told += ", " + say("part {part} of {parts}", part=by_vector["window"] + 1, parts=by_vector["windows"])
+        yield say("Meaning"), told
+    placed = {"rank": first["rank"], "score": f"{first['score']:g}", "weight": f"{explanation['weight']:g}"}
+    yield say("Both"), say("#{rank} with {score}, times {weight} for its class", **placed)
     if "reranker" in explanation:
-        yield "Reranker", f"#{explanation['reranker']['rank']} with {explanation['reranker']['score']:g}"
+        reranker = explanation["reranker"]
+        yield say("Reranker"), say("#{rank} with {score}", rank=reranker["rank"], score=f"{reranker['score']:g}")
     if "final_rank" in explanation:
-        yield "At last", f"#{explanation['final_rank']}"
+        yield say("At last"), f"#{explanation['final_rank']}"
 
 
 def marked(text: str, query: str) -> tuple[AnswerPiece, ...]:
@@ -159,7 +173,7 @@ def _origin(memory: Memory) -> Iterator[str]:
     meta = memory.meta or {}
     headings = meta.get("heading_path")
     speaker = meta.get("speaker") or meta.get("tool_name") or meta.get("role")
-    yield KINDS[memory.kind].one
+    yield say(KINDS[memory.kind].one)
     if isinstance(headings, list) and headings:
         yield " › ".join(map(str, headings))
     elif isinstance(speaker, str) and speaker:

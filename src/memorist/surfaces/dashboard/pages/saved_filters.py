@@ -10,6 +10,7 @@ from memorist.errors import InvalidField
 from memorist.surfaces.dashboard.pages.memory_views import ListView
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Visit, of_this_server
+from memorist.surfaces.dashboard.wording import say
 
 pages = Pages()
 
@@ -32,7 +33,7 @@ def of(visit: Visit) -> dict[str, str]:
 def save(visit: Visit) -> Response:
     name = " ".join(visit.text("name").split())
     if not name or len(name) > _LONGEST_NAME:
-        raise InvalidField(f"Give the list a name of 1 to {_LONGEST_NAME} letters.", field="name")
+        raise InvalidField(say("Give the list a name of 1 to {most} letters.", most=_LONGEST_NAME), field="name")
     address = _checked(visit.text("address"))
     return _keep(visit, dict(list({name: address, **of(visit)}.items())[:_MOST]) | {name: address}, address)
 
@@ -47,7 +48,7 @@ def _keep(visit: Visit, filters: dict[str, str], back: str) -> Response:
     response = visit.redirect(back)
     text = quote(json.dumps(filters, separators=(",", ":")))
     if len(text) > _LONGEST:
-        raise InvalidField("These are too many lists for a browser to keep: remove one first.", field="name")
+        raise InvalidField(say("These are too many lists for a browser to keep: remove one first."), field="name")
     secure = visit.request.url.scheme == "https"
     response.set_cookie(
         _cookie(visit), text, max_age=365 * 86400, path=HOME, httponly=True, samesite="lax", secure=secure

@@ -3,6 +3,8 @@
 import json
 from typing import NamedTuple
 
+from memorist.surfaces.dashboard.wording import say
+
 PLACEHOLDER = "YOUR_KEY"
 
 
@@ -15,10 +17,10 @@ class Snippet(NamedTuple):
 def snippets(address: str, key: str) -> tuple[Snippet, ...]:
     """What to paste where, with the address of this server and a key, or what stands for one."""
     return (
-        Snippet("Claude Code", "In a terminal: every later session has the memory.", _claude(address, key)),
-        Snippet("Any MCP client", "In its settings file, as most clients have it.", _mcp(address, key)),
-        Snippet("curl", "Remember something, and ask for it.", _curl(address, key)),
-        Snippet("Python", "With the client, which is part of the package.", _python(address, key)),
+        Snippet("Claude Code", say("In a terminal: every later session has the memory."), _claude(address, key)),
+        Snippet(say("Any MCP client"), say("In its settings file, as most clients have it."), _mcp(address, key)),
+        Snippet("curl", say("Remember something, and ask for it."), _curl(address, key)),
+        Snippet("Python", say("With the client, which is part of the package."), _python(address, key)),
     )
 
 

@@ -11,15 +11,16 @@ from memorist.settings import ENVIRONMENT_PREFIX, Settings, shown_settings
 from memorist.surfaces.dashboard.pages.home import up_to
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import Site, Visit
+from memorist.surfaces.dashboard.wording import say, to_say
 from memorist.views.overview import MOST, Waiting
 
 pages = Pages()
 
 _DEFAULT = "default"
 _JOBS = (
-    (JobStatus.WAITING, "waiting", "due now, or to be tried again"),
-    (JobStatus.DEAD, "dead", "given up, until somebody retries or drops them"),
-    (JobStatus.DONE, "done", "kept for a week"),
+    (JobStatus.WAITING, to_say("waiting"), to_say("due now, or to be tried again")),
+    (JobStatus.DEAD, to_say("dead"), to_say("given up, until somebody retries or drops them")),
+    (JobStatus.DONE, to_say("done"), to_say("kept for a week")),
 )
 
 
@@ -49,7 +50,7 @@ def show(visit: Visit) -> Response:
         database=core.installation.database(admin),
         models=core.installation.models(),
         index=_index(visit, waiting, core.overview.totals(admin).memories),
-        jobs=[(label, hint, up_to(waiting.jobs[status]), status) for status, label, hint in _JOBS],
+        jobs=[(say(label), say(hint), up_to(waiting.jobs[status]), status) for status, label, hint in _JOBS],
         waiting=waiting,
         sweep_interval=visit.settings.sweep_interval_s,
         settings=settings,
@@ -84,4 +85,4 @@ def _settings(site: Site) -> list[ShownSetting]:
 
 def _guess(site: Site, setting: Any) -> str:
     """Where a value came from, for servers that were started by a program, which does not say so."""
-    return _DEFAULT if getattr(site.settings, setting.name) == setting.default else "the program that started it"
+    return _DEFAULT if getattr(site.settings, setting.name) == setting.default else say("the program that started it")

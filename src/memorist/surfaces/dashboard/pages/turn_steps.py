@@ -7,6 +7,7 @@ from typing import Any
 
 from memorist.ids import parse_id
 from memorist.memories.values import Memory
+from memorist.surfaces.dashboard.wording import number, say
 from memorist.turns.values import TurnEvent
 from memorist.views.turn_stories import TurnStory
 
@@ -64,36 +65,42 @@ def _step(event: TurnEvent, story: TurnStory) -> TurnStep | None:
     if event.event == "memory.injected":
         return _injected(event, story)
     if event.event == "context.compressed":
-        text = f"{data.get('dropped', 0)} older messages were left out, so that the rest fits the model."
-        return TurnStep("Shortened", event.created_at, text)
+        dropped = data.get("dropped", 0)
+        text = say("{count} older messages were left out, so that the rest fits the model.", count=dropped)
+        return TurnStep(say("Shortened"), event.created_at, text)
     if event.event == "agent.completed":
         return _worked(event, story)
     if event.event == "tool.called":
         return TurnStep(
-            f"Tool {data.get('name', '')}", event.created_at, "runs", arguments=data.get("arguments") or None
+            say("Tool {name}", name=data.get("name", "")),
+            event.created_at,
+            say("runs"),
+            arguments=data.get("arguments") or None,
         )
     if event.event == "turn.failed":
         error = data.get("error") or {}
-        return TurnStep("Failed", event.created_at, str(error.get("message", "")), tone="bad")
+        return TurnStep(say("Failed"), event.created_at, str(error.get("message", "")), tone="bad")
     if event.event == "turn.completed":
-        return TurnStep("Done", event.created_at, tone="good", milliseconds=data.get("duration_ms"))
+        return TurnStep(say("Done"), event.created_at, tone="good", milliseconds=data.get("duration_ms"))
     return None
 
 
 def _injected(event: TurnEvent, story: TurnStory) -> TurnStep:
     data = event.data
     if "entries" not in data:
-        return TurnStep("Remembered", event.created_at, "What was told to the model has been erased since.")
-    text = f"{data.get('tokens', 0):,} tokens go to the model" if data["entries"] else "Nothing is known yet."
+        return TurnStep(say("Remembered"), event.created_at, say("What was told to the model has been erased since."))
+    text = say("Nothing is known yet.")
+    if data["entries"]:
+        text = say("{tokens} tokens go to the model", tokens=number(data.get("tokens", 0)))
     gone = max(0, len(data.get("ids", ())) - len(story.injected))
-    return TurnStep("Remembered", event.created_at, text, memories=story.injected, gone=gone)
+    return TurnStep(say("Remembered"), event.created_at, text, memories=story.injected, gone=gone)
 
 
 def _worked(event: TurnEvent, story: TurnStory) -> TurnStep:
     data = event.data
     is_memory = data.get("agent") == "memory"
     return TurnStep(
-        "Learned" if is_memory else "Model",
+        say("Learned") if is_memory else say("Model"),
         event.created_at,
         str(data.get("output_summary", "")),
         milliseconds=data.get("duration_ms"),
@@ -105,8 +112,10 @@ def _worked(event: TurnEvent, story: TurnStory) -> TurnStep:
 
 def _returned(step: TurnStep, data: Mapping[str, Any], story: TurnStory) -> TurnStep:
     failed = bool(data.get("is_error"))
-    found = f", {len(data['ids'])} memories" if data.get("ids") else ""
-    text = "refused" if failed else f"returned {data.get('characters', 0):,} characters{found}"
+    text = say("refused")
+    if not failed:
+        text = say("returned {count} characters", count=number(data.get("characters", 0)))
+        text += ", " + say("{count} memories", count=len(data["ids"])) if data.get("ids") else ""
     key = str(data.get("tool_output_key"))
     return replace(
         step,

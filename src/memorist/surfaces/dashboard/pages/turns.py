@@ -14,6 +14,7 @@ from memorist.surfaces.dashboard.pages.turn_steps import answer_of, model_of, st
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.streams import turn_stream
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
+from memorist.surfaces.dashboard.wording import say
 from memorist.turns.values import Turn, TurnStatus
 from memorist.views.turn_stories import TurnStory
 
@@ -74,19 +75,19 @@ def retry_all(visit: Visit) -> Response:
     dead = visit.core.jobs.list(visit.principal, status=JobStatus.DEAD, limit=_ALL_JOBS).items
     for job in dead:
         visit.core.jobs.retry(visit.principal, job.id)
-    return _after(visit, Toast(f"{len(dead)} are tried again now."))
+    return _after(visit, Toast(say("{count} are tried again now.", count=len(dead))))
 
 
 @pages.post("/turns/jobs/{id}/retry")
 def retry(visit: Visit) -> Response:
     visit.core.jobs.retry(visit.principal, visit.path("id"))
-    return _after(visit, Toast("It is tried again now."))
+    return _after(visit, Toast(say("It is tried again now.")))
 
 
 @pages.post("/turns/jobs/{id}/drop")
 def drop(visit: Visit) -> Response:
     visit.core.jobs.drop(visit.principal, visit.path("id"))
-    return _after(visit, Toast("Dropped: it will not be done.", tone="warn"))
+    return _after(visit, Toast(say("Dropped: it will not be done."), tone="warn"))
 
 
 def _after(visit: Visit, toast: Toast) -> Response:
@@ -132,7 +133,7 @@ def _asking(visit: Visit) -> dict[str, Any]:
     llm = visit.core.llm
     return {
         "model": None if llm is None else llm.model_id,
-        "how_to_configure": LlmNotConfigured().message,
+        "how_to_configure": say(LlmNotConfigured().message),
     }
 
 
@@ -170,6 +171,6 @@ def _glimpse(turn: Turn) -> str:
 
 
 def _what(job: Job) -> str:
-    return {"extract": "Find what is worth remembering", "judge": "Compare a new fact with those before"}.get(
+    return {"extract": say("Find what is worth remembering"), "judge": say("Compare a new fact with those before")}.get(
         job.kind, job.kind
     )

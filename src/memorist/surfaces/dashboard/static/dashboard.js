@@ -70,11 +70,11 @@ async function copy(button) {
   const before = button.textContent;
   try {
     await navigator.clipboard.writeText(text.value ?? text.textContent);
-    button.textContent = "Copied";
+    button.textContent = button.dataset.copied;
   } catch {
     // Without permission, as on plain http from another machine: select it, so that one key copies it.
     getSelection().selectAllChildren(text);
-    button.textContent = "Selected";
+    button.textContent = button.dataset.selected;
   }
   setTimeout(() => (button.textContent = before), 1500);
 }

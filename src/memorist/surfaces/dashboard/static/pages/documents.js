@@ -13,7 +13,7 @@ function take(files) {
     const told = document.createElement("div");
     const progress = document.createElement("progress");
     name.textContent = file.name;
-    progress.setAttribute("aria-label", `Sending ${file.name}`);
+    progress.setAttribute("aria-label", drop.dataset.sending.replace("{name}", () => file.name));
     progress.max = 1;
     progress.value = 0;
     told.append(progress);
@@ -42,7 +42,7 @@ function send() {
   };
   request.onloadend = () => {
     const isTold = request.getResponseHeader("content-type")?.startsWith("text/html") && request.status !== 401;
-    const failure = request.status === 413 ? "This file is too large." : "It could not be sent. Try again.";
+    const failure = request.status === 413 ? drop.dataset.tooLarge : drop.dataset.failed;
     next.told.textContent = isTold ? "" : failure;
     // What the server wrote is put in by htmx, as everywhere.
     if (isTold) htmx.swap(next.told, request.responseText, { swapStyle: "beforeend", swapDelay: 0, settleDelay: 0 });

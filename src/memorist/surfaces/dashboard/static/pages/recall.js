@@ -9,6 +9,6 @@ document.addEventListener("change", (event) => {
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.id !== "answer") return;
   const asked = new URLSearchParams(location.search).get("q");
-  if (asked) document.title = `${asked.slice(0, 60)} · Recall · Memorist`;
+  if (asked) document.title = `${asked.slice(0, 60)} · ${document.title.split(" · ").slice(-2).join(" · ")}`;
   document.getElementById("verdict")?.scrollIntoView({ block: "center" });
 });

@@ -22,13 +22,13 @@ function follow(story) {
       htmx.trigger(story, "over");
     });
   }
-  source.onopen = () => say("running");
+  source.onopen = () => say(state.dataset.running);
   source.onerror = () => {
     if (source.readyState === EventSource.CLOSED) {
       // Over, or no longer allowed: either way the page as it is now tells, and goes on where it still runs.
       setTimeout(() => htmx.trigger(story, "over"), 1000);
     } else {
-      say("reconnecting");
+      say(state.dataset.reconnecting);
     }
   };
 }
