@@ -53,7 +53,8 @@ def routes(site: Site) -> list[Route]:
         return await run_in_threadpool(_guarded, site, request, lambda: _enter(site, request))
 
     async def choose_language(request: Request) -> Response:
-        return _choose_language(parse_form(await _short_body(request) or b""))
+        body = await _short_body(request) or b""
+        return await run_in_threadpool(_guarded, site, request, lambda: _choose_language(parse_form(body)))
 
     return [
         Route(f"{HOME}/language", choose_language, methods=["POST"], include_in_schema=False),

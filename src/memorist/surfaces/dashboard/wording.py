@@ -112,5 +112,10 @@ def speaking(language: str) -> Iterator[None]:
         _LANGUAGE.reset(token)
 
 
+def is_ours(text: str) -> bool:
+    """Whether a text is in the reader's language, as far as the catalogue tells."""
+    return language() == "en" or text in CATALOGUE[language()].values()
+
+
 def _translated(text: str) -> str:
     return CATALOGUE.get(_LANGUAGE.get(), {}).get(text, text)
