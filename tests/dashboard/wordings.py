@@ -91,7 +91,7 @@ def said_in_code() -> Iterator[Said]:
             name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
             if isinstance(node, ast.Call) and name in _TEXTS:
                 for text in node.args[: _TEXTS[name]]:
-                    if isinstance(text, ast.Constant):
+                    if isinstance(text, ast.Constant) and isinstance(text.value, str):
                         yield Said(f"{path.name}:{node.lineno}", text.value)
                     else:
                         assert not isinstance(text, ast.JoinedStr) or path.name in ("wording.py", "rendering.py"), (
@@ -218,7 +218,7 @@ def _errors() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             raised = node.exc if isinstance(node, ast.Raise) else None
             if isinstance(raised, ast.Call) and isinstance(raised.func, ast.Name) and raised.func.id in _TOLD:
-                yield from (one.value for one in raised.args[:1] if isinstance(one, ast.Constant))
+                yield from map(ast.literal_eval, (one for one in raised.args[:1] if isinstance(one, ast.Constant)))
 
 
 def _below(error: type[MemoristError]) -> Iterator[type[MemoristError]]:
