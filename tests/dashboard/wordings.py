@@ -170,6 +170,8 @@ def _shown_constants(node: nodes.Node) -> Iterator[nodes.Const]:
     elif isinstance(node, nodes.Concat):
         for one in node.nodes:
             yield from _shown_constants(one)
+    elif isinstance(node, nodes.Filter) and node.node is not None:
+        yield from _shown_constants(node.node)
 
 
 @lru_cache

@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 _LANGUAGE: ContextVar[str] = ContextVar("language", default="en")
 CATALOGUE: dict[str, dict[str, str]] = {
-    path.stem: json.loads(path.read_text("utf-8")) for path in sorted((Path(__file__).parent / "catalogue").glob("*"))
+    path.stem: json.loads(path.read_text("utf-8"))
+    for path in sorted((Path(__file__).parent / "catalogue").glob("*.json"))
 }
 LANGUAGES: Mapping[str, str] = {"en": "English"} | {code: texts["English"] for code, texts in CATALOGUE.items()}
 """The languages there are, each by its own name."""
