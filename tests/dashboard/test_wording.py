@@ -1,13 +1,19 @@
 """Every text of the dashboard is in the catalogue, in every language, and nothing else is."""
 
+import asyncio
 import json
 import re
 import string
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from markupsafe import Markup
+from starlette.responses import StreamingResponse
+from starlette.types import Message
 
+from memorist.surfaces.dashboard import app as dashboard
 from memorist.surfaces.dashboard import rendering, wording
 from tests.dashboard import wordings
 
@@ -19,6 +25,10 @@ def test_template_says_nothing_past_the_catalogue(template: tuple[str, str]) -> 
     name, source = template
 
     assert wordings.unsaid(name, source) == [], 'wrap these texts in {{ _("…") }}'
+
+
+def test_messages_and_errors_of_pages_are_said() -> None:
+    assert wordings.unsaid_in_code() == [], "wrap these texts in say(…)"
 
 
 def test_what_is_not_wrapped_is_found() -> None:
@@ -94,6 +104,31 @@ def test_values_are_escaped_in_pages() -> None:
         said = wording.say_in_page("Who may use the memories of <strong>{tenant}</strong>", tenant="<b>")
 
     assert said == Markup("Wer die Erinnerungen von <strong>&lt;b&gt;</strong> benutzen darf")
+
+
+def test_streams_speak_the_readers_language() -> None:
+    async def words() -> AsyncIterator[str]:
+        yield await asyncio.to_thread(wording.say, "Memories")
+
+    async def listen(accepted: str) -> bytes:
+        heard = b""
+
+        async def receive() -> Message:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async def send(message: Message) -> None:
+            nonlocal heard
+            heard += message.get("body", b"")
+
+        scope = {"type": "http", "headers": [(b"accept-language", accepted.encode())], "asgi": {"spec_version": "2.4"}}
+        await dashboard._speaking(StreamingResponse(words()))(scope, receive, send)
+        return heard
+
+    # On a thread of its own: a browser of other tests may hold this one's loop.
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(asyncio.run, listen("de")).result() == b"Erinnerungen"
+        assert pool.submit(asyncio.run, listen("en")).result() == b"Memories"
 
 
 def test_numbers_and_times_are_as_the_reader_writes_them() -> None:

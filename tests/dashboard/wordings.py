@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from jinja2 import Environment, nodes
 
+from memorist import errors
 from memorist.about.values import SLOTS, NamedKind
 from memorist.erasure.values import ErasureStatus
 from memorist.errors import MemoristError
@@ -97,6 +98,32 @@ def said_in_code() -> Iterator[Said]:
                         assert not isinstance(text, ast.JoinedStr) or path.name in ("wording.py", "rendering.py"), (
                             f"{path.name}:{node.lineno}: a text is said as it stands, with {{names}} for values"
                         )
+
+
+# Who reads what these are given.
+_READ_BY_PEOPLE = {"Toast", "Sign", *(name for name in vars(errors) if not name.startswith("_"))}
+
+
+def unsaid_in_code() -> list[str]:
+    """Messages and errors of the pages that are not said, but written as they stand."""
+    found = []
+    for path in sorted(FOLDER.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and _called_name(node) in _READ_BY_PEOPLE:
+                found += [f"{path.name}:{node.lineno}" for text in node.args if _is_prose(text)]
+    return found
+
+
+def _called_name(call: ast.Call) -> str:
+    """`InvalidField` of `InvalidField(…)` and of `InvalidField.of(…)`."""
+    called = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    return called.id if isinstance(called, ast.Name) else ""
+
+
+def _is_prose(text: ast.expr) -> bool:
+    if isinstance(text, ast.JoinedStr):
+        return any(_is_prose(part) for part in text.values)
+    return isinstance(text, ast.Constant) and isinstance(text.value, str) and bool(_PROSE.search(text.value))
 
 
 def unsaid(name: str, source: str) -> list[str]:
