@@ -183,7 +183,7 @@ def test_language_is_switched_without_scripts(people: People) -> None:
     expect(page.get_by_role("button", name="Anmelden")).to_be_visible()
 
 
-def test_conversation_is_erased_by_the_german_word(bert: Person) -> None:
+def test_memory_is_erased_by_the_german_word(bert: Person) -> None:
     memory = bert.remember("Nobody needs this.")[0]
     page = bert.goto(f"/memories/{memory.id}")
     page.get_by_text("Endgültig löschen…").click()
