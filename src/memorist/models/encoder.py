@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
 
 from memorist.models.fair_share import BACKGROUND, COMPUTING, WHOSE, background_threads
 from memorist.models.files import FOLDER, read_weights
+from memorist.models.tokens import Tokenizer, Tokens, read_tokenizer
 
 # The library reports its use to its maker unless it is told not to, before it is imported. Nothing leaves this machine.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -122,10 +122,10 @@ class LocalModel:
         turn: Callable[[], AbstractContextManager[None]] = partial(COMPUTING.place, whose)
         if whose == BACKGROUND:
             turn = nullcontext
-        encodings: list[Encoding] = []
+        encodings: list[Tokens] = []
         for some in _pieces(inputs):
             with turn():
-                encodings += shared.tokenizer.encode_batch(some)
+                encodings += shared.tokenizer.encode_all(some)
         order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
 
         def compute(network: onnxruntime.InferenceSession, batch: list[int]) -> tuple[list[int], NDArray[np.float32]]:
@@ -179,7 +179,7 @@ def _pieces(inputs: Sequence[str] | Sequence[tuple[str, str]]) -> Iterator[list[
         yield piece
 
 
-More = Callable[[Sequence[int], Sequence[Encoding]], dict[str, NDArray[Any]]]
+More = Callable[[Sequence[int], Sequence[Tokens]], dict[str, NDArray[Any]]]
 
 
 class _Shared(NamedTuple):
@@ -187,7 +187,7 @@ class _Shared(NamedTuple):
     rows: NDArray[np.int8]
     scales: NDArray[np.float32]
 
-    def feed(self, encodings: Sequence[Encoding]) -> dict[str, NDArray[Any]]:
+    def feed(self, encodings: Sequence[Tokens]) -> dict[str, NDArray[Any]]:
         width = max(len(encoding) for encoding in encodings)
         ids = np.zeros((len(encodings), width), dtype=np.int64)
         mask = np.zeros((len(encodings), width), dtype=np.int32)
@@ -211,15 +211,13 @@ _FILES = {
 def _shared(folder: Path, words: str) -> _Shared:
     """The tokenizer and the words, one copy for all models that read them."""
     tokenizer_file, rows_file, scales_file = _FILES[words]
-    tokenizer = Tokenizer.from_buffer(read_weights(tokenizer_file, folder))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(LONGEST, strategy="longest_first")
+    tokenizer = read_tokenizer(read_weights(tokenizer_file, folder), LONGEST)
     rows = np.load(io.BytesIO(read_weights(rows_file, folder)))
     scales = np.load(io.BytesIO(read_weights(scales_file, folder)))
     return _Shared(tokenizer, rows, scales)
 
 
-def batches(order: Sequence[int], encodings: Sequence[Encoding], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
+def batches(order: Sequence[int], encodings: Sequence[Tokens], tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
     """`order`, sorted by length, in pieces of at most so many tokens when padded."""
     batch: list[int] = []
     for index in order:

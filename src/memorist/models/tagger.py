@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding
 
 from memorist.models.encoder import LocalModel
 from memorist.models.passages import last_words, turn
+from memorist.models.tokens import Tokens
 from memorist.models.values import NEEDS, TOPICS, Passage, Tag
 
 PREVIOUS_WORDS = 24
@@ -36,7 +36,7 @@ def pair_of(passage: Passage) -> tuple[str, str]:
 
 
 def _pooled(
-    passages: Sequence[Passage], batch: Sequence[int], encodings: Sequence[Encoding]
+    passages: Sequence[Passage], batch: Sequence[int], encodings: Sequence[Tokens]
 ) -> dict[str, NDArray[np.float32]]:
     """The weights by which the tokens of each sentence are averaged."""
     sentences = max(1, *(len(passages[index].sentences) for index in batch))
@@ -47,7 +47,7 @@ def _pooled(
     return {"pooling": weights}
 
 
-def pooling(passage: Passage, encoding: Encoding) -> NDArray[np.float32]:
+def pooling(passage: Passage, encoding: Tokens) -> NDArray[np.float32]:
     """A row for each sentence: the share that each token has in its mean. A sentence that was cut off has none."""
     shift = len(turn(passage.speaker, "")) if passage.speaker else 0
     rows = np.zeros((len(passage.sentences), len(encoding.ids)), dtype=np.float32)
