@@ -190,3 +190,21 @@ def test_messages_alone_are_found_for_a_question(core: Core, ada: Principal) -> 
     assert found.text == f"## For this question\n- ({core.clock.now():%Y-%m-%d}) user: The zebra is called Rex."
     assert core.memories.get(ada, found.ids[0]).kind is Kind.CHAT_MESSAGE
     assert core.composer.compose(ada).text == ""
+
+
+def test_lines_say_what_each_takes_and_which_memory_it_is_of(core: Core, ada: Principal) -> None:
+    home = told(core, ada, "Ada lives in Kiel.", "home")
+    old = told(core, ada, "Ada works for Acme.", "work")
+    new = told(core, ada, "Ada works for Globex.", "work")
+    core.store.write(
+        ada.tenant, lambda tx: core.facts.retire(tx, ada, old, new, {"reason": "It changed.", "judge": "test"})
+    )
+    found = core.composer.lay_out(ada, budget_tokens=900)
+    assert [(one.heading, one.ids) for one in found.lines] == [
+        ("Home", (home.id,)),
+        ("Work", (new.id,)),
+        ("Changed lately", (old.id,)),
+    ]
+    assert all(f"- {one.text}" in found.composed.text for one in found.lines)
+    assert old.id not in found.composed.ids
+    assert sum(one.tokens for one in found.lines) < found.composed.tokens < found.budget == 900

@@ -11,6 +11,7 @@ import pytest
 from memorist.bootstrap import open_store
 from memorist.core import Core
 from memorist.errors import InvalidCursor, NotFound
+from memorist.facts.values import Doubt
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind, Memory, Retention
@@ -158,6 +159,38 @@ def test_story_has_what_was_said_told_and_learned(
     assert [memory.id for memory in story.learned] == [learned.id]
     assert [event.event for event in story.events] == ["turn.started", "memory.injected"]
     assert story.turn.answer == "Noted."
+
+
+def test_story_has_what_the_learned_replaced_and_may_contradict(
+    core: Core, ada: Principal, remember: Remember, clock: StepClock
+) -> None:
+    turn = finished_turn(core, Owner("ada"), ada.tenant, "s1", [])
+    replaced, doubted, apart = (remember(ada, text) for text in ("Lives in Rome.", "Lives by the sea.", "Likes tea."))
+    learned = remember(ada, "Lives in Oslo.", source_ref=turn.id)
+    now = clock.now()
+
+    def judge(tx: Writer) -> None:
+        assert core.facts.retire(tx, ada, replaced, learned, {"reason": "It changed.", "judge": "test"})
+        for number, pair in enumerate(((learned, doubted), (apart, doubted))):
+            ids = [one.id for one in pair]
+            assert tx.facts.insert_doubt(Doubt(new_id("dbt"), Owner("ada"), *ids, f"{number}", "test", now, now))
+
+    core.store.write(ada.tenant, judge)
+    story = core.turn_stories.of_session(ada, "s1", 5)[0]
+    assert [one.id for one in story.learned] == [learned.id]
+    assert [one.id for one in story.replaced] == [replaced.id]
+    assert [one.id for one in story.doubted] == [doubted.id]
+
+
+def test_turns_of_a_session_come_in_their_order_and_to_their_user_alone(
+    core: Core, ada: Principal, bob: Principal
+) -> None:
+    taken = [finished_turn(core, Owner("ada", agent), ada.tenant, "s1", []) for agent in (None, "a", "b")]
+    finished_turn(core, Owner("ada"), ada.tenant, "s2", [])
+    assert [one.turn.id for one in core.turn_stories.of_session(ada, "s1", 2)] == [one.id for one in taken[1:]]
+    of_agent = core.turn_stories.of_session(replace(ada, agent="b"), "s1", 5)
+    assert [one.turn.id for one in of_agent] == [taken[0].id, taken[2].id]
+    assert core.turn_stories.of_session(bob, "s1", 5) == []
 
 
 def test_story_of_many_events_is_whole(core: Core, ada: Principal) -> None:

@@ -18,7 +18,7 @@ from memorist.platform.values import Principal, Role
 from memorist.testing import FrozenClock
 from memorist.turns.values import TurnEvent
 from tests.support.scripted_http import ScriptedServer
-from tests.support.talking import says
+from tests.support.talking import fails, says
 from tests.turns.conftest import turn_settings
 
 HELLO = "I am allergic to peanuts."
@@ -123,6 +123,29 @@ def test_events_of_a_turn_without_a_session_can_be_read_again_for_a_window(
     assert core.dossiers.get(ada, entry.id).origin.has_turn is False
 
 
+def test_trial_leaves_nothing_that_is_remembered(core: Core, ada: Principal, model: ScriptedServer) -> None:
+    known = core.facts.remember(ada, "Ada is allergic to walnuts.").memory
+    model.scripts[:] = [says("", [("recall", {"query": "walnuts"})]), says("Noted.")]
+    events = take(core, ada, "I am allergic to walnuts and peanuts.", session="kitchen", trial=True)
+    turn = core.turns.get(ada, events[0].data["turn_id"])
+    assert (turn.has_session, turn.answer) == (False, "Noted.")
+    assert [one.id for one in core.memories.list(ada).items] == [known.id]
+    assert core.companion.list(ada).items == ()
+    assert core.recall_history.of(ada, known.id) == [], "not even what was asked for"
+    assert [one.data["agent"] for one in events if one.event == "agent.completed"] == ["assistant", "assistant"]
+    model.scripts[:] = [says("", [("recall", {"query": "walnuts"})]), says("Noted.")]
+    take(core, ada, "I am allergic to walnuts and peanuts.")
+    assert [one.query for one in core.recall_history.of(ada, known.id)] == ["walnuts"]
+
+
+def test_trial_that_fails_leaves_nothing_either(core: Core, ada: Principal, model: ScriptedServer) -> None:
+    model.always = fails(401)
+    turn = core.turns.start(ada, [Message("user", HELLO)], trial=True)
+    assert list(core.turns.follow(ada, turn.id))[-1].event == "turn.failed"
+    core.turns.runner.close()
+    assert core.memories.list(ada).items == core.companion.list(ada).items == ()
+
+
 # What the model is told
 
 
@@ -147,6 +170,9 @@ def test_turn_is_told_what_recall_finds_for_its_question_and_nothing_that_it_say
     assert "What is the zebra called?" not in told
     injected = next(event.data for event in events if event.event == "memory.injected")
     assert injected["entries"] == len(injected["ids"]) == 2
+    assert [one["heading"] for one in injected["lines"]] == ["Other", "For this question"]
+    assert [id_ for one in injected["lines"] for id_ in one["ids"]] == injected["ids"]
+    assert 0 < sum(one["tokens"] for one in injected["lines"]) < injected["tokens"] < injected["budget"]
 
 
 def test_without_memory_nothing_of_it_is_in_any_request(open_with: Open, ada: Principal, model: ScriptedServer) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memorist.about.service import Profiles
 from memorist.about.values import SLOTS, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact, sources_of
 from memorist.composing.sheet import Line, Sheet
-from memorist.composing.values import BUDGET_TOKENS, LEAST_TOKENS, MOST_TOKENS, Composed, Section
+from memorist.composing.values import BUDGET_TOKENS, LEAST_TOKENS, MOST_TOKENS, Composed, LaidOut, Section
 from memorist.context.chunks import MAX_RECENT, Chunks
 from memorist.context.companion import Companion
 from memorist.context.section import CHUNK_HEADINGS, SUMMARY_HEADINGS, Context, entry_text, fence, named_text
@@ -91,6 +91,17 @@ class Composer:
 
         Raises InvalidField, Forbidden or StoreError. A model that fails is done without.
         """
+        return self.lay_out(principal, question, project=project, budget_tokens=budget_tokens).composed
+
+    def lay_out(
+        self,
+        principal: Principal,
+        question: str = "",
+        *,
+        project: str | None = None,
+        budget_tokens: int | None = None,
+    ) -> LaidOut:
+        """What `compose` makes, line by line. Raises as that does."""
         budget = self._budget if budget_tokens is None else budget_tokens
         if not LEAST_TOKENS <= budget <= MOST_TOKENS:
             raise InvalidField.of("budget_tokens", f"must be from {LEAST_TOKENS} to {MOST_TOKENS}.")
@@ -110,15 +121,15 @@ class Composer:
         sheet = Sheet(self._budget, _HEADINGS)
         for memory in self._context.named(principal, agent):
             sheet.add(_NAMED, _named_line(memory), always=True)
-        found = self._composed(principal, sheet)
+        found = self._composed(principal, sheet).composed
         return Section(found.fenced or fence("(nothing is remembered yet)", reads_by_name=True), found.named)
 
     def summary(self, principal: Principal) -> Composed:
         """What a companion's turn is told before it is asked anything. Raises Forbidden."""
         self._companion.newest(principal)
-        return self._composed(principal, Sheet(self._budget, _HEADINGS))
+        return self._composed(principal, Sheet(self._budget, _HEADINGS)).composed
 
-    def for_turn(self, principal: Principal, question: str, *, window: int, apart_from: Collection[str]) -> Composed:
+    def for_turn(self, principal: Principal, question: str, *, window: int, apart_from: Collection[str]) -> LaidOut:
         """What a turn of the user's own is told, in which nobody else reads it; without what the model sees anyway.
         No more than a quarter of what the model can read. Somebody waits for the first word: nothing is read by a
         tagger or a reranker for it, and a model that wants to know better calls recall. Raises Forbidden.
@@ -139,7 +150,7 @@ class Composer:
         *,
         apart_from: Collection[str] = (),
         is_turn: bool = False,
-    ) -> Composed:
+    ) -> LaidOut:
         named = len(sheet.ids)
         is_asked = bool(question.strip())
         goes_on = is_asked or project is not None
@@ -162,7 +173,8 @@ class Composer:
             self._companion.note_reading(principal, sheet.ids)
         text = sheet.text()
         fenced = fence(text, reads_by_name=named > 0) if text else ""
-        return Composed(text, fenced, count_tokens(fenced), sheet.ids, named, degraded)
+        composed = Composed(text, fenced, count_tokens(fenced), sheet.ids, named, degraded)
+        return LaidOut(composed, sheet.lines, sheet.budget)
 
     # What is known
 
@@ -241,7 +253,7 @@ def _profile_line(line: ProfileLine) -> Line:
 
 def _changed_line(one: ReplacedFact, *, is_told: bool) -> Line:
     now = "" if is_told or one.by_text is None else f" Now: {one.by_text}"
-    return Line(f"No longer: {one.text}{now}", date=one.at)
+    return Line(f"No longer: {one.text}{now}", date=one.at, about=one.memory_id)
 
 
 def _doubted_line(doubt: OpenDoubt) -> Line:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from memorist.composing.values import ToldLine
 from memorist.context.section import fence, one_line, shortened
 from memorist.platform.tokens import count_tokens
 
@@ -20,6 +21,8 @@ class Line:
     date: datetime | None = None
     sources: tuple[str, ...] = ()
     """The messages that it was found in."""
+    about: str | None = None
+    """What to look at where it tells of no memory that is in use."""
 
     def __str__(self) -> str:
         day = f"({self.date:%Y-%m-%d}) " if self.date is not None else ""
@@ -30,6 +33,7 @@ class Sheet:
     """Headings keep the order in which they were named when the sheet was made; lines the one in which they came."""
 
     def __init__(self, budget_tokens: int, headings: Sequence[str]) -> None:
+        self.budget = budget_tokens
         self._budget = self._left = budget_tokens - count_tokens(fence("x", reads_by_name=True))
         self._lowest = 0.0
         self._lines: dict[str, list[Line]] = {heading: [] for heading in headings}
@@ -79,9 +83,22 @@ class Sheet:
         shown = (line for lines in self._lines.values() for line in lines)
         return tuple(dict.fromkeys(one for line in shown for one in line.ids))
 
+    @property
+    def lines(self) -> tuple[ToldLine, ...]:
+        """All that it says, with what each line takes."""
+        return tuple(
+            ToldLine(heading.removeprefix("## "), str(line)[2:], line.ids or _one(line.about), count_tokens(str(line)))
+            for heading, lines in self._lines.items()
+            for line in lines
+        )
+
     def text(self) -> str:
         parts = []
         for heading, lines in self._lines.items():
             if lines:
                 parts.append("\n".join([*([heading] if heading else []), *map(str, lines)]))
         return "\n".join(parts)
+
+
+def _one(memory_id: str | None) -> tuple[str, ...]:
+    return () if memory_id is None else (memory_id,)

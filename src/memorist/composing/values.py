@@ -32,3 +32,22 @@ class Composed:
     @property
     def entries(self) -> int:
         return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLine:
+    """One line of what an agent is given: under which heading, of which memories, and how many tokens it takes."""
+
+    heading: str
+    text: str
+    ids: tuple[str, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """What an agent is given, line by line, and the tokens that it might have taken."""
+
+    composed: Composed
+    lines: tuple[ToldLine, ...]
+    budget: int

@@ -7,6 +7,8 @@ it costs nobody a memory.
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields
 from datetime import datetime
 from functools import partial
@@ -44,6 +46,19 @@ _Recalls = deque[PastRecall]
 _Scored = tuple[Memory, float]
 
 
+_NOTED: ContextVar[bool] = ContextVar("noted", default=True)
+
+
+@contextmanager
+def unnoted() -> Iterator[None]:
+    """Within, what is recalled does not count as such: somebody tries, compares, or looks for it in a list."""
+    token = _NOTED.set(False)
+    try:
+        yield
+    finally:
+        _NOTED.reset(token)
+
+
 class AccessLog:
     def __init__(self, store: Store, *, recall_history: int = 0, background: bool = True) -> None:
         """`recall_history`: how many recalls of each memory are kept. Without `background` only `flush` writes."""
@@ -69,7 +84,11 @@ class AccessLog:
             return self._overlaid(memory)
 
     def record_recall(self, principal: Principal, query: str, hits: Sequence[_Scored], now: datetime) -> None:
-        """Count the reads of what was recalled, and note the question, which must hold no secret any more."""
+        """Count the reads of what was recalled, and note the question, which must hold no secret any more; not where
+        they are `unnoted`.
+        """
+        if not _NOTED.get():
+            return
         with self._lock:
             for memory, _ in hits:
                 self._count(memory, now)

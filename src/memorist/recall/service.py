@@ -78,10 +78,11 @@ class Recall:
         # What counts as near was fitted to the local embedder; another one has cosines of its own.
         self._fusion = fusion if embedder is None or embedder.is_local else replace(fusion, near=0.0)
 
-    def weighing(self, fusion: Fusion) -> "Recall":
-        """The same recall with other weights, for measuring."""
+    def weighing(self, fusion: Fusion | None = None, weights: Weights | None = None) -> "Recall":
+        """The same recall with other weights, for measuring and comparing."""
         other = copy(self)
-        other._fusion = fusion
+        other._fusion = fusion or self._fusion
+        other._weights = weights or self._weights
         return other
 
     def load(self) -> None:
@@ -92,20 +93,19 @@ class Recall:
         """Drop from memory what is searched of some users: it is read again when it is needed."""
         self._shelves.forget(tenant, users)
 
-    def recall(self, principal: Principal, question: Question, *, noted: bool = True) -> Recalled:
+    def recall(self, principal: Principal, question: Question) -> Recalled:
         """The memories that answer a question, best first. It always answers: a model that fails is done without.
 
-        What somebody looks for in a list is not `noted` as a recall.
         Raises InvalidField, Forbidden, NotFound (of `why_not`) or StoreError.
         """
         with self._watch.timed("recall") as told:
-            found = self._recall(principal, question, noted=noted)
+            found = self._recall(principal, question)
             told.note({"memorist.recall.hits": len(found.hits), "memorist.recall.degraded": found.degraded})
         if found.degraded:
             self._watch.count("degraded")
         return found
 
-    def _recall(self, principal: Principal, question: Question, *, noted: bool) -> Recalled:
+    def _recall(self, principal: Principal, question: Question) -> Recalled:
         question = validated(principal, question)
         # A question may quote a secret, and models are not always ours.
         question = replace(question, query=self._redaction.text(question.query))
@@ -117,9 +117,8 @@ class Recall:
         ranking = self._ranked(pool)
         with self._watch.timed("stage", "answer"):
             found = answer(ranking, self._accesses.overlay)
-        if noted:
-            scored = [(hit.memory, hit.score) for hit in found.hits]
-            self._accesses.record_recall(principal, question.query, scored, asked.now)
+        scored = [(hit.memory, hit.score) for hit in found.hits]
+        self._accesses.record_recall(principal, question.query, scored, asked.now)
         note_reading(self._store, principal, [hit.memory for hit in found.hits], asked.now)
         scores = pool.scored
         return Recalled(

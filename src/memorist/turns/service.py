@@ -91,9 +91,11 @@ class Turns:
         *,
         include_memory: bool = True,
         session: str | None = None,
+        trial: bool = False,
         idempotency_key: str | None = None,
     ) -> Turn:
-        """Write down a turn and begin to work on it in the background. Messages end with the user's.
+        """Write down a turn and begin to work on it in the background. Messages end with the user's. A `trial` is of no
+        session, nothing is learned from it, and what it recalls is not noted.
 
         Raises LlmNotConfigured, BudgetSpent, InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or
         StoreError.
@@ -102,7 +104,7 @@ class Turns:
         if principal.user is None:
             raise Forbidden("A turn is one user's. Use a user's key, or name the user with X-Memorist-User.")
         _validate(messages)
-        session = session or principal.session
+        session = None if trial else session or principal.session
         if session is not None:
             self._redaction.refuse("session", validation.identifier("session", session))
         llm = self._llm()
@@ -111,6 +113,7 @@ class Turns:
         request = {
             "messages": [{"role": one.role, "content": self._redaction.text(one.content)} for one in messages],
             "include_memory": include_memory,
+            "trial": trial,
         }
         turn = self._new(principal, session, request)
         made = self._idempotency.write(

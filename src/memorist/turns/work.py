@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, Message
 from memorist.learning.outcomes import told_dropped
 from memorist.learning.service import ExtractedMemories, Extraction
+from memorist.memories.accesses import unnoted
 from memorist.memories.values import Memory
 from memorist.models.fair_share import in_background
 from memorist.models.port import Llm
@@ -74,7 +76,7 @@ def answer(run: Run, llm: Llm, means: Means) -> None:
     status = TurnStatus.COMPLETED
     with means.watch.timed("turn") as told:
         try:
-            with unexpected_is_logged("a turn"):
+            with unexpected_is_logged("a turn"), unnoted() if work.is_trial else nullcontext():
                 work.answer()
         except MemoristError as error:
             status = TurnStatus.FAILED
@@ -88,7 +90,8 @@ def _fail(run: Run, error: MemoristError, work: "_Work") -> None:
     try:
         run.fail(error, work.usage)
         # What the user said is worth remembering all the same.
-        work.learn()
+        if not work.is_trial:
+            work.learn()
     except MemoristError as later:
         _log.warning("a turn could not be ended here: %s", later.message)
 
@@ -101,6 +104,7 @@ class _Work:
         request = json.loads(run.turn.request)
         self._messages = [Message(one["role"], one["content"]) for one in request["messages"]]
         self._include_memory: bool = request["include_memory"]
+        self.is_trial: bool = request["trial"]
         self._kept: list[Memory] = []
         self._fresh: list[Message] = []
         self.usage = Usage()
@@ -118,7 +122,8 @@ class _Work:
         self._run.emit("synthesis", {"answer": text, **spent(self.usage)})
         at = self._run.clock.now()
         self._keep([Message("assistant", text)] if text.strip() else [])
-        self._run.emit("agent.completed", self.learn())
+        if not self.is_trial:
+            self._run.emit("agent.completed", self.learn())
         if indexing is not None:
             wait([indexing])
         told = {"turn_id": self._run.turn.id, "status": "completed", "completed_at": to_iso(at)}
@@ -175,10 +180,11 @@ class _Work:
             found = self._means.composer.for_turn(
                 self._run.principal, self._messages[-1].content, window=window, apart_from=seen
             )
-            memory = found.fenced
+            composed, memory = found.composed, found.composed.fenced
             # Which memories, not what they say: an erased one is then nowhere in a turn's events.
-            told = {"entries": found.entries, "tokens": found.tokens, "ids": list(found.ids)}
-            self._run.emit("memory.injected", told)
+            lines = [{"heading": one.heading, "ids": list(one.ids), "tokens": one.tokens} for one in found.lines]
+            told = {"entries": composed.entries, "tokens": composed.tokens, "ids": list(composed.ids)}
+            self._run.emit("memory.injected", {**told, "budget": found.budget, "lines": lines})
         said = [LlmMessage(one.role, one.content) for one in self._messages]
         count = partial(self._means.calibration.tokens, self._llm.model_id, self._run.turn.session)
         is_stored = self._run.turn.has_session

@@ -146,6 +146,15 @@ class Conversations:
         note_reading(self._store, principal, found.lines, now)
         return found
 
+    def last(self, principal: Principal, user: str, session: str, most: int) -> list[Memory]:
+        """The last messages of a conversation in their order, none where the caller sees nothing of it."""
+        validation.identifier("session", session)
+        now = self._clock.now()
+        slices = _slices(principal, user)
+        found = self._store.read(principal.tenant, lambda tx: _Said(tx, slices, session, now).before(_LAST, most))
+        note_reading(self._store, principal, found, now)
+        return [one for one in found if one.kind is Kind.CHAT_MESSAGE]
+
     def search(self, principal: Principal, user: str, session: str, text: str) -> list[Memory]:
         """The first lines of a conversation that have every word of a text. Raises InvalidField or NotFound."""
         validation.text("text", text, longest=200)

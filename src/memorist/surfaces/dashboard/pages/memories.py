@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from starlette.responses import Response
 
 from memorist.errors import InvalidField
+from memorist.memories.accesses import unnoted
 from memorist.memories.bulk import BulkAction, BulkResult
 from memorist.memories.values import Status
 from memorist.platform import folding
@@ -113,7 +114,8 @@ def show_meaning(visit: Visit) -> Response:
     words = folding.fold(view.text).split()
     kinds = [view.browse.kind] if view.browse.kind is not None else None
     question = Question(view.text, top_k=_BY_MEANING, source_kinds=kinds, enable_rerank=False)
-    hits = visit.core.recall.recall(visit.principal, question, noted=False).hits
+    with unnoted():
+        hits = visit.core.recall.recall(visit.principal, question).hits
     others = [hit.memory for hit in hits if not all(word in folding.fold(hit.memory.content) for word in words)]
     return visit.part("parts/memories_meaning.html", rows=[row_of(one, view) for one in others], view=view)
 
