@@ -14,6 +14,7 @@ from memorist.surfaces.dashboard.pages import (
     about,
     access,
     audit,
+    chat,
     connect,
     conversations,
     documents,
@@ -42,7 +43,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 def routes(site: Site) -> list[Route]:
     own = (home, connect, about, people, saved_filters, memories, memory, memory_edit, memory_rewrite, recall, turns)
-    read = (conversations, documents)
+    read = (chat, conversations, documents)
     pages = (*own, *read, doubts, privacy, palette, whose, access, audit, system)
     spoken = [
         *signing_in.routes(site),

@@ -62,6 +62,7 @@ _MENU = (
     MenuItem("conversations", to_say("Conversations"), "/dashboard/conversations", "c"),
     MenuItem("documents", to_say("Documents"), "/dashboard/documents", "f"),
     MenuItem("recall", to_say("Recall"), "/dashboard/recall", "r"),
+    MenuItem("chat", to_say("Chat"), "/dashboard/chat", "k"),
     MenuItem("turns", to_say("Turns"), "/dashboard/turns", "t"),
     MenuItem("doubts", to_say("In doubt"), "/dashboard/doubts", "d"),
     MenuItem("privacy", to_say("Privacy"), "/dashboard/privacy", "p"),

@@ -1,5 +1,6 @@
 """The events of a turn as steps that a person reads."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -8,7 +9,7 @@ from typing import Any
 from memorist.ids import parse_id
 from memorist.memories.values import Memory
 from memorist.surfaces.dashboard.wording import number, say
-from memorist.turns.values import TurnEvent
+from memorist.turns.values import Turn, TurnEvent
 from memorist.views.turn_stories import TurnStory
 
 
@@ -28,6 +29,7 @@ class TurnStep:
     gone: int = 0
     output: str | None = None
     """The memory that keeps what a tool returned."""
+    is_tool: bool = False
 
 
 def steps_of(story: TurnStory) -> list[TurnStep]:
@@ -56,6 +58,17 @@ def answer_of(story: TurnStory) -> str:
     return "".join(str(event.data.get("text", "")) for event in story.events if event.event == "answer.delta")
 
 
+def asked_of(story: TurnStory) -> list[str]:
+    said = [memory.content for memory in story.said if (memory.meta or {}).get("role") == "user"]
+    return said or requested(story.turn)
+
+
+def requested(turn: Turn) -> list[str]:
+    """What was asked, before it is a memory; a turn that is over no longer knows."""
+    messages = json.loads(turn.request)["messages"] if turn.request else []
+    return [message["content"] for message in messages if message["role"] == "user"]
+
+
 def model_of(story: TurnStory) -> str | None:
     return next((event.data.get("model") for event in story.events if event.event == "turn.started"), None)
 
@@ -76,6 +89,7 @@ def _step(event: TurnEvent, story: TurnStory) -> TurnStep | None:
             event.created_at,
             say("runs"),
             arguments=data.get("arguments") or None,
+            is_tool=True,
         )
     if event.event == "turn.failed":
         error = data.get("error") or {}

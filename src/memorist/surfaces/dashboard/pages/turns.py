@@ -1,6 +1,5 @@
 """Turns: what was asked and answered with memory, live; and the work that waits or failed."""
 
-import json
 from typing import Any
 
 from starlette.responses import Response
@@ -10,7 +9,7 @@ from memorist.ingestion.service import Message
 from memorist.learning.outcomes import EXTRACTING, outcome_of
 from memorist.platform.paging import Page
 from memorist.platform.values import Job, JobStatus
-from memorist.surfaces.dashboard.pages.turn_steps import answer_of, model_of, steps_of
+from memorist.surfaces.dashboard.pages.turn_steps import answer_of, asked_of, model_of, requested, steps_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.streams import turn_stream
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
@@ -142,7 +141,7 @@ def _told(story: TurnStory) -> dict[str, Any]:
     return {
         "turn": turn,
         "is_running": turn.status is TurnStatus.RUNNING,
-        "asked": _asked(story),
+        "asked": asked_of(story),
         "answer": answer_of(story),
         "model": model_of(story),
         "steps": steps_of(story),
@@ -151,23 +150,12 @@ def _told(story: TurnStory) -> dict[str, Any]:
     }
 
 
-def _asked(story: TurnStory) -> list[str]:
-    said = [memory.content for memory in story.said if (memory.meta or {}).get("role") == "user"]
-    return said or _requested(story.turn)
-
-
-def _requested(turn: Turn) -> list[str]:
-    """What was asked, before it is a memory; a turn that is over no longer knows."""
-    messages = json.loads(turn.request)["messages"] if turn.request else []
-    return [message["content"] for message in messages if message["role"] == "user"]
-
-
 def _glimpse(turn: Turn) -> str:
     if turn.status is TurnStatus.FAILED:
         return (turn.error or {}).get("message", "")
     if turn.answer is not None:
         return turn.answer[:300]
-    return "".join(_requested(turn)[-1:])[:300]
+    return "".join(requested(turn)[-1:])[:300]
 
 
 def _what(job: Job) -> str:

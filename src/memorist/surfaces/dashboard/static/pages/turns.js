@@ -15,7 +15,8 @@ function follow(story) {
   source.addEventListener("answer.delta", (event) => {
     answer.append(JSON.parse(event.data).text ?? "");
   });
-  for (const name of STEPS) source.addEventListener(name, () => htmx.trigger("#steps", "step"));
+  const steps = story.querySelector("[data-steps]");
+  for (const name of STEPS) source.addEventListener(name, () => htmx.trigger(steps, "step"));
   for (const name of LAST) {
     source.addEventListener(name, () => {
       source.close();
