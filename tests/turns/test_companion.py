@@ -175,6 +175,19 @@ def test_turn_is_told_what_recall_finds_for_its_question_and_nothing_that_it_say
     assert 0 < sum(one["tokens"] for one in injected["lines"]) < injected["tokens"] < injected["budget"]
 
 
+def test_turn_is_not_told_from_memory_what_the_conversation_shows(
+    core: Core, ada: Principal, model: ScriptedServer
+) -> None:
+    model.always = says("The zebra likes hay.")
+    take(core, ada, "Good morning.", session="talk")
+    said = [Message("user", "Good morning."), Message("assistant", "The zebra likes hay.")]
+    turn = core.turns.start(ada, [*said, Message("user", "What does the zebra like?")], session="talk")
+    list(core.turns.follow(ada, turn.id))
+    assert "hay" not in system_of(model, 1)
+    take(core, ada, "What does the zebra like?", session="another")
+    assert "assistant: The zebra likes hay." in system_of(model, 2)
+
+
 def test_without_memory_nothing_of_it_is_in_any_request(open_with: Open, ada: Principal, model: ScriptedServer) -> None:
     core = open_with(extractor="auto")
     core.companion.add(ada, "No fish.", Category.PREFERENCE)

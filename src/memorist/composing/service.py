@@ -130,7 +130,7 @@ class Composer:
         return self._composed(principal, Sheet(self._budget, _HEADINGS)).composed
 
     def for_turn(self, principal: Principal, question: str, *, window: int, apart_from: Collection[str]) -> LaidOut:
-        """What a turn of the user's own is told, in which nobody else reads it; without what the model sees anyway.
+        """What a turn of the user's own is told, in which nobody else reads it; without the texts that it sees anyway.
         No more than a quarter of what the model can read. Somebody waits for the first word: nothing is read by a
         tagger or a reranker for it, and a model that wants to know better calls recall. Raises Forbidden.
         """
@@ -220,7 +220,7 @@ class Composer:
         least = _SHARE_OF_BEST * max((hit.score for hit in recalled.hits), default=0)
         for hit in (one for one in recalled.hits if one.score >= least):
             is_told = sheet.tells(hit.memory.id, len(hit.memory.content))
-            if hit.memory.id not in apart_from and not is_told:
+            if hit.memory.content not in apart_from and not is_told:
                 sheet.add(_ASKED, _line(hit.memory, _recalled_text(hit)))
         return recalled.degraded
 

@@ -174,9 +174,14 @@ class _Work:
     def _prompt(self, tools: Sequence[LlmTool]) -> Prompt:
         memory = ""
         window = self._window()
+        said = [LlmMessage(one.role, one.content) for one in self._messages]
+        count = partial(self._means.calibration.tokens, self._llm.model_id, self._run.turn.session)
+        prompting = partial(
+            prompt_for, said, tools=tools, window=window, count=count, is_stored=self._run.turn.has_session
+        )
         if self._include_memory:
             # What the model is shown of the conversation need not be recalled from it.
-            seen = {one.id for one in self._kept}
+            seen = {one.content for one in prompting(memory="").messages}
             found = self._means.composer.for_turn(
                 self._run.principal, self._messages[-1].content, window=window, apart_from=seen
             )
@@ -185,10 +190,7 @@ class _Work:
             lines = [{"heading": one.heading, "ids": list(one.ids), "tokens": one.tokens} for one in found.lines]
             told = {"entries": composed.entries, "tokens": composed.tokens, "ids": list(composed.ids)}
             self._run.emit("memory.injected", {**told, "budget": found.budget, "lines": lines})
-        said = [LlmMessage(one.role, one.content) for one in self._messages]
-        count = partial(self._means.calibration.tokens, self._llm.model_id, self._run.turn.session)
-        is_stored = self._run.turn.has_session
-        prompt = prompt_for(said, memory, tools, window=window, count=count, is_stored=is_stored)
+        prompt = prompting(memory=memory)
         if prompt.dropped:
             told = {"dropped": prompt.dropped, "kept": len(said) - prompt.dropped, "tokens": prompt.tokens}
             self._run.emit("context.compressed", {**told, "window": window})
