@@ -78,10 +78,12 @@ class Recall:
         # What counts as near was fitted to the local embedder; another one has cosines of its own.
         self._fusion = fusion if embedder is None or embedder.is_local else replace(fusion, near=0.0)
 
-    def weighing(self, fusion: Fusion | None = None, weights: Weights | None = None) -> "Recall":
-        """The same recall with other weights, for measuring and comparing."""
+    def weighing(
+        self, fusion: Fusion | None = None, *, weights: Weights | None = None, words: float | None = None
+    ) -> "Recall":
+        """The same recall with other weights, for measuring and comparing: of the classes, and the share of words."""
         other = copy(self)
-        other._fusion = fusion or self._fusion
+        other._fusion = fusion or (self._fusion if words is None else replace(self._fusion, text=words))
         other._weights = weights or self._weights
         return other
 

@@ -28,6 +28,7 @@ from memorist.surfaces.dashboard.pages import (
     people,
     privacy,
     recall,
+    recall_compare,
     saved_filters,
     system,
     turns,
@@ -43,7 +44,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 def routes(site: Site) -> list[Route]:
     own = (home, connect, about, people, saved_filters, memories, memory, memory_edit, memory_rewrite, recall, turns)
-    read = (chat, conversations, documents)
+    read = (recall_compare, chat, conversations, documents)
     pages = (*own, *read, doubts, privacy, palette, whose, access, audit, system)
     spoken = [
         *signing_in.routes(site),

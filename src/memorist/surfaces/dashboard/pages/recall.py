@@ -24,7 +24,7 @@ from memorist.surfaces.dashboard.wording import say, to_say
 
 pages = Pages()
 
-_SCOPES = {
+SCOPES = {
     Scope.ANY: to_say("Everything"),
     Scope.SESSION: to_say("This session"),
     Scope.USER: to_say("The user"),
@@ -57,11 +57,11 @@ def show(visit: Visit) -> Response:
         status = visit.site.status_of(error)
         if status >= 500:
             raise
-        context |= {"answer": None, "refusal": _refusal(error, asked)}
+        context |= {"answer": None, "refusal": refusal(error, asked)}
     if visit.is_partial:
         return visit.part("parts/recall_answer.html", beside=True, headers={"HX-Push-Url": asked.address()}, **context)
     choices = {
-        "scopes": {scope: say(label) for scope, label in _SCOPES.items()},
+        "scopes": {scope: say(label) for scope, label in SCOPES.items()},
         "kinds": {kind: say(rules.many).capitalize() for kind, rules in KINDS.items()},
     }
     return visit.page("recall.html", status=status, section="recall", beside=False, **choices, **context)
@@ -144,7 +144,7 @@ def _answer(visit: Visit, asked: RecallForm) -> ShownAnswer:
     )
 
 
-def _refusal(error: MemoristError, asked: RecallForm) -> str:
+def refusal(error: MemoristError, asked: RecallForm) -> str:
     """What is wrong, and where on this page it is set right."""
     if isinstance(error, InvalidField) and error.field == "scope" and asked.fields["scope"] in _NEEDED:
         return say(_NEEDED[asked.fields["scope"]])

@@ -18,6 +18,10 @@ from memorist.surfaces.dashboard.visits import EVERYBODY, HOME, Visit
 from memorist.times import from_iso
 
 PAGE = f"{HOME}/recall"
+COMPARE = f"{PAGE}/compare"
+SIDES = ("a", "b")
+PER_SIDE = ("rerank", "scope", "as_of", "known_at", "top_k", "min_score")
+"""What each side of a comparison sets for itself; the rest of a question is of both."""
 
 LONGEST_QUERY = 2000
 """What the field takes: a question is part of the address, and addresses are not endless."""
@@ -103,6 +107,14 @@ class RecallForm:
     def address(self, **changed: str) -> str:
         pairs = self.pairs(**changed)
         return f"{PAGE}?{urlencode(pairs)}" if pairs else PAGE
+
+    def comparison(self) -> str:
+        """Where this question is compared with the same one without the reranker, or with it."""
+        pairs = self.pairs(why_not="")
+        left = [(f"a_{name}" if name in PER_SIDE else name, value) for name, value in pairs]
+        right = [(f"b_{name}", value) for name, value in pairs if name in PER_SIDE and name != "rerank"]
+        reranked = "on" if self.fields["rerank"] == "off" else "off"
+        return f"{COMPARE}?{urlencode([*left, *right, ('b_rerank', reranked)])}"
 
     def curl(self, visit: Visit) -> str:
         """A command that asks the same; the key is in MEMORIST_API_KEY."""

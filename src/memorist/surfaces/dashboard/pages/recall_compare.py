@@ -1,0 +1,166 @@
+"""The playground twice: one question with two settings of recall, side by side, and what that changes."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.datastructures import QueryParams
+from starlette.responses import Response
+
+from memorist import tools
+from memorist.errors import InvalidField, MemoristError
+from memorist.memories.accesses import unnoted
+from memorist.recall.values import Question, Weights
+from memorist.surfaces.dashboard.pages import recall, recall_answer
+from memorist.surfaces.dashboard.pages.recall_question import COMPARE, LONGEST_QUERY, PER_SIDE, SIDES, RecallForm
+from memorist.surfaces.dashboard.routing import Pages
+from memorist.surfaces.dashboard.visits import Visit
+from memorist.surfaces.dashboard.wording import say
+
+pages = Pages()
+
+_SHARED = ("category", "project", "agent", "session", "after", "before", "budget_tokens")
+_CLASSES = ("session", "history", "user", "agent", "tenant")
+_MOST_WEIGHT = 100.0
+
+
+@pages.get("/recall/compare")
+def show(visit: Visit) -> Response:
+    given = visit.request.query_params
+    asked = [_AskedSide.of(given, side) for side in SIDES]
+    compared = compare(*(_recalled(visit, side) for side in asked)) if asked[0].form.query else None
+    told: dict[str, Any] = {"asked": asked, "compared": compared, "address": COMPARE}
+    if visit.is_partial:
+        headers = {"HX-Push-Url": _address(given)}
+        return visit.part("parts/recall_compared.html", beside=True, headers=headers, **told)
+    return visit.page(
+        "recall_compare.html",
+        section="recall",
+        beside=False,
+        scopes=recall.SCOPES,
+        shared=[(name, value) for name, value in given.multi_items() if name in (*_SHARED, "kind") and value],
+        longest_query=LONGEST_QUERY,
+        weights=_weights(visit),
+        **told,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedSide:
+    """What one side asks. `weights` are those that it sets, as they were typed."""
+
+    name: str
+    form: RecallForm
+    weights: Mapping[str, str]
+
+    @classmethod
+    def of(cls, given: QueryParams, side: str) -> "_AskedSide":
+        """Where no side sets anything, the second does without the reranker."""
+        own = {name: given.get(f"{side}_{name}", "") for name in PER_SIDE}
+        is_bare = not any(value for name, value in given.items() if name.partition("_")[0] in SIDES)
+        if side == SIDES[1] and is_bare:
+            own["rerank"] = "off"
+        shared = [(name, value) for name, value in given.multi_items() if name in ("q", "kind", *_SHARED)]
+        weights = {name: given.get(f"{side}_w_{name}", "").strip() for name in ("words", *_CLASSES)}
+        return cls(side, RecallForm.of(QueryParams([*shared, *own.items()])), weights)
+
+    def weight(self, name: str) -> str:
+        """A weight as a field for numbers takes it; what is none, it would not show."""
+        return self.weights[name] if _number(self.weights[name]) is not None else ""
+
+    @property
+    def has_weights(self) -> bool:
+        return any(self.weights.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledSide:
+    """What one side found, or why it was refused."""
+
+    found: Sequence[recall_answer.ShownMemory] = ()
+    milliseconds: int = 0
+    rerank_used: bool = False
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMemory:
+    """A memory of one side, and its place on the other; None where it is not there."""
+
+    shown: recall_answer.ShownMemory
+    elsewhere: int | None
+
+    @property
+    def gained(self) -> int:
+        """How many places it stands higher here than on the other side."""
+        return 0 if self.elsewhere is None else self.elsewhere - self.shown.rank
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Both sides with their memories; how many are on both, at another place, and on one side alone."""
+
+    sides: tuple[tuple[RecalledSide, tuple[ComparedMemory, ...]], ...]
+    both: int
+    moved: int
+    alone: tuple[int, ...]
+
+
+def compare(*sides: RecalledSide) -> Comparison:
+    places = [{one.hit.memory.id: one.rank for one in side.found} for side in sides]
+    told = tuple(
+        (side, tuple(ComparedMemory(one, other.get(one.hit.memory.id)) for one in side.found))
+        for side, other in zip(sides, reversed(places), strict=True)
+    )
+    both = [one for one in told[0][1] if one.elsewhere is not None]
+    alone = tuple(sum(one.elsewhere is None for one in found) for _, found in told)
+    return Comparison(told, len(both), sum(one.gained != 0 for one in both), alone)
+
+
+def _recalled(visit: Visit, side: _AskedSide) -> RecalledSide:
+    """What a side finds. Neither counts as a recall: somebody compares."""
+    try:
+        question: Question = replace(tools.question_of(side.form.arguments), explain=True)
+        principal = side.form.by(visit.principal)
+        weighed = visit.core.recall
+        if side.has_weights:
+            own = {name: _weight(side, name, _MOST_WEIGHT) for name in _CLASSES if side.weights[name]}
+            words = _weight(side, "words", 1.0) if side.weights["words"] else None
+            weighed = weighed.weighing(weights=replace(_weights(visit), **own), words=words)
+        started = time.perf_counter()
+        with unnoted():
+            recalled = weighed.recall(principal, question)
+    except MemoristError as error:
+        if visit.site.status_of(error) >= 500:
+            raise
+        return RecalledSide(refusal=recall.refusal(error, side.form))
+    milliseconds = round(1000 * (time.perf_counter() - started))
+    found = recall_answer.shown(recalled, side.form.query, by_meaning=visit.core.embedder is not None)
+    return RecalledSide(found, milliseconds, recalled.rerank_used)
+
+
+def _weights(visit: Visit) -> Weights:
+    """What this server counts a memory of each class."""
+    return Weights(**{name: getattr(visit.settings, f"recall_weight_{name}") for name in _CLASSES})
+
+
+def _weight(side: _AskedSide, name: str, most: float) -> float:
+    value = _number(side.weights[name])
+    if value is None or not 0 <= value <= most:
+        raise InvalidField(say("A weight must be a number from 0 to {most}.", most=f"{most:g}"), field=name)
+    return value
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _address(given: QueryParams) -> str:
+    """The same question again, without what is empty."""
+    pairs = [(name, value) for name, value in given.multi_items() if value]
+    return f"{COMPARE}?{urlencode(pairs)}"
