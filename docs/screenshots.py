@@ -15,6 +15,7 @@ from typing import Any
 from playwright.sync_api import Browser
 
 from memorist.core import Core
+from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
@@ -51,6 +52,7 @@ class Scene:
 
     memory: str
     turn: str
+    chat: str
 
 
 SHOTS = (
@@ -58,6 +60,7 @@ SHOTS = (
     Shot("memories", "/memories?kind=fact"),
     Shot("memory", lambda scene: f"/memories/{scene.memory}"),
     Shot("recall", "/recall?q=When+do+we+open%3F"),
+    Shot("chat", lambda scene: f"/chat?session={scene.chat}"),
     Shot("turns", "/turns"),
     Shot("turn", lambda scene: f"/turns/{scene.turn}"),
     Shot("doubts", "/doubts"),
@@ -126,12 +129,14 @@ def fill(core: Core, clock: FrozenClock, ines: Principal) -> Scene:
     core.jobs.run_due(_TENANT)
     for question in ("When do we open?", "Why do we open in June?", "What is the name above the window?"):
         core.recall.recall(coder, Question(question))
-    turn = core.turns.start(ines, [Message("user", "Who gives the first evening class?")])
-    for _ in core.turns.follow(ines, turn.id):
-        pass
+    asked = [Message("user", "Who gives the first evening class?")]
+    chat, turn = (core.turns.start(ines, asked, session=session) for session in (new_id("chat"), None))
+    for taken in (chat, turn):
+        for _ in core.turns.follow(ines, taken.id):
+            pass
     facts = core.memories.list(ines, category="sample", limit=100).items
     memory = next(fact for fact in facts if fact.content.startswith("The workshop opens"))
-    return Scene(memory.id, turn.id)
+    return Scene(memory.id, turn.id, chat.session)
 
 
 # Pictures

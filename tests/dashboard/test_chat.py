@@ -118,6 +118,8 @@ def test_chat_is_a_conversation_that_goes_on_after_the_page_was_left(talker: Per
     assert said(talker) == ["yes", ANSWER, "yes", ANSWER]
     page.goto(f"{talker.served.url}/dashboard/conversations/read?session={session}&user=ada")
     expect(page.get_by_role("main")).to_contain_text(ANSWER)
+    page.get_by_role("link", name="Go on with this chat").click()
+    is_over(page, 2)
 
 
 def test_what_is_only_tried_is_not_remembered(talker: Person, model: ScriptedServer) -> None:

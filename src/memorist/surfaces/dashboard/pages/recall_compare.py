@@ -39,7 +39,7 @@ def show(visit: Visit) -> Response:
         "recall_compare.html",
         section="recall",
         beside=False,
-        scopes=recall.SCOPES,
+        scopes={scope: say(label) for scope, label in recall.SCOPES.items()},
         shared=[(name, value) for name, value in given.multi_items() if name in (*_SHARED, "kind") and value],
         longest_query=LONGEST_QUERY,
         weights=_weights(visit),
@@ -73,6 +73,11 @@ class _AskedSide:
     @property
     def has_weights(self) -> bool:
         return any(self.weights.values())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is set beside the reranker and the time."""
+        return self.has_weights or any(self.form.fields[name] for name in PER_SIDE if name not in ("rerank", "as_of"))
 
 
 @dataclass(frozen=True, slots=True)
