@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memorist import words
 from memorist.errors import StoreUnavailable
 from memorist.memories.searchable import Standing
-from memorist.recall.index import reading, vectors
+from memorist.recall.index import reading, row_ids, vectors
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.matrix import WORTH_A_THREAD, Matrix
 from memorist.recall.index.postings import wording
@@ -22,7 +22,7 @@ from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.recall.ranking import rarity
 from memorist.recall.values import IndexPage, IndexPosition, IndexRow
-from tests.support.models import word_vector
+from tests.support.models import DIMENSIONS, word_vector
 
 VOCABULARY = ["tea", "train", "tax", "river", "owl", "oak", "piano", "salt"]
 MODEL = "m"
@@ -91,21 +91,30 @@ def refreshed(shelf: Shelf, store: Rows) -> View:
     return reading.caught_up(store, "t", [shelf])[0]  # type: ignore[arg-type]
 
 
+def places_in(view: View) -> dict[str, int]:
+    """Places by id; of those that an id had one after the other, the last."""
+    found = {view.ids[place]: place for place in range(view.size)}
+    assert found == {memory_id: view.place_of(memory_id) for memory_id in found}
+    assert view.place_of("mem_that_is_longer_than_any_other_one") is None
+    return found
+
+
 def by_id(view: View, values: Any) -> dict[str, Any]:
     """Values by id, of the places that are in use."""
-    return {memory_id: values[place] for memory_id, place in view.places.items()}
+    return {memory_id: values[place] for memory_id, place in places_in(view).items()}
 
 
 def assert_same(view: View, store: Rows) -> None:
     """Everything that the view says, against the rows."""
-    assert set(view.places) == set(store.rows)
+    places = places_in(view)
+    assert set(places) == set(store.rows)
     question = word_vector("tea by the river")
     cosines, which = view.cosines(question)
     scores = wording([view.postings], [words.hash_of(term) for term in ("tea", "river", "nowhere")])[0].bm25
     documents = view.size
     containing = {term: [place for place in range(view.size) if _count(view, place, term)] for term in ("tea", "river")}
     for memory_id, row in store.rows.items():
-        place = view.places[memory_id]
+        place = places[memory_id]
         windows = store.texts[memory_id]
         for name in ("agent", "thread", "kind", "category", "project"):
             assert view.columns[name][place] == view.code(name, getattr(row, name))
@@ -141,8 +150,8 @@ def assert_chains(view: View, store: Rows) -> None:
     for thread in {row.thread for row in store.rows.values()} - {""}:
         ids = sorted(memory_id for memory_id, row in store.rows.items() if row.thread == thread)
         for earlier, later in zip([None, *ids], ids, strict=False):
-            expected = -1 if earlier is None else view.places[earlier]
-            assert view.columns["previous"][view.places[later]] == expected, f"{later} comes after {earlier}"
+            expected = -1 if earlier is None else view.place_of(earlier)
+            assert view.columns["previous"][view.place_of(later)] == expected, f"{later} comes after {earlier}"
     previous = view.columns["previous"]
     linked = view.columns["linked"]
     assert ((linked == 1) == ((previous >= 0) & (previous == np.arange(view.size) - 1))).all()
@@ -331,7 +340,7 @@ def test_forgotten_shelves_are_read_anew() -> None:
     store = Rows()
     store.put("mem_1", ["tea"])
     all_shelves = Shelves(store, model=MODEL, limit_bytes=1 << 30)
-    assert set(all_shelves.look("t", "ada").places) == {"mem_1"}
+    assert set(places_in(all_shelves.look("t", "ada"))) == {"mem_1"}
     del store.rows["mem_1"]
     all_shelves.forget("t", ["bob", "ada", None])
     assert all_shelves.look("t", "ada").size == 0
@@ -372,7 +381,7 @@ def test_a_word_that_all_have_counts_where_no_memory_has_a_rarer_one() -> None:
     scores = wording([view.postings], [words.hash_of("tea"), words.hash_of("nowhere")])[0].bm25
     assert (scores > 0).all()
     scores = wording([view.postings], [words.hash_of("tea"), words.hash_of("owl")])[0].bm25
-    assert scores.argmax() == view.places["mem_000000"]
+    assert scores.argmax() == view.place_of("mem_000000")
 
 
 def test_a_shelf_of_many_blocks_is_compared_by_several_threads_alike() -> None:
@@ -389,3 +398,56 @@ def test_a_shelf_of_many_blocks_is_compared_by_several_threads_alike() -> None:
     assert np.abs(cosines - made @ made[17]).max() < 0.02
     assert cosines.argmax() == 17
     assert not windows.any()
+
+
+def test_what_a_search_uses_is_not_dropped_however_large_it_is() -> None:
+    """The user's shelf and the shared one, searched together, are over the limit: both stay."""
+    store = Rows()
+    for number in range(100):
+        store.put(f"mem_{number:06}", text(random.Random(number)))
+    few = Shelves(store, model=MODEL, limit_bytes=1)
+    few.look("t", "carol")
+    few.look_at("t", ["ada", None])
+    loads = store.loads
+    for _ in range(3):
+        assert few.are_loaded("t", ["ada", None])
+        few.look_at("t", ["ada", None])
+    assert store.loads == loads
+    few.look_at("t", ["carol"])
+    assert store.loads == loads + 1
+
+
+@pytest.mark.parametrize("windows", [1, 3])
+def test_of_what_does_not_fit_the_oldest_are_found_by_their_words_alone(
+    windows: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(reading, "_PAGE", 64)
+    monkeypatch.setattr(row_ids, "_FEW", 16)
+    store = Rows()
+    rng = random.Random(5)
+    for number in range(1000):
+        store.put(f"mem_{number:06}", text(rng, windows))
+    whole = Shelves(store, model=MODEL, limit_bytes=1 << 30)
+    whole.look("t", "ada")
+    limit = whole.size_bytes() - 1000 * DIMENSIONS * windows // 2
+    small = Shelves(store, model=MODEL, limit_bytes=limit)
+    for round_ in range(2):
+        view = small.look("t", "ada")
+        embedded = view.columns["windows"] > 0
+        assert 100 < np.count_nonzero(embedded) < 900
+        assert embedded[-1]
+        assert not embedded[:50].any()
+        cosines = view.cosines(word_vector("tea by the river"))[0]
+        for place in np.flatnonzero(embedded).tolist():
+            expected = max(
+                float(word_vector(one) @ word_vector("tea by the river")) for one in store.texts[view.ids[place]]
+            )
+            assert cosines[place] == pytest.approx(expected, abs=0.01)
+        assert not cosines[~embedded].any()
+        assert view.postings.size == view.size
+        assert small.size_bytes() <= limit
+        for number in range(50 * round_, 50 * round_ + 50):
+            store.put(f"new_{number:06}", text(rng, windows))
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 1
+    assert "index_memory_mb" in told[0]

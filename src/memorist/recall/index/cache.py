@@ -2,18 +2,22 @@
 
 SQL is the truth. A shelf holds what `memory_index` holds for one user (or for nobody: what is shared), and before every
 search it reads the rows that changed since, whichever process changed them. So a search costs what the user's own
-memories cost, never the whole file. Shelves that were not searched for long are let go of.
+memories cost, never the whole file. Shelves that were not searched for long are let go of, those that a search uses
+never: one that is too large by itself gives up vectors instead.
 """
 
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from memorist.ports import Store
 from memorist.recall.index.reading import caught_up
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
+from memorist.secrets.logs import redacting_logger
+
+_log = redacting_logger(__name__)
 
 _Key = tuple[str, str | None]
 """A tenant and a user, or nobody."""
@@ -30,6 +34,8 @@ class Shelves:
         self._shelves: OrderedDict[_Key, Shelf] = OrderedDict()
         self._sizes: dict[_Key, int] = {}
         self._total = 0
+        self._in_use: Counter[_Key] = Counter()
+        self._told: set[str] = set()
 
     def are_loaded(self, tenant: str, users: Iterable[str | None]) -> bool:
         """Whether a look at them reads only what changed."""
@@ -41,14 +47,14 @@ class Shelves:
 
     def look_at(self, tenant: str, users: Sequence[str | None]) -> list[View]:
         """The shelves of some users at one moment. Raises StoreError."""
-        shelves = [self._shelf((tenant, user)) for user in users]
-        with ExitStack() as held:
+        keys = [(tenant, user) for user in users]
+        with self._using(keys), ExitStack() as held:
+            shelves = [self._shelf(key) for key in keys]
             # Before any connection is taken, and in one order: whoever has a connection waits for nobody.
             for shelf in sorted(shelves, key=lambda shelf: shelf.user or ""):
                 held.enter_context(shelf.lock)
             views = caught_up(self._store, tenant, shelves)
-        for user, shelf in zip(users, shelves, strict=True):
-            self._weigh((tenant, user), shelf)
+            self._weigh(dict(zip(keys, shelves, strict=True)))
         return views
 
     def forget(self, tenant: str, users: Iterable[str | None]) -> None:
@@ -65,19 +71,44 @@ class Shelves:
         with self._lock:
             shelf = self._shelves.get(key)
             if shelf is None:
-                shelf = self._shelves[key] = Shelf(key[1], self._model)
+                shelf = self._shelves[key] = Shelf(key[1], self._model, limit_bytes=self._limit_bytes)
             self._shelves.move_to_end(key)
             return shelf
 
-    def _weigh(self, key: _Key, shelf: Shelf) -> None:
-        """Note how large a shelf is now, and drop others where all together are too large."""
+    @contextmanager
+    def _using(self, keys: Sequence[_Key]) -> Iterator[None]:
+        """Let none of these be dropped meanwhile."""
         with self._lock:
-            if self._shelves.get(key) is shelf:
-                size = shelf.size_bytes()
-                self._total += size - self._sizes.get(key, 0)
-                self._sizes[key] = size
-            while len(self._shelves) > 1 and self._total > self._limit_bytes:
-                self._drop(next(iter(self._shelves)))
+            self._in_use.update(keys)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_use -= Counter(keys)
+
+    def _weigh(self, shelves: Mapping[_Key, Shelf]) -> None:
+        """Note how large shelves are now, and drop others where all together are too large."""
+        with self._lock:
+            for key, shelf in shelves.items():
+                if self._shelves.get(key) is shelf:
+                    size = shelf.size_bytes()
+                    self._total += size - self._sizes.get(key, 0)
+                    self._sizes[key] = size
+            for key in list(self._shelves):
+                if self._total <= self._limit_bytes:
+                    break
+                if not self._in_use[key]:
+                    self._drop(key)
+            is_over = self._total > self._limit_bytes
+        if any(shelf.is_cut for shelf in shelves.values()):
+            self._tell("of a user with more memories than fit, the oldest are found by their words alone")
+        elif is_over:
+            self._tell("what is searched at once takes more than that")
+
+    def _tell(self, what: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            _log.warning("index_memory_mb is %d, and %s: set it higher", self._limit_bytes >> 20, what)
 
     def _drop(self, key: _Key) -> None:
         del self._shelves[key]

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from memorist.recall.index.columns import Array, Column
+from memorist.recall.index.row_ids import RowIds
 
 
 class Chains:
@@ -16,7 +17,7 @@ class Chains:
     What stood before and after the old place of an edited text does so for its new one.
     """
 
-    def __init__(self, ids: Sequence[str], previous: Column, linked: Column) -> None:
+    def __init__(self, ids: RowIds, previous: Column, linked: Column) -> None:
         """`ids` by place; it grows before `add` is called."""
         self._ids = ids
         self._previous = previous

@@ -59,3 +59,7 @@ class Column:
             self.values = grown
         self.values[self._used : wanted] = values
         self._used = wanted
+
+    def keep(self, values: Array) -> None:
+        """These alone from now on."""
+        self.values, self._used = values, values.size

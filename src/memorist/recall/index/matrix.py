@@ -28,7 +28,6 @@ class Matrix:
         self._places = Column(np.int64)
         self._starts = Column(np.int64)
         self._groups = 0
-        self._group_at: dict[int, int] = {}
         self._windows = 0
         self._single = True
         self._in_order = True
@@ -54,8 +53,6 @@ class Matrix:
         self._places.extend(list(places))
         starts = self._windows + np.cumsum([0, *counts[:-1]])
         self._starts.extend(starts)
-        for offset, place in enumerate(places):
-            self._group_at[place] = self._groups + offset
         # Rows come in their order, so that the first and the last tell of all between them.
         self._in_order = self._in_order and (places[0], places[-1]) == (self._groups, self._groups + len(places) - 1)
         self._groups += len(places)
@@ -65,12 +62,34 @@ class Matrix:
         return counts
 
     def drop(self, place: int) -> None:
-        group = self._group_at.pop(place, None)
-        if group is not None:
+        groups = np.flatnonzero(self._places.values[: self._groups] == place)
+        if groups.size:
             self._in_order = False
             values = self._places.values.copy()
-            values[group] = -1
+            values[groups] = -1
             self._places.values = values
+
+    def let_go(self, wanted_bytes: int) -> Array:
+        """Drop the oldest vectors, block by block, until so much memory is free. Returns the places of their rows."""
+        freed, count = 0, 0
+        while count < len(self._blocks) and freed < wanted_bytes:
+            freed += self._blocks[count].nbytes
+            count += 1
+        windows = min(self._windows, sum(map(len, self._blocks[:count])))
+        group = int(np.searchsorted(self._starts.values[: self._groups], windows))
+        gone = self._places.values[:group]
+        starts, places = self._starts.values[group : self._groups] - windows, self._places.values[group : self._groups]
+        if windows < self._windows and (not starts.size or starts[0]):
+            # The rest of a row whose first windows are gone is nobody's.
+            starts, places = np.insert(starts, 0, 0), np.insert(places, 0, -1)
+        self._blocks = self._blocks[count:]
+        self._used = self._used if self._blocks else 0
+        self._scales.keep(self._scales.values[windows : self._windows].copy())
+        self._starts.keep(starts.copy())
+        self._places.keep(places.copy())
+        self._windows, self._groups = self._windows - windows, places.size
+        self._in_order = False
+        return gone[gone >= 0]
 
     def _store(self, found: vectors.Steps) -> None:
         while len(found):

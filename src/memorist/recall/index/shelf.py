@@ -1,5 +1,6 @@
 """One user's rows in memory, as arrays."""
 
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from memorist.recall.index.chains import Chains
 from memorist.recall.index.columns import ABSENT, KINDS, STATES, TEXTS, Column
 from memorist.recall.index.matrix import Matrix
 from memorist.recall.index.postings import Postings
+from memorist.recall.index.row_ids import RowIds
 from memorist.recall.index.view import View
 from memorist.recall.values import IndexPosition, IndexRow
 
@@ -18,28 +20,30 @@ from memorist.recall.values import IndexPosition, IndexRow
 class Shelf:
     """One user's rows. Written under its lock, read through views that later writes do not disturb."""
 
-    def __init__(self, user: str | None, model: str) -> None:
+    def __init__(self, user: str | None, model: str, *, limit_bytes: int = sys.maxsize) -> None:
+        """Above the limit the oldest rows lose their vectors, and are found by their words alone."""
         self.user = user
         self._model = model
+        self._limit_bytes = limit_bytes
         self.lock = threading.RLock()
         self.clear()
 
     def clear(self) -> None:
         """Forget all rows, so that they are loaded anew."""
         self._since: int | None = None
-        self._ids: list[str] = []
-        self._places: dict[str, int] = {}
+        self._ids = RowIds()
         self._columns = {name: Column(kind) for name, kind in KINDS.items()}
         self._codes: dict[str, dict[str, int]] = {name: {"": 0} for name in TEXTS}
         self._chains = Chains(self._ids, self._columns["previous"], self._columns["linked"])
         self._matrix = Matrix()
         self._postings = Postings()
         self._dead = 0
+        self.is_cut = False
+        """Whether rows lost their vectors, since there was no memory for them."""
 
     def size_bytes(self) -> int:
-        # About 300 bytes a row for its id and its place in the dictionaries.
         columns = sum(column.values.nbytes for column in self._columns.values())
-        return columns + self._matrix.size_bytes() + self._postings.size_bytes() + 300 * len(self._ids)
+        return columns + self._matrix.size_bytes() + self._postings.size_bytes() + self._ids.size_bytes()
 
     @property
     def is_loaded(self) -> bool:
@@ -54,11 +58,17 @@ class Shelf:
     def loaded(self, watermark: int) -> None:
         """Called once all rows were added that there were at the watermark."""
         self._postings.settle()
+        self._ids.settle()
         self._since = watermark
 
     def take(self, rows: Sequence[IndexRow]) -> None:
         """Rows that changed. Those that were read before are known by their change."""
-        self._take([row for row in rows if not self._knows(row)])
+        places = self._ids.places_of([row.memory_id for row in rows]).tolist()
+        changes = self._columns["change"].values
+        new = [
+            (row, place) for row, place in zip(rows, places, strict=True) if place < 0 or changes[place] != row.change
+        ]
+        self._take(new)
         self._postings.tidy()
 
     def seen_until(self, watermark: int) -> View:
@@ -68,23 +78,17 @@ class Shelf:
             user=self.user,
             size=size,
             ids=self._ids,
-            places=self._places,
             codes=self._codes,
             columns={name: column.values[:size] for name, column in self._columns.items()},
             matrix=self._matrix.view(),
             postings=self._postings.view(),
         )
 
-    def _knows(self, row: IndexRow) -> bool:
-        place = self._places.get(row.memory_id)
-        return place is not None and bool(self._columns["change"].values[place] == row.change)
-
-    def _take(self, rows: Sequence[IndexRow]) -> None:
+    def _take(self, rows: Sequence[tuple[IndexRow, int]]) -> None:
         digests = self._columns["digest"].values
         fresh = []
-        for row in rows:
-            place = self._places.get(row.memory_id)
-            if place is None:
+        for row, place in rows:
+            if place < 0:
                 fresh.append(row)
             elif digests[place] == row.digest:
                 self._update(place, row)
@@ -110,11 +114,19 @@ class Shelf:
             self._columns[name].extend(self._all_encoded(name, given[name]))
         self._columns["windows"].extend(np.zeros(len(rows)))
         self._columns["digest"].extend(given["digest"])
-        self._ids += given["memory_id"]
+        self._ids.extend(given["memory_id"])
         self._chains.add(places, self._columns["thread"].values[start : start + len(rows)])
-        self._places.update(zip(given["memory_id"], places, strict=True))
         self._postings.add(given["terms"])
         self._add_vectors(places, given["model"], given["vectors"])
+        self._fit()
+
+    def _fit(self) -> None:
+        excess = self.size_bytes() - self._limit_bytes
+        if excess > 0 and self._matrix.size_bytes():
+            # Some more than is needed, so that the next few rows find room.
+            gone = self._matrix.let_go(excess + self._limit_bytes // 16)
+            self._columns["windows"].values[gone] = 0
+            self.is_cut = True
 
     def _add_vectors(self, places: Sequence[int], models: Sequence[str], packed: Sequence[bytes | None]) -> None:
         windows = self._columns["windows"].values

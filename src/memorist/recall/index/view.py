@@ -1,6 +1,5 @@
 """A shelf at one moment: what a search reads."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from memorist.recall.index.columns import Array
 from memorist.recall.index.matrix import MatrixView
 from memorist.recall.index.postings import PostingLists
+from memorist.recall.index.row_ids import RowIds
 from memorist.recall.ranking import Scores
 
 
@@ -18,9 +18,8 @@ class View:
 
     user: str | None
     size: int
-    ids: Sequence[str]
-    places: dict[str, int]
-    """By id; of rows, too, that came after this moment."""
+    ids: RowIds
+    """Of rows, too, that came after this moment."""
 
     codes: dict[str, dict[str, int]]
     columns: dict[str, Array]
@@ -28,7 +27,7 @@ class View:
     postings: PostingLists
 
     def place_of(self, memory_id: str) -> int | None:
-        place = self.places.get(memory_id)
+        place = self.ids.place_of(memory_id)
         return place if place is not None and place < self.size else None
 
     def code(self, column: str, value: str | None) -> int:
