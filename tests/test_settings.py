@@ -24,6 +24,8 @@ UNUSUAL = {
     "extractor": "local",
     "header_limit": "4096",
     "hook_budget_tokens": "500",
+    "index_disk_mb": "100",
+    "index_folder": "/var/cache/memorist",
     "index_memory_mb": "64",
     "judge_model": "openai:gpt-5-mini",
     "judge_threshold": "0.5",
@@ -183,6 +185,7 @@ def test_bad_number_in_the_file_is_refused_with_its_path(load, bad: str) -> None
         ("model_threads", 0, 64),
         ("index_inline", 0, 1000),
         ("index_memory_mb", 16, 1_000_000),
+        ("index_disk_mb", 0, 10_000_000),
         ("tool_output_preview", 200, 100_000),
     ],
 )

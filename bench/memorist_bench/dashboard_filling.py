@@ -19,10 +19,9 @@ from memorist.models.values import Usage
 from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.recall.ranking import Scores
-from memorist.recall.values import Embedded
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
 from memorist_bench.quality import Report
-from memorist_bench.speed import synthetic_vectors
+from memorist_bench.speed import save_vectors, synthetic_vectors
 from memorist_bench.texts import conversation, questions
 
 _USERS = 10
@@ -84,13 +83,13 @@ def fill(core: Core, tenant: str, prefix: str, memories: int, report: Report) ->
     for batch in _batches(core, tenant, prefix, memories, now):
         embedded = [] if pool is None else synthetic_vectors(core.indexer.model, batch, pool, noise)
 
-        def write(tx: Writer, batch: Sequence[Memory] = batch, embedded: Sequence[Embedded] = embedded) -> None:
+        def write(tx: Writer, batch: Sequence[Memory] = batch) -> None:
             for principal, own in _by_owner(tenant, batch):
                 core.memories.rows.insert_all(tx, principal, own)
-            tx.index.save_vectors(embedded)
             _doubt(tx, batch, random, now)
 
         core.store.write(tenant, write)
+        core.store.write(tenant, partial(save_vectors, embedded))
         own = [memory for memory in batch if memory.user == f"{prefix}-0" and _is_editable(memory)]
         shown += own[: max(1, _SHOWN * len(batch) // memories)]
         done += len(batch)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from statistics import median
 from typing import Any
@@ -182,14 +183,19 @@ def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Scores
         written = list(chain.from_iterable(memories for _, memories in prepared))
         embedded = [] if pool is None else synthetic_vectors(core.indexer.model, written, pool, noise)
 
-        def write(tx: Writer, prepared: Any = prepared, embedded: Any = embedded) -> None:
+        def write(tx: Writer, prepared: Any = prepared) -> None:
             for principal, memories in prepared:
                 core.memories.rows.insert_all(tx, principal, memories)
-            tx.index.save_vectors(embedded)
 
         core.store.write(people.tenant, write)
+        # Afterwards: rows come into the index where a transaction ends.
+        core.store.write(people.tenant, partial(save_vectors, embedded))
         done += len(written)
         yield done
+
+
+def save_vectors(embedded: Sequence[Embedded], tx: Writer) -> None:
+    tx.index.save_vectors(embedded)
 
 
 def _prepared(core: Core, principal: Principal, number: int, turn: InventedTurn) -> Memory:

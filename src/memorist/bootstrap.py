@@ -19,6 +19,7 @@ from memorist.memories.policy import Policy
 from memorist.models.port import Comparer, Embedder, Llm, Reranker, Tagger
 from memorist.platform.backups import BackupPlan
 from memorist.platform.values import Principal, Role
+from memorist.recall.index.snapshot_folder import SnapshotFolder
 from memorist.recall.values import Weights
 from memorist.settings import Settings
 from memorist.store.drivers import Driver
@@ -43,6 +44,8 @@ def open_core(
     try:
         store.migrator.migrate(clock.now())
         store.require_keys()
+        if settings.encrypts and (saved := saved_indexes(settings)) is not None:
+            saved.clear()  # They are from before there was a key.
     except BaseException:
         store.close()
         raise
@@ -63,6 +66,7 @@ def _options(settings: Settings, watch: Watch) -> Options:
         min_score=settings.recall_min_score,
         index_inline=settings.index_inline,
         index_memory_bytes=settings.index_memory_mb << 20,
+        index_folder=saved_indexes(settings),
         tool_output_preview=settings.tool_output_preview,
         context_tokens=settings.context_tokens,
         check_interval_s=settings.check_interval_s,
@@ -261,6 +265,12 @@ def backup_plan(settings: Settings) -> BackupPlan | None:
     return BackupPlan(settings.backups_path(), every, settings.backup_keep_days, settings.backup_keep_weeks)
 
 
+def saved_indexes(settings: Settings) -> SnapshotFolder | None:
+    """The folder where large indexes are saved; None where there is none. Nothing of what is sealed goes there."""
+    path = settings.shelves_path()
+    return None if path is None else SnapshotFolder(path, 0 if settings.encrypts else settings.index_disk_mb << 20)
+
+
 def create_backup(settings: Settings, path: Path) -> None:
     """Write a consistent copy of the database to a file, which appears when it is complete. Raises StoreError."""
     with closing(open_store(settings)) as store:
@@ -297,6 +307,8 @@ def restore_backup(
         finally:
             core.close()
         into_one_file(draft)
+    if (saved := saved_indexes(settings)) is not None:
+        saved.clear()
     return applied
 
 

@@ -26,6 +26,7 @@ from memorist.platform.identity import Identity
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import Job, Principal
 from memorist.ports import Store
+from memorist.recall.index.snapshot_folder import SnapshotFolder
 from memorist.recall.values import Weights
 from memorist.times import Clock
 from memorist.turns.limits import Toolbox, TurnLimits
@@ -85,6 +86,7 @@ class Options:
     min_score: float = 0.0
     index_inline: int = 8
     index_memory_bytes: int = 512 << 20
+    index_folder: SnapshotFolder | None = None
     tool_output_preview: int = 4000
     context_tokens: int = BUDGET_TOKENS
     check_interval_s: float = 0
@@ -199,14 +201,21 @@ class Core:
     @_made_once
     def recall(self) -> "Recall":
         from memorist.recall.index.cache import Shelves
+        from memorist.recall.index.saving import Saving
         from memorist.recall.service import Recall
 
+        model, folder = self.indexer.model, self.options.index_folder
+        saving = (
+            None
+            if folder is None or not folder.limit_bytes
+            else Saving(self.store, folder, model, background=self._background)
+        )
         return Recall(
             self.store,
             self.clock,
             self.accesses,
             self.indexer,
-            Shelves(self.store, model=self.indexer.model, limit_bytes=self.options.index_memory_bytes),
+            Shelves(self.store, model=model, limit_bytes=self.options.index_memory_bytes, saving=saving),
             self.embedder,
             self.reranker,
             redaction=self.redaction,
@@ -402,7 +411,7 @@ class Core:
 
         plan = self.options.backups
         backups = () if plan is None else (plan.holds,)
-        runs = Runs(self.store, self.clock, self.accesses, self.policies.of, self._forget, backups)
+        runs = Runs(self.store, self.clock, self.accesses, self.policies.of, self._forget, self._remove_saved, backups)
         return Erasure(self.store, self.clock, runs, at_once=self.options.purge_at_once)
 
     @_made_once
@@ -531,11 +540,17 @@ class Core:
         return "indexer" not in self.__dict__ or self.indexer.wait_for(job.tenant, _INDEX_FIRST_S)
 
     def _forget(self, tenant: str, users: Iterable[str | None]) -> None:
-        """Drop what is kept in memory of users whose rows were erased."""
+        """Drop what is kept in memory, and in files beside the database, of users whose rows were erased."""
+        users = list(users)
+        self._remove_saved(tenant, users)
         if "recall" in self.__dict__:
             self.recall.forget(tenant, users)
         if "profiles" in self.__dict__:
             self.profiles.forget(tenant, users)
+
+    def _remove_saved(self, tenant: str, users: Iterable[str | None] | None = None) -> None:
+        if self.options.index_folder is not None:
+            self.options.index_folder.remove(tenant, users)
 
     def _index(self, tenant: str, memories: list[Memory]) -> None:
         if memories and self.embedder is not None:
@@ -544,7 +559,7 @@ class Core:
     def close(self) -> None:
         if "indexer" in self.__dict__:
             self.indexer.let_go()
-        for name in ("backups", "examination", "turns", "feed", "jobs", "sweeper", "erasure", "indexer"):
+        for name in ("backups", "examination", "turns", "feed", "jobs", "sweeper", "erasure", "indexer", "recall"):
             # What was never made has nothing to finish.
             if self.__dict__.get(name) is not None:
                 getattr(self, name).close()

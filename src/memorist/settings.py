@@ -308,7 +308,20 @@ class Settings:
         _between(0, 1000),
     )
     index_memory_mb: int = _setting(
-        512, "Memory for the indexes of the users searched last; about 2 KB a memory.", _between(16, 1_000_000)
+        512,
+        "Memory for the indexes of the users searched last; about 1 KB a memory, and little for those that are saved.",
+        _between(16, 1_000_000),
+    )
+    index_folder: str = _setting(
+        "",
+        "Where large indexes are saved, so that the next process need not read them anew: a folder of this database's "
+        "own, on a local disk. Empty: `memorist.db-shelves` beside the embedded database, nowhere for PostgreSQL. "
+        "Nothing is saved where a master key is set.",
+    )
+    index_disk_mb: int = _setting(
+        4096,
+        "Disk space for saved indexes; about 1 KB a memory. Those used least lately make room. 0: none are saved.",
+        _between(0, 10_000_000),
     )
     check_interval_s: int = _setting(
         3600,
@@ -399,6 +412,13 @@ class Settings:
     def backups_path(self) -> Path:
         """Where backups go that nobody names a file for."""
         return Path(self.backup_folder).expanduser() if self.backup_folder else self.data / "backups"
+
+    def shelves_path(self) -> Path | None:
+        """Where indexes are saved; None where they are not."""
+        path = self.sqlite_path()
+        if self.index_folder:
+            return Path(self.index_folder).expanduser()
+        return None if path is None else path.with_name(path.name + "-shelves")
 
     @property
     def encrypts(self) -> bool:

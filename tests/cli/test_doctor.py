@@ -17,6 +17,7 @@ from memorist.platform.values import Job, JobStatus, Principal, Role
 from memorist.settings import Settings
 from memorist.store.migrations import Migration, Migrator, load_migrations
 from memorist.store.statements import load_statements
+from memorist.surfaces.cli import checks
 from memorist.surfaces.cli.checks import CHECKS
 from memorist.testing import StepClock
 from memorist.times import SystemClock
@@ -46,7 +47,7 @@ def settings(request: pytest.FixtureRequest, data: Path, monkeypatch: pytest.Mon
 
 
 def test_checks_are_one_list_of_different_ones() -> None:
-    assert len({check.__name__ for check in CHECKS}) == len(CHECKS) == 17
+    assert len({check.__name__ for check in CHECKS}) == len(CHECKS) == 18
 
 
 def test_store_of_a_newer_version_is_found(cli: Cli, settings: Settings) -> None:
@@ -163,6 +164,25 @@ def test_vectors_of_another_model_are_found(cli: Cli, settings: Settings, monkey
     assert state == "warning"
     assert message.startswith("1 tenant has vectors of memorist-embedder-1, and the embedder is memorist-embedder-")
     assert "index rebuild --all" in message
+
+
+def test_index_that_finds_no_room_is_found(cli: Cli, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    core = open_core(settings, background=False)
+    core.identity.create_tenant("local")
+    core.memories.remember(ADA, [Draft(f"number {number}") for number in range(17)])
+    core.close()
+    monkeypatch.setattr(checks, "_INDEXED_BYTES", 1 << 20)
+    monkeypatch.setenv("MEMORIST_INDEX_MEMORY_MB", "16")
+    monkeypatch.setenv("MEMORIST_INDEX_FOLDER", str(settings.data / "shelves"))
+    assert "index memory" not in str(cli("doctor", "--json").json), "it is saved"
+    monkeypatch.setenv("MEMORIST_INDEX_DISK_MB", "0")
+    state, message = finding(cli, "index memory")
+    assert state == "warning"
+    assert "the oldest are found by their words alone" in message
+    monkeypatch.setenv("MEMORIST_INDEX_MEMORY_MB", "17")
+    assert "index memory" not in str(cli("doctor", "--json").json)
+    monkeypatch.setenv("MEMORIST_INDEX_DISK_MB", "5")
+    assert "index_disk_mb is 5: it is not saved" in finding(cli, "index memory")[1]
 
 
 def test_rows_that_lack_their_events_are_found(cli: Cli, data: Path) -> None:

@@ -26,6 +26,9 @@ _LOGS = (
     "those of proxies, of clients and of the database's server are not reached, and may name a person in an address."
 )
 
+RemoveSaved = Callable[..., None]
+"""Takes a tenant, and its users or nothing for all of them."""
+
 # These take nothing along that is not theirs: a conversation may age away, what was learned from it is meant to stay.
 _DETACHING = (ErasureKind.RETENTION, ErasureKind.RESET)
 
@@ -38,15 +41,18 @@ class Runs:
         accesses: AccessLog,
         policy: Callable[[Reader], Policy],
         forget: Forget,
+        remove_saved: RemoveSaved = lambda *_: None,
         kept_elsewhere: tuple[str, ...] = (),
     ) -> None:
         """`policy` says what becomes of derived facts; `forget` drops what is kept in memory of some users' rows;
+        `remove_saved` removes what is kept of an index in files of its own;
         `kept_elsewhere` says what else this installation keeps copies in.
         """
         self._kept_elsewhere = kept_elsewhere
         self._store = store
         self._clock = clock
         self._policy = policy
+        self.remove_saved = remove_saved
         self._removal = partial(Removal, store, clock, accesses, forget)
         self.verifier = Verifier(store, clock)
 
@@ -62,6 +68,8 @@ class Runs:
             removal.references(facts_too=self._facts_go_too(receipt))
             # Before the files are written anew, since it may name a person.
             receipt = self._save(receipt, status=ErasureStatus.SCRUBBING, request=None)
+        # Of all users: whose rows went, an erasure that goes on after a crash no longer knows.
+        self.remove_saved(receipt.tenant)
         # Writing a large file anew takes long, so that for a few memories it is done only where it must be.
         pieces = removal.samples.pieces
         is_small = receipt.kind is ErasureKind.MEMORIES and bool(pieces)
@@ -96,6 +104,7 @@ class Runs:
         elif receipt.kind is ErasureKind.TENANT:
             removal.tenant()
         removal.references(facts_too=self._facts_go_too(receipt))
+        self.remove_saved(receipt.tenant)
         self._store.write(receipt.tenant, lambda tx: tx.receipts.insert(receipt))
         return True
 

@@ -130,6 +130,7 @@ class Erasure:
         memories = tx.memories.get_many(memory_ids)
         if memories:
             now = self._clock.now()
+            self._runs.remove_saved(memories[0].tenant, {memory.owner.user for memory in memories})
             erase_batch(tx, retention_receipt(tx, memories[0].tenant, now), memories, now)
 
     def purge_copies(self, tx: Writer, memory_ids: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from memorist.memories.values import AskedCount, Memory, PastRecall, Row
 from memorist.platform.values import OwnerFilter
-from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPosition, IndexRow
+from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow
 
 
 class IndexReads(Protocol):
@@ -26,6 +26,22 @@ class IndexReads(Protocol):
 
     def watermark(self, user: str | None) -> int:
         """Whatever is seen later has a greater change than this, and nothing else is seen later."""
+        ...
+
+    def marks(self, user: str | None, memory_ids: Sequence[str]) -> list[IndexMark]:
+        """The states of those of these memories that are the user's."""
+        ...
+
+    def newest(self, user: str | None, until: int, limit: int) -> list[IndexMark]:
+        """The states of those that changed last, up to a change."""
+        ...
+
+    def size(self, user: str | None) -> int:
+        """How many rows a user has."""
+        ...
+
+    def largest(self) -> int:
+        """How many rows the user has who has most."""
         ...
 
     def users(self) -> list[str | None]:

@@ -95,6 +95,10 @@ class Recall:
         """Drop from memory what is searched of some users: it is read again when it is needed."""
         self._shelves.forget(tenant, users)
 
+    def close(self) -> None:
+        """Finish what is saved for the next process."""
+        self._shelves.close()
+
     def recall(self, principal: Principal, question: Question) -> Recalled:
         """The memories that answer a question, best first. It always answers: a model that fails is done without.
 

@@ -114,6 +114,14 @@ class IndexPosition(NamedTuple):
     memory_id: str = AFTER_ALL_IDS
 
 
+class IndexMark(NamedTuple):
+    """Which state of a memory the index has."""
+
+    memory_id: str
+    change: int
+    digest: int
+
+
 class IndexPage(NamedTuple):
     """Rows after a position, and the change up to which everything was to be seen."""
 

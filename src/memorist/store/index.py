@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from memorist.memories.values import Memory, Row
-from memorist.recall.values import Embedded, IndexCounts, IndexPage, IndexPosition, IndexRow
+from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow
 from memorist.store.index_changes import counter_of
 from memorist.store.rows import memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
@@ -50,6 +50,20 @@ class IndexStatements(TenantStatements):
         parameters = {"user_id": user or "", "counter": counter_of(user or "")}
         watermark: int = self._rows("index_watermark", **parameters)[0][0]
         return watermark
+
+    def marks(self, user: str | None, memory_ids: Sequence[str]) -> list[IndexMark]:
+        rows = self._rows("index_marks", user_id=user or "", ids=self._encode_list(memory_ids))
+        return list(map(IndexMark._make, rows))
+
+    def newest(self, user: str | None, until: int, limit: int) -> list[IndexMark]:
+        rows = self._rows("index_newest", user_id=user or "", until=until, limit=limit)
+        return list(map(IndexMark._make, rows))
+
+    def size(self, user: str | None) -> int:
+        return int(self._rows("index_size", user_id=user or "")[0][0])
+
+    def largest(self) -> int:
+        return int(self._rows("index_largest")[0][0])
 
     def users(self) -> list[str | None]:
         return [row[0] or None for row in self._rows("index_users")]

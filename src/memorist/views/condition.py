@@ -30,6 +30,8 @@ class StoreCondition:
     last_date: datetime | None
     index_models: Counter[str]
     """How many tenants have vectors of each model; '' and `none` are those without any."""
+    largest_index: int
+    """How many memories the user has who has most."""
 
 
 def condition_of(store: Store, now: datetime) -> StoreCondition:
@@ -37,24 +39,28 @@ def condition_of(store: Store, now: datetime) -> StoreCondition:
     rows: Counter[str] = Counter()
     jobs: Counter[str] = Counter()
     models: Counter[str] = Counter()
-    overdue = ahead = 0
+    overdue = ahead = largest = 0
     last: datetime | None = None
     tenants = store.list_tenants()
     for tenant in tenants:
-        counted, states, is_overdue, (later, newest) = store.read(tenant.id, partial(_look, now))
+        counted, states, is_overdue, (later, newest), most = store.read(tenant.id, partial(_look, now))
         rows.update(counted)
         jobs.update({str(status): count for status, count in states.items()})
         overdue += is_overdue
         ahead += later
+        largest = max(largest, most)
         last = max(filter(None, (last, newest)), default=None)
         models[store.index_model(tenant.id) or ""] += 1
-    return StoreCondition(len(tenants), rows, jobs, overdue, ahead, last, models)
+    return StoreCondition(len(tenants), rows, jobs, overdue, ahead, last, models, largest)
 
 
-def _look(now: datetime, tx: Reader) -> tuple[dict[str, int], dict[JobStatus, int], bool, tuple[int, datetime | None]]:
+def _look(
+    now: datetime, tx: Reader
+) -> tuple[dict[str, int], dict[JobStatus, int], bool, tuple[int, datetime | None], int]:
     return (
         tx.overview.count_rows(),
         tx.jobs.count(_EVERYBODY, _MOST),
         tx.jobs.has_due(now - OVERDUE),
         tx.overview.count_dated_after(now + TOLERANCE),
+        tx.index.largest(),
     )

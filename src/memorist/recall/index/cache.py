@@ -6,13 +6,16 @@ memories cost, never the whole file. Shelves that were not searched for long are
 never: one that is too large by itself gives up vectors instead.
 """
 
+import sys
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from memorist.ports import Store
 from memorist.recall.index.reading import caught_up
+from memorist.recall.index.saving import Saving
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.secrets.logs import redacting_logger
@@ -26,7 +29,9 @@ _Key = tuple[str, str | None]
 class Shelves:
     """The shelves of all tenants and users, the least recently searched of which are dropped above a limit."""
 
-    def __init__(self, store: Store, *, model: str, limit_bytes: int) -> None:
+    def __init__(self, store: Store, *, model: str, limit_bytes: int, saving: Saving | None = None) -> None:
+        """`saving` keeps large shelves for the next process, and takes them out of this one's own memory."""
+        self._saving = saving
         self._store = store
         self._model = model
         self._limit_bytes = limit_bytes
@@ -53,9 +58,18 @@ class Shelves:
             # Before any connection is taken, and in one order: whoever has a connection waits for nobody.
             for shelf in sorted(shelves, key=lambda shelf: shelf.user or ""):
                 held.enter_context(shelf.lock)
-            views = caught_up(self._store, tenant, shelves)
+            restore = None if self._saving is None else partial(self._saving.restore, tenant)
+            views = caught_up(self._store, tenant, shelves, restore or (lambda _: False))
             self._weigh(dict(zip(keys, shelves, strict=True)))
+        if self._saving is not None:
+            for key, shelf in zip(keys, shelves, strict=True):
+                self._saving.consider(tenant, shelf, partial(self._saved, key, shelf))
         return views
+
+    def close(self) -> None:
+        """Finish what is being saved."""
+        if self._saving is not None:
+            self._saving.close()
 
     def forget(self, tenant: str, users: Iterable[str | None]) -> None:
         """Drop the shelves of some users: they are read again when they are needed."""
@@ -72,6 +86,7 @@ class Shelves:
             shelf = self._shelves.get(key)
             if shelf is None:
                 shelf = self._shelves[key] = Shelf(key[1], self._model, limit_bytes=self._limit_bytes)
+            shelf.limit_bytes = self._limit(key)
             self._shelves.move_to_end(key)
             return shelf
 
@@ -102,13 +117,24 @@ class Shelves:
             is_over = self._total > self._limit_bytes
         if any(shelf.is_cut for shelf in shelves.values()):
             self._tell("of a user with more memories than fit, the oldest are found by their words alone")
-        elif is_over:
+        elif is_over and not any(self._limit(key) > self._limit_bytes for key in shelves):
             self._tell("what is searched at once takes more than that")
 
     def _tell(self, what: str) -> None:
         if what not in self._told:
             self._told.add(what)
             _log.warning("index_memory_mb is %d, and %s: set it higher", self._limit_bytes >> 20, what)
+
+    def _saved(self, key: _Key, shelf: Shelf, is_whole: bool) -> None:
+        """A shelf is its file now, or has rows that the database has not."""
+        if not is_whole:
+            self.forget(key[0], [key[1]])
+        with self._using([key]):
+            self._weigh({key: shelf})
+
+    def _limit(self, key: _Key) -> int:
+        """What one shelf may take: anything, where a file takes it over."""
+        return sys.maxsize if self._saving is not None and self._saving.takes(*key) else self._limit_bytes
 
     def _drop(self, key: _Key) -> None:
         del self._shelves[key]

@@ -1,7 +1,7 @@
 """Which turn comes right before which in its session or document."""
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -17,11 +17,15 @@ class Chains:
     What stood before and after the old place of an edited text does so for its new one.
     """
 
-    def __init__(self, ids: RowIds, previous: Column, linked: Column) -> None:
-        """`ids` by place; it grows before `add` is called."""
+    def __init__(self, ids: RowIds, columns: Mapping[str, Column], known: int = 0) -> None:
+        """`ids` by place, and the column `thread`, grow before `add` is called. Of the first so many threads there may
+        be turns, which are looked for when one is added to.
+        """
         self._ids = ids
-        self._previous = previous
-        self._linked = linked
+        self._threads = columns["thread"]
+        self._previous = columns["previous"]
+        self._linked = columns["linked"]
+        self._known = known
         self._turns: dict[int, list[int]] = {}
 
     def add(self, places: range, threads: Array) -> None:
@@ -33,7 +37,7 @@ class Chains:
         for run in np.split(order, np.flatnonzero(np.diff(threads[order])) + 1):
             if not threads[run[0]]:
                 continue
-            turns = self._turns.setdefault(int(threads[run[0]]), [])
+            turns = self._turns_of(int(threads[run[0]]), first)
             arriving = (run + first).tolist()
             if self._come_last(turns, arriving):
                 chain[run[0]] = turns[-1] if turns else -1
@@ -46,6 +50,16 @@ class Chains:
         self._linked.extend((chain >= 0) & (chain == np.array(places) - 1))
         if relinked:
             self._relink(relinked)
+
+    def _turns_of(self, thread: int, first: int) -> list[int]:
+        turns = self._turns.get(thread)
+        if turns is None:
+            there = np.flatnonzero(self._threads.values[:first] == thread).tolist() if thread < self._known else []
+            # Of a text that was edited the last place counts.
+            turns = self._turns[thread] = sorted(
+                dict(zip(map(self._ids.__getitem__, there), there, strict=True)).values(), key=self._ids.__getitem__
+            )
+        return turns
 
     def _come_last(self, turns: Sequence[int], arriving: Sequence[int]) -> bool:
         ids = [self._ids[place] for place in (*turns[-1:], *arriving)]

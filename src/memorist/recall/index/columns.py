@@ -41,14 +41,23 @@ STATES = (*TEXTS, "standing", "event_time", "created_at", *ABSENT, "change")
 """What may change while the text stays the same."""
 
 
+_LEAST_ROOM = 1024
+
+
 class Column:
     """Values that are only ever added at the end; room is made by halves when it runs out."""
 
-    __slots__ = ("_used", "values")
+    __slots__ = ("_is_mapped", "_used", "values")
 
     def __init__(self, kind: type) -> None:
         self.values: Array = np.zeros(0, dtype=kind)
         self._used = 0
+        self._is_mapped = False
+
+    @property
+    def size_bytes(self) -> int:
+        """What it takes of this process's own memory."""
+        return 0 if self._is_mapped else self.values.nbytes
 
     def extend(self, values: Sequence[float] | Array) -> None:
         wanted = self._used + len(values)
@@ -56,10 +65,19 @@ class Column:
             # Views keep the old array; its values were copied.
             grown = np.zeros(max(wanted, self._used * 3 // 2), dtype=self.values.dtype)
             grown[: self._used] = self.values[: self._used]
-            self.values = grown
+            self.values, self._is_mapped = grown, False
         self.values[self._used : wanted] = values
         self._used = wanted
 
     def keep(self, values: Array) -> None:
         """These alone from now on."""
-        self.values, self._used = values, values.size
+        self.values, self._used, self._is_mapped = values, values.size, False
+
+    def saved(self) -> list[Array]:
+        """As a file has them: with room for more, so that the next few need no copy of them all."""
+        room = max(_LEAST_ROOM, self._used // 16)
+        return [self.values[: self._used].copy(), np.zeros(room, dtype=self.values.dtype)]
+
+    def map(self, values: Array, used: int) -> None:
+        """Those of a file."""
+        self.values, self._used, self._is_mapped = values, used, True

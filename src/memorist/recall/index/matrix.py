@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array, Column
 from memorist.recall.index.helpers import helpers
+from memorist.recall.index.snapshot import Snapshot
 from memorist.recall.ranking import Scores
 
 _BLOCK = 8192
@@ -23,6 +24,7 @@ class Matrix:
 
     def __init__(self) -> None:
         self._blocks: list[vectors.Steps] = []
+        self._mapped = 0
         self._used = 0
         self._scales = Column(np.float32)
         self._places = Column(np.int64)
@@ -35,7 +37,38 @@ class Matrix:
 
     def size_bytes(self) -> int:
         columns = (self._scales, self._places, self._starts)
-        return sum(block.nbytes for block in self._blocks) + sum(column.values.nbytes for column in columns)
+        own = self._blocks[self._mapped :]
+        return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns)
+
+    def saved(self) -> Snapshot:
+        facts = {
+            "windows": self._windows,
+            "groups": self._groups,
+            "single": self._single,
+            "in_order": self._in_order,
+            "dimensions": self._dimensions,
+        }
+        blocks = self.view().blocks or (np.zeros((0, self._dimensions), dtype=np.int8),)
+        columns = {f"column.{name}": column.saved() for name, column in self._named().items()}
+        return Snapshot(facts, {"vectors": blocks, **columns})
+
+    @classmethod
+    def of(cls, saved: Snapshot) -> "Matrix":
+        """The vectors of a file."""
+        made = cls()
+        made._windows, made._groups = saved.facts["windows"], saved.facts["groups"]
+        made._single, made._in_order = saved.facts["single"], saved.facts["in_order"]
+        made._dimensions = saved.facts["dimensions"]
+        whole = saved.arrays["vectors"][0]
+        made._blocks = [whole[start : start + _BLOCK] for start in range(0, len(whole), _BLOCK)]
+        made._mapped = len(made._blocks)
+        made._used = len(made._blocks[-1]) if made._blocks else 0
+        for name, column in made._named().items():
+            column.map(saved.arrays[f"column.{name}"][0], made._windows if name == "scales" else made._groups)
+        return made
+
+    def _named(self) -> dict[str, Column]:
+        return {"scales": self._scales, "places": self._places, "starts": self._starts}
 
     def fitting(self, packed: Sequence[bytes]) -> Sequence[int]:
         """Which vectors are as long as the others: behind one address there may be another model one day."""
@@ -73,7 +106,7 @@ class Matrix:
         """Drop the oldest vectors, block by block, until so much memory is free. Returns the places of their rows."""
         freed, count = 0, 0
         while count < len(self._blocks) and freed < wanted_bytes:
-            freed += self._blocks[count].nbytes
+            freed += 0 if count < self._mapped else self._blocks[count].nbytes
             count += 1
         windows = min(self._windows, sum(map(len, self._blocks[:count])))
         group = int(np.searchsorted(self._starts.values[: self._groups], windows))
@@ -82,7 +115,7 @@ class Matrix:
         if windows < self._windows and (not starts.size or starts[0]):
             # The rest of a row whose first windows are gone is nobody's.
             starts, places = np.insert(starts, 0, 0), np.insert(places, 0, -1)
-        self._blocks = self._blocks[count:]
+        self._blocks, self._mapped = self._blocks[count:], max(0, self._mapped - count)
         self._used = self._used if self._blocks else 0
         self._scales.keep(self._scales.values[windows : self._windows].copy())
         self._starts.keep(starts.copy())

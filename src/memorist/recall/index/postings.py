@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.index.columns import Column
+from memorist.recall.index.columns import Array, Column
+from memorist.recall.index.snapshot import Snapshot
 from memorist.recall.ranking import Scores, rarity, saturated
 
 _COUNT_BITS = np.uint32(0xF)
@@ -26,6 +27,7 @@ class Postings:
     def __init__(self) -> None:
         self._sorted: Terms = np.zeros(0, dtype=np.uint32)
         self._sorted_places: Containing = np.zeros(0, dtype=np.int32)
+        self._is_mapped = False
         self._tails: list[tuple[Terms, Containing]] = []
         self._tail_size = 0
         self._lengths = Column(np.float32)
@@ -33,7 +35,30 @@ class Postings:
         self._words = 0.0
 
     def size_bytes(self) -> int:
-        return self._sorted.nbytes + self._sorted_places.nbytes + 8 * self._tail_size + self._lengths.values.nbytes
+        own = 0 if self._is_mapped else self._sorted.nbytes + self._sorted_places.nbytes
+        return own + 8 * self._tail_size + self._lengths.size_bytes
+
+    def saved(self) -> Snapshot:
+        lists = self.view()
+        tail = lists.tail or (self._sorted[:0], self._sorted_places[:0])
+        arrays: dict[str, list[Array]] = {
+            "terms": [lists.terms],
+            "term.places": [lists.places],
+            "tail": [tail[0]],
+            "tail.places": [tail[1]],
+        }
+        return Snapshot({"words": self._words, "rows": self._size}, {**arrays, "column.lengths": self._lengths.saved()})
+
+    @classmethod
+    def of(cls, saved: Snapshot) -> "Postings":
+        """The terms of a file."""
+        made = cls()
+        given = {name: saved.arrays[name][0] for name in ("terms", "term.places", "tail", "tail.places")}
+        made._sorted, made._sorted_places, made._is_mapped = given["terms"], given["term.places"], True
+        made._tails, made._tail_size = [(given["tail"], given["tail.places"])], given["tail"].size
+        made._words, made._size = saved.facts["words"], saved.facts["rows"]
+        made._lengths.map(saved.arrays["column.lengths"][0], made._size)
+        return made
 
     def add(self, packed: Sequence[bytes]) -> None:
         """Append the terms of the next rows."""
@@ -63,7 +88,7 @@ class Postings:
             both |= places.astype(np.uint64)
             both.sort()
             self._sorted, self._sorted_places = (both >> _HALF).astype(np.uint32), (both & _LOW).astype(np.int32)
-            self._tails, self._tail_size = [], 0
+            self._tails, self._tail_size, self._is_mapped = [], 0, False
 
     def view(self) -> "PostingLists":
         if len(self._tails) > 1:

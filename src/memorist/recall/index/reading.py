@@ -2,9 +2,10 @@
 
 import gc
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from memorist.ports import Reader, Store
 from memorist.recall.index.helpers import helpers
@@ -15,10 +16,15 @@ from memorist.recall.values import IndexPage, IndexPosition, IndexRow
 _PAGE = 4096
 
 
-def caught_up(store: Store, tenant: str, shelves: Sequence[Shelf]) -> list[View]:
-    """The shelves, whose locks are held, with all that changed since they were last read. Raises StoreError."""
+def caught_up(
+    store: Store, tenant: str, shelves: Sequence[Shelf], restore: Callable[[Shelf], bool] = lambda _: False
+) -> list[View]:
+    """The shelves, whose locks are held, with all that changed since they were last read. Raises StoreError.
+
+    `restore` brings back one that was saved, if it can.
+    """
     for shelf in shelves:
-        if not shelf.is_loaded:
+        if not shelf.is_loaded and not (shelf.is_new and restore(shelf)):
             _load(shelf, store, tenant)
     positions = [shelf.position for shelf in shelves]
     watermarks: list[int] | None = None
@@ -33,6 +39,36 @@ def caught_up(store: Store, tenant: str, shelves: Sequence[Shelf]) -> list[View]
             break
         positions = [_after(position, page) for position, page in zip(positions, pages, strict=True)]
     return [shelf.seen_until(watermark) for shelf, watermark in zip(shelves, watermarks, strict=True)]
+
+
+def is_known(shelf: Shelf, newest: Sequence[Sequence[Any]], tx: Reader) -> bool:
+    """Whether a shelf that was saved is of this database, and of this history: a backup that was put in its place has
+    another, even if its counter is past what the shelf has seen. `newest` is what had changed last.
+    """
+    since = shelf.position.change
+    if tx.index.watermark(shelf.user) < since:
+        return False
+    found = {mark.memory_id: mark for mark in tx.index.marks(shelf.user, [row[0] for row in newest])}
+    for memory_id, change, digest in newest:
+        mark = found.get(memory_id)
+        # What changed since is read again.
+        if mark is None or (mark.change <= since and (mark.change, mark.digest) != (change, digest)):
+            return False
+    return all(map(shelf.has, tx.index.newest(shelf.user, since, len(newest))))
+
+
+def is_whole(shelf: Shelf, tx: Reader) -> bool:
+    """Bring a shelf up to date, and say whether it holds what the database does and nothing else: of what was erased,
+    and of what another user has now, nobody is told.
+    """
+    watermark = tx.index.watermark(shelf.user)
+    position, is_last = shelf.position, False
+    while not is_last:
+        (page,) = tx.index.follow([position], _PAGE)
+        shelf.take(page.rows)
+        position, is_last = _after(position, page), len(page.rows) < _PAGE
+    shelf.seen_until(watermark)
+    return tx.index.size(shelf.user) == shelf.size
 
 
 def _load(shelf: Shelf, store: Store, tenant: str) -> None:

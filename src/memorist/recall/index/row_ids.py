@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from memorist.recall.index.columns import Array
+from memorist.recall.index.snapshot import Snapshot
 
 _FEW = 2048
 
@@ -16,12 +17,12 @@ class RowIds:
     takes both at once, so that a reader is never disturbed by a writer.
     """
 
-    __slots__ = ("_state",)
+    __slots__ = ("_is_mapped", "_state")
 
-    def __init__(self, settled: Array | None = None, order: Array | None = None) -> None:
-        """`order` sorts what is settled; None where it is sorted."""
-        empty = np.zeros(0, dtype="S1") if settled is None else settled
-        self._state: tuple[Array, Array | None, list[str], dict[str, int]] = (empty, order, [], {})
+    def __init__(self) -> None:
+        # What sorts the array comes second; None where it is sorted.
+        self._state: tuple[Array, Array | None, list[str], dict[str, int]] = (np.zeros(0, dtype="S1"), None, [], {})
+        self._is_mapped = False
 
     def __len__(self) -> int:
         settled, _, late, _ = self._state
@@ -66,14 +67,24 @@ class RowIds:
             settled = np.concatenate([before, np.array(late, dtype="S")])
             is_sorted = bool((settled[:-1] < settled[1:]).all())
             order = None if is_sorted else np.argsort(settled, kind="stable").astype(np.int32)
-            self._state = (settled, order, [], {})
+            self._state, self._is_mapped = (settled, order, [], {}), False
 
-    def settled(self) -> tuple[Array, Array | None]:
-        """All of them as one array, and what sorts it."""
+    def saved(self) -> Snapshot:
         self.settle()
-        return self._state[:2]
+        settled, order, *_ = self._state
+        sorting = np.zeros(0, dtype=np.int32) if order is None else order
+        return Snapshot({"rows": settled.size}, {"ids": [settled], "ids.order": [sorting]})
+
+    @classmethod
+    def of(cls, saved: Snapshot) -> "RowIds":
+        """The ids of a file."""
+        made = cls()
+        order = saved.arrays["ids.order"][0]
+        made._state, made._is_mapped = (saved.arrays["ids"][0], order if order.size else None, [], {}), True
+        return made
 
     def size_bytes(self) -> int:
         settled, order, late, _ = self._state
+        own = 0 if self._is_mapped else settled.nbytes + (0 if order is None else order.nbytes)
         # About 300 bytes for a text, and its place in the dictionary.
-        return settled.nbytes + (0 if order is None else order.nbytes) + 300 * len(late)
+        return own + 300 * len(late)

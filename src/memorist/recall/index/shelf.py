@@ -13,8 +13,12 @@ from memorist.recall.index.columns import ABSENT, KINDS, STATES, TEXTS, Column
 from memorist.recall.index.matrix import Matrix
 from memorist.recall.index.postings import Postings
 from memorist.recall.index.row_ids import RowIds
+from memorist.recall.index.snapshot import Snapshot
 from memorist.recall.index.view import View
-from memorist.recall.values import IndexPosition, IndexRow
+from memorist.recall.values import IndexMark, IndexPosition, IndexRow
+
+_NEWEST = 64
+"""Rows by which a file is recognised as one of this database: whose history is another has other ones."""
 
 
 class Shelf:
@@ -24,7 +28,7 @@ class Shelf:
         """Above the limit the oldest rows lose their vectors, and are found by their words alone."""
         self.user = user
         self._model = model
-        self._limit_bytes = limit_bytes
+        self.limit_bytes = limit_bytes
         self.lock = threading.RLock()
         self.clear()
 
@@ -34,15 +38,17 @@ class Shelf:
         self._ids = RowIds()
         self._columns = {name: Column(kind) for name, kind in KINDS.items()}
         self._codes: dict[str, dict[str, int]] = {name: {"": 0} for name in TEXTS}
-        self._chains = Chains(self._ids, self._columns["previous"], self._columns["linked"])
+        self._chains = Chains(self._ids, self._columns)
         self._matrix = Matrix()
         self._postings = Postings()
         self._dead = 0
+        self.unsaved = 0
+        """Rows that came or changed since it was last saved."""
         self.is_cut = False
         """Whether rows lost their vectors, since there was no memory for them."""
 
     def size_bytes(self) -> int:
-        columns = sum(column.values.nbytes for column in self._columns.values())
+        columns = sum(column.size_bytes for column in self._columns.values())
         return columns + self._matrix.size_bytes() + self._postings.size_bytes() + self._ids.size_bytes()
 
     @property
@@ -55,11 +61,68 @@ class Shelf:
         """How far what changed was read."""
         return IndexPosition(self.user, self._since or 0)
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was ever read."""
+        return self._since is None
+
+    @property
+    def size(self) -> int:
+        """Rows, each counted once."""
+        return len(self._ids) - self._dead
+
     def loaded(self, watermark: int) -> None:
         """Called once all rows were added that there were at the watermark."""
         self._postings.settle()
         self._ids.settle()
         self._since = watermark
+        self.unsaved = len(self._ids)
+
+    # As a file
+
+    def saved(self) -> Snapshot:
+        """What it is now; later changes do not disturb it."""
+        parts = {"ids": self._ids.saved(), "matrix": self._matrix.saved(), "postings": self._postings.saved()}
+        facts = {name: part.facts for name, part in parts.items()}
+        facts["shelf"] = {
+            "since": self._since,
+            "dead": self._dead,
+            "codes": {name: list(codes) for name, codes in self._codes.items()},
+            "newest": self._newest(),
+        }
+        arrays = {name: array for part in parts.values() for name, array in part.arrays.items()}
+        return Snapshot(facts, arrays | {f"column.{name}": column.saved() for name, column in self._columns.items()})
+
+    def map(self, saved: Snapshot) -> list[list[Any]]:
+        """Be what a file says. Returns id, change and digest of what had changed last."""
+        self.clear()
+        told = saved.facts["shelf"]
+        self._ids = RowIds.of(Snapshot(saved.facts["ids"], saved.arrays))
+        self._matrix = Matrix.of(Snapshot(saved.facts["matrix"], saved.arrays))
+        self._postings = Postings.of(Snapshot(saved.facts["postings"], saved.arrays))
+        for name, column in self._columns.items():
+            column.map(saved.arrays[f"column.{name}"][0], len(self._ids))
+        self._codes = {name: {text: number for number, text in enumerate(told["codes"][name])} for name in TEXTS}
+        self._chains = Chains(self._ids, self._columns, known=len(self._codes["thread"]))
+        self._dead = told["dead"]
+        self._since = told["since"]
+        newest: list[list[Any]] = told["newest"]
+        return newest
+
+    def has(self, mark: IndexMark) -> bool:
+        """Whether it has this state of a memory."""
+        place = self._ids.place_of(mark.memory_id)
+        columns = (self._columns[name].values for name in ("change", "digest"))
+        return place is not None and tuple(int(values[place]) for values in columns) == (mark.change, mark.digest)
+
+    def _newest(self) -> list[list[Any]]:
+        changes = self._columns["change"].values[: len(self._ids)]
+        last = np.argsort(changes, kind="stable")[-_NEWEST * 4 :].tolist()
+        current = [place for place in last if self._ids.place_of(self._ids[place]) == place]
+        digests = self._columns["digest"].values
+        return [[self._ids[place], int(changes[place]), int(digests[place])] for place in current[-_NEWEST:]]
+
+    # Rows
 
     def take(self, rows: Sequence[IndexRow]) -> None:
         """Rows that changed. Those that were read before are known by their change."""
@@ -69,7 +132,9 @@ class Shelf:
             (row, place) for row, place in zip(rows, places, strict=True) if place < 0 or changes[place] != row.change
         ]
         self._take(new)
+        self.unsaved += len(new)
         self._postings.tidy()
+        self._fit()
 
     def seen_until(self, watermark: int) -> View:
         self._since = watermark
@@ -121,10 +186,11 @@ class Shelf:
         self._fit()
 
     def _fit(self) -> None:
-        excess = self.size_bytes() - self._limit_bytes
+        """Let go of vectors where there is no memory for them."""
+        excess = self.size_bytes() - self.limit_bytes
         if excess > 0 and self._matrix.size_bytes():
             # Some more than is needed, so that the next few rows find room.
-            gone = self._matrix.let_go(excess + self._limit_bytes // 16)
+            gone = self._matrix.let_go(excess + self.limit_bytes // 16)
             self._columns["windows"].values[gone] = 0
             self.is_cut = True
 

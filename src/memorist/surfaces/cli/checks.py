@@ -32,6 +32,8 @@ _OLDEST_PYTHON = (3, 11)
 _LITTLE_SPACE = 1024**3
 _NO_SPACE = 100 * 1024**2
 _OTHERS = 0o077
+_INDEXED_BYTES = 1024
+"""What a memory takes in the index, about."""
 
 
 class Health(StrEnum):
@@ -234,6 +236,33 @@ def index(patient: Patient) -> Iterator[DoctorFinding]:
         yield DoctorFinding("index", Health.WARNING, f"{told}, and the embedder is {model.model_id}: {advice}")
 
 
+def index_memory(patient: Patient) -> Iterator[DoctorFinding]:
+    """Whether the index of whoever has most memories has room, in memory or as a file."""
+    if patient.condition is None:
+        return
+    largest = patient.condition.largest_index
+    needed, settings = largest * _INDEXED_BYTES >> 20, patient.settings
+    folder = settings.shelves_path()
+    told = f"a user has {largest:,} memories, whose index takes about {needed:,} MB"
+    if folder is not None and settings.index_disk_mb and not settings.encrypts:
+        place = next(one for one in (folder, *folder.parents) if one.exists())
+        if not _may(place, os.W_OK | os.X_OK):
+            advice = "make it writable, or name another with MEMORIST_INDEX_FOLDER"
+            yield DoctorFinding(
+                "index memory", Health.WARNING, f"indexes are not saved, as {place} is not ours: {advice}"
+            )
+        elif needed <= settings.index_disk_mb:
+            return
+        else:
+            told += f", and index_disk_mb is {settings.index_disk_mb}: it is not saved. Set it higher"
+            yield DoctorFinding("index memory", Health.WARNING, told)
+    if needed > settings.index_memory_mb:
+        told += f", and index_memory_mb is {settings.index_memory_mb}: the oldest are found by their words alone, and "
+        told += "recalls say `degraded`. Set it higher"
+        told += "" if folder is not None or settings.encrypts else ", or have it saved with MEMORIST_INDEX_FOLDER"
+        yield DoctorFinding("index memory", Health.WARNING, told)
+
+
 def keys(patient: Patient) -> Iterator[DoctorFinding]:
     if patient.condition is None:
         return
@@ -314,6 +343,7 @@ CHECKS: tuple[Callable[[Patient], Iterator[DoctorFinding]], ...] = (
     encryption,
     content,
     index,
+    index_memory,
     keys,
     clock,
     jobs,

@@ -13,7 +13,7 @@ from memorist.memories.values import Governor, Kind, Memory, Query, Status
 from memorist.memories.writing import row_of
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Reader, Store, Writer
-from memorist.recall.values import IndexCounts, IndexPage, IndexPosition, IndexRow
+from memorist.recall.values import IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import change, index_rows, insert, save_vectors
@@ -96,9 +96,25 @@ class IndexConformance(StoreFixtures):
             assert [row.memory_id for row in index_rows(store, tenant, user, page=2)] == expected
         assert set(store.read(tenant, lambda tx: tx.index.users())) == {"ada", "bob", None}
 
+    def test_states_and_sizes_of_a_users_index_are_told(self, store: Store, tenant: str) -> None:
+        memories = [insert(store, make_memory(tenant)) for _ in range(4)]
+        of_bob = insert(store, make_memory(tenant, owner=Owner("bob")))
+        rows = sorted(index_rows(store, tenant, "ada"), key=lambda row: row.change, reverse=True)
+        marks = [IndexMark(row.memory_id, row.change, row.digest) for row in rows]
+        asked = [memories[0].id, memories[2].id, of_bob.id, "mem_none"]
+
+        def work(tx: Reader) -> tuple[object, ...]:
+            index = tx.index
+            newest = (index.newest("ada", rows[1].change, 2), index.newest("ada", rows[-1].change - 1, 2))
+            return set(index.marks("ada", asked)), newest, index.size("ada"), index.size("nobody"), index.largest()
+
+        expected = {mark for mark in marks if mark.memory_id in asked}
+        assert store.read(tenant, work) == (expected, (marks[1:3], []), 4, 0, 4)
+
     def test_tenant_without_memories_has_no_users_in_the_index(self, store: Store, tenant: str) -> None:
         assert store.read(tenant, lambda tx: tx.index.users()) == []
         assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
+        assert store.read(tenant, lambda tx: tx.index.largest()) == 0
 
     def test_entries_of_a_user_are_named_and_left_out_of_slices_without_them(self, store: Store, tenant: str) -> None:
         entry = insert(store, make_memory(tenant, owner=Owner("ada"), governed_by=Governor.COMPANION))

@@ -254,6 +254,27 @@ SELECT coalesce(
 -- Up to which change everything is seen.
 {watermark}
 
+-- name: index_marks
+-- Which states of some of a user's memories the index has.
+SELECT memory_id, change, digest FROM memory_index
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id {among_ids}
+
+-- name: index_newest
+-- Which states the index has of those of a user's memories that changed last, up to a change.
+SELECT memory_id, change, digest FROM memory_index
+WHERE tenant_id = :tenant AND user_id = :user_id AND change <= :until
+ORDER BY change DESC, memory_id DESC LIMIT :limit
+
+-- name: index_size
+-- How many rows of the index are a user's.
+SELECT count(*) FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
+
+-- name: index_largest
+-- How many rows of the index the user has who has most.
+SELECT coalesce(max(found.size), 0) FROM (
+    SELECT count(*) AS size FROM memory_index WHERE tenant_id = :tenant GROUP BY user_id
+) AS found
+
 -- name: next_change
 -- A number for what this transaction changes in the index. Nobody else gets one of the counter before it ends.
 INSERT INTO index_changes (tenant_id, counter, change) VALUES (:tenant, :counter, :first)

@@ -1,0 +1,118 @@
+"""A shelf as a file: its arrays as they are in memory, so that a process maps them instead of reading rows.
+
+Each array begins at a page. What they are, and a checksum of each, stands at the end, which is written last.
+"""
+
+import json
+import math
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from memorist.recall.index.columns import Array
+from memorist.recall.index.helpers import helpers
+
+FORMAT = 1
+_END = struct.Struct("<8sIIQ")
+_MAGIC = b"memshelf"
+_PAGE = 4096
+_CHUNK = 4 << 20
+
+
+class WrongSnapshot(ValueError):
+    """The file is of another shelf or release, or damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a shelf is at one moment: values that JSON can hold, and arrays, each in one or more pieces."""
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, Sequence[Array]]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(piece.nbytes for pieces in self.arrays.values() for piece in pieces)
+
+
+def write(out: BinaryIO, snapshot: Snapshot, whose: Sequence[str]) -> None:
+    """Raises OSError."""
+    sections: dict[str, list[Any]] = {}
+    at = 0
+    for name, pieces in snapshot.arrays.items():
+        start, checksum = at, 0
+        for piece in pieces:
+            raw = np.ascontiguousarray(piece).view(np.uint8).reshape(-1).data
+            for offset in range(0, len(raw), _CHUNK):
+                part = raw[offset : offset + _CHUNK]
+                checksum = zlib.crc32(part, checksum)
+                at += out.write(part)
+        rest = b"\0" * (-at % _PAGE)
+        checksum = zlib.crc32(rest, checksum)
+        at += out.write(rest)
+        shape = [sum(len(piece) for piece in pieces), *pieces[0].shape[1:]]
+        sections[name] = [pieces[0].dtype.str, shape, start, at - start, checksum]
+    told = json.dumps({"whose": list(whose), "facts": snapshot.facts, "sections": sections}).encode()
+    out.write(told)
+    out.write(_END.pack(_MAGIC, FORMAT, zlib.crc32(told), len(told)))
+
+
+def read(file: Path, whose: Sequence[str], *, writable: str) -> Snapshot:
+    """The arrays mapped into memory; what is written to those whose names begin with `writable` stays this process's.
+
+    Raises WrongSnapshot or OSError.
+    """
+    with file.open("rb") as opened:
+        handle = opened.fileno()
+        told = _told(handle)
+        if told["whose"] != list(whose):
+            raise WrongSnapshot("it is of another shelf")
+        sections = told["sections"].items()
+        checks = [helpers().submit(_check, handle, *section[2:]) for _, section in sections]
+        # Two maps of one file: what is written to the one stays in this process, the other cannot be written.
+        own, shared = (mmap.mmap(handle, 0, access=access) for access in (mmap.ACCESS_COPY, mmap.ACCESS_READ))
+        arrays: dict[str, Sequence[Array]] = {}
+        for name, (kind, shape, start, *_) in sections:
+            source = own if name.startswith(writable) else shared
+            arrays[name] = [np.frombuffer(source, kind, math.prod(shape), start).reshape(shape)]
+        # All of them, before the file is closed.
+        errors = [check.exception() for check in checks]
+    for error in errors:
+        if error is not None:
+            raise error
+    return Snapshot(told["facts"], arrays)
+
+
+def _told(handle: int) -> dict[str, Any]:
+    """What the end of the file says."""
+    size = os.fstat(handle).st_size
+    end = os.pread(handle, _END.size, max(0, size - _END.size))
+    if len(end) < _END.size:
+        raise WrongSnapshot("it is cut short")
+    magic, version, checksum, length = _END.unpack(end)
+    if magic != _MAGIC:
+        raise WrongSnapshot("it is cut short, or something else")
+    if version != FORMAT:
+        raise WrongSnapshot(f"it has format {version}")
+    told = os.pread(handle, min(length, size), max(0, size - _END.size - length))
+    if zlib.crc32(told) != checksum:
+        raise WrongSnapshot("its end is damaged")
+    found: dict[str, Any] = json.loads(told)
+    if any(start + bytes_ > size for _, _, start, bytes_, _ in found["sections"].values()):
+        raise WrongSnapshot("it is cut short")
+    return found
+
+
+def _check(handle: int, start: int, size: int, expected: int) -> None:
+    checksum = 0
+    for at in range(start, start + size, _CHUNK):
+        checksum = zlib.crc32(os.pread(handle, min(_CHUNK, start + size - at), at), checksum)
+    if checksum != expected:
+        raise WrongSnapshot("it is damaged")
