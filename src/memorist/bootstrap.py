@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from memorist.store.resealing import Resealing, TenantEncryption
     from memorist.store.sealing import MasterKeys
 
+_SAVED_ELSEWHERE = (
+    "Saved indexes: those on this machine are removed; those in `index_folder` on another one go when a process there "
+    "next uses them."
+)
+
 
 def open_core(
     settings: Settings, *, clock: Clock | None = None, background: bool = True, watch: Watch | None = None
@@ -268,7 +273,9 @@ def backup_plan(settings: Settings) -> BackupPlan | None:
 def saved_indexes(settings: Settings) -> SnapshotFolder | None:
     """The folder where large indexes are saved; None where there is none. Nothing of what is sealed goes there."""
     path = settings.shelves_path()
-    return None if path is None else SnapshotFolder(path, 0 if settings.encrypts else settings.index_disk_mb << 20)
+    limit = 0 if settings.encrypts else settings.index_disk_mb << 20
+    holds = _SAVED_ELSEWHERE if limit and settings.sqlite_path() is None else ""
+    return None if path is None else SnapshotFolder(path, limit, holds=holds)
 
 
 def create_backup(settings: Settings, path: Path) -> None:

@@ -409,9 +409,11 @@ class Core:
         from memorist.erasure.running import Runs
         from memorist.erasure.service import Erasure
 
-        plan = self.options.backups
-        backups = () if plan is None else (plan.holds,)
-        runs = Runs(self.store, self.clock, self.accesses, self.policies.of, self._forget, self._remove_saved, backups)
+        kept = (self.options.backups, self.options.index_folder)
+        elsewhere = tuple(one.holds for one in kept if one is not None and one.holds)
+        runs = Runs(
+            self.store, self.clock, self.accesses, self.policies.of, self._forget, self._remove_saved, elsewhere
+        )
         return Erasure(self.store, self.clock, runs, at_once=self.options.purge_at_once)
 
     @_made_once

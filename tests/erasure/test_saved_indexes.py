@@ -11,6 +11,7 @@ import pytest
 from memorist import bootstrap
 from memorist.bootstrap import create_backup, open_core, restore_backup
 from memorist.core import Core
+from memorist.erasure.values import Receipt
 from memorist.errors import StoreUnavailable
 from memorist.memories.values import Draft, Memory
 from memorist.platform.values import Owner, Principal, Role
@@ -79,8 +80,11 @@ def test_nothing_of_what_was_erased_is_left_in_a_file(
     before = saved(core, settings, ada, bob)
     assert raw(gone) in before
     assert raw(of_bob) in before
-    ERASURES[kind](core, ada, gone)
+    receipt = ERASURES[kind](core, ada, gone)
     assert raw(gone) not in saved(core, settings)
+    if isinstance(receipt, Receipt):
+        told = any("Saved indexes" in one for one in receipt.remains)
+        assert told is (settings.sqlite_path() is None), "other machines may have such files"
     remember(ada, "what came later")
     if kind != "tenant":
         after = saved(core, settings, ada, bob)
