@@ -19,6 +19,7 @@ def test_what_does_not_fit_is_found_by_its_words_and_that_is_told(
         recalled = ask(core, ada, "teapot")
         assert [hit.memory.id for hit in recalled.hits] == [teapot.id]
         assert recalled.degraded
+        assert core.recall.lacks_memory
     told = [record.getMessage() for record in caplog.records if "index_memory_mb" in record.getMessage()]
     assert len(told) == 1
 
@@ -29,3 +30,4 @@ def test_a_scope_that_fits_is_not_degraded(open_with: OpenCore) -> None:
     teapot = remember(core, ada, "the teapot is blue")
     assert found(core, ada, "teapot") == [teapot.id]
     assert not ask(core, ada, "teapot").degraded
+    assert not core.recall.lacks_memory

@@ -95,6 +95,11 @@ class Recall:
         """Drop from memory what is searched of some users: it is read again when it is needed."""
         self._shelves.forget(tenant, users)
 
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether some memories are found by their words alone, since there is no room for their vectors."""
+        return self._shelves.lacks_memory
+
     def close(self) -> None:
         """Finish what is saved for the next process."""
         self._shelves.close()

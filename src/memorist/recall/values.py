@@ -52,7 +52,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer. `degraded`: some memories are found by keyword only, because they wait for their vectors."""
+    """The answer. `degraded`: some memories are found by keyword only, because they wait for their vectors or there is
+    no memory for these.
+    """
 
     hits: tuple[Hit, ...]
     degraded: bool

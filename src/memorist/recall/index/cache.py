@@ -81,6 +81,12 @@ class Shelves:
     def size_bytes(self) -> int:
         return self._total
 
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether some memories are found by their words alone, since there is no room for their vectors."""
+        with self._lock:
+            return any(shelf.is_cut for shelf in self._shelves.values())
+
     def _shelf(self, key: _Key) -> Shelf:
         with self._lock:
             shelf = self._shelves.get(key)
