@@ -56,13 +56,16 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.recall.service import Recall
     from memorist.transfer.service import Transfer
     from memorist.turns.service import Turns
+    from memorist.views.activity import Activity
     from memorist.views.browsing import Browsing
     from memorist.views.census import Census
+    from memorist.views.coming import ComingMoves
     from memorist.views.conversations import Conversations
     from memorist.views.documents import DocumentViews
     from memorist.views.dossiers import Dossiers
     from memorist.views.installation import Installation
     from memorist.views.latest import Latest
+    from memorist.views.llm_usage import LlmUsage
     from memorist.views.overview import Overview
     from memorist.views.redaction_log import RedactionLog
     from memorist.views.sample_data import SampleData
@@ -253,6 +256,24 @@ class Core:
         from memorist.views.documents import DocumentViews
 
         return DocumentViews(self.store, self.ingestion)
+
+    @_made_once
+    def activity(self) -> "Activity":
+        from memorist.views.activity import Activity
+
+        return Activity(self.store, self.clock)
+
+    @_made_once
+    def coming(self) -> "ComingMoves":
+        from memorist.views.coming import ComingMoves
+
+        return ComingMoves(self.store, self.clock, self.policies)
+
+    @_made_once
+    def llm_usage(self) -> "LlmUsage":
+        from memorist.views.llm_usage import LlmUsage
+
+        return LlmUsage(self.store, self.clock)
 
     @_made_once
     def latest(self) -> "Latest":

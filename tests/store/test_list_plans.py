@@ -15,7 +15,12 @@ INDEXES = {
     f"list_{listed}_of_{breadth}": f"memories_{index}_of_{breadth}"
     for listed, index in (("newest", "newest"), ("named_newest", "named_newest"), ("named_importance", "important"))
     for breadth in ("owner", "user", "tenant")
-} | {"list_category_of_user": "memories_of_category"}
+} | {
+    "list_category_of_user": "memories_of_category",
+    "list_recalled_of_user": "recalls_of_user",
+    "list_recalled_of_tenant": "recalls_by_time",
+}
+MOVES = ("memories_due", "memories_expiring", "memories_retired")
 
 
 def test_every_list_has_its_index_here() -> None:
@@ -26,6 +31,21 @@ def test_every_list_has_its_index_here() -> None:
 @pytest.mark.parametrize(("name", "index"), INDEXES.items())
 @pytest.mark.parametrize("analyzed", [False, True])
 def test_list_walks_its_index_without_sorting(tmp_path: Path, name: str, index: str, analyzed: bool) -> None:
+    plan = plan_of(tmp_path, name, analyzed=analyzed)
+    assert len(plan) == 1, plan
+    assert re.search(rf"USING INDEX {index} ", plan[0]), plan
+
+
+@pytest.mark.parametrize("breadth", ["user", "tenant"])
+def test_what_comes_next_is_found_by_its_deadlines(tmp_path: Path, breadth: str) -> None:
+    for name in ("next_moves_of", "count_moves_of"):
+        plan = plan_of(tmp_path, f"{name}_{breadth}", analyzed=False)
+        walked = [step for step in plan if "memories" in step]
+        names = [f"{index}_of_user" if breadth == "user" else index for index in MOVES]
+        assert [re.findall(r"SEARCH memories USING INDEX (\w+) ", step) for step in walked] == [[one] for one in names]
+
+
+def plan_of(tmp_path: Path, name: str, *, analyzed: bool) -> list[str]:
     store = open_store(bare(str(tmp_path / "memorist.db")))
     store.migrator.migrate(START)
     statement = load_statements("sqlite")[name]
@@ -38,5 +58,4 @@ def test_list_walks_its_index_without_sorting(tmp_path: Path, name: str, index: 
 
     plan = store.driver.write(None, work)
     store.close()
-    assert len(plan) == 1, plan
-    assert re.search(rf"USING INDEX {index} ", plan[0]), plan
+    return plan

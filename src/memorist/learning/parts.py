@@ -244,8 +244,7 @@ class Parts:
         """Whatever comes of them, calls were made."""
         if job.id in self._awaited:
             self._awaited[job.id].usage = Usage.of_all([self._awaited[job.id].usage, *spent])
-        if _is_of_a_turn(job):
-            self._spending.add(job.tenant, spent)
+        self._spending.add(job.tenant, spent, budgeted=_is_of_a_turn(job))
 
 
 def spent_on(usage: Usage) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from memorist.memories.values import Kind
+from memorist.platform.values import OwnerFilter
 
 
 class Mode(StrEnum):
@@ -106,6 +107,28 @@ class SweepState:
     recomputed_after: str | None
     report: Mapping[str, Any] | None = None
     reported_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComingSpan:
+    """Moves that time will bring to a slice's memories: after a moment and an id, '' being before all, and before
+    another moment. `deleted`: also to those that are deleted.
+    """
+
+    owner: OwnerFilter
+    after: datetime
+    until: datetime
+    anonymize_after: timedelta
+    after_id: str = ""
+    deleted: bool = True
+
+
+class ComingMove(NamedTuple):
+    """Which move comes to a memory next, and when."""
+
+    memory_id: str
+    at: datetime
+    move: Move
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from memorist.memories.policy import DueCount, PolicyRevision, SweepState
+from memorist.memories.policy import ComingMove, ComingSpan, DueCount, Move, PolicyRevision, SweepState
 from memorist.memories.values import Governor, Memory, Query, Row, State
 from memorist.platform.values import Event, OwnerFilter
 
@@ -111,6 +111,16 @@ class AgingReads(Protocol):
 
     def count_due(self, as_of: datetime, retired_before: datetime) -> list[DueCount]:
         """How many memories are due for each move."""
+        ...
+
+    def count_coming(self, span: ComingSpan, most: int) -> dict[Move, int]:
+        """How many memories each move comes to in a span, by their next deadline; `most` at most by way of a TTL, of
+        the policy, and of being replaced.
+        """
+        ...
+
+    def list_coming(self, span: ComingSpan, limit: int) -> list[ComingMove]:
+        """The first of these, by time and id."""
         ...
 
     def scan(self, after_id: str, limit: int) -> list[tuple[Memory, datetime | None]]:

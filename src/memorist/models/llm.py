@@ -55,6 +55,7 @@ class HttpLlm:
 
     def ask(self, request: LlmRequest) -> LlmAnswer:
         """The whole answer. Raises LlmUnavailable, LlmMalformed or, where asking again is no use, LlmError."""
+        started = time.monotonic()
         with self._translated():
             response = self._post(request)
             self._refuse_failure(response)
@@ -62,11 +63,12 @@ class HttpLlm:
                 answer = response.json()
             except ValueError as error:
                 raise LlmMalformed from error
-        return self._answer(self._wire.read(answer))
+        return self._answer(self._wire.read(answer), started)
 
     def stream(self, request: LlmRequest) -> Iterator[str | LlmAnswer]:
         """Pieces of the text as they come, and at last the whole answer. Raises as `ask` does, also half way."""
         reply = Reply()
+        started = time.monotonic()
         body = self._wire.body(self._model, _without(request, self._unknown), stream=True)
         asked = self._client.stream("POST", self._url, json=body, headers=trace_headers())
         with self._translated(), asked as response:
@@ -78,7 +80,7 @@ class HttpLlm:
                     yield piece
         if not reply.is_complete:
             raise LlmUnavailable("The language model's answer ended half way.")
-        yield self._answer(reply)
+        yield self._answer(reply, started)
 
     def _post(self, request: LlmRequest) -> httpx2.Response:
         """The response. Of a server that refuses what not every one knows it is asked for once more without that; once
@@ -97,9 +99,9 @@ class HttpLlm:
             self._unknown = unknown
         return response
 
-    def _answer(self, reply: Reply) -> LlmAnswer:
+    def _answer(self, reply: Reply, started: float) -> LlmAnswer:
         cost = self._price.of(reply.input_tokens, reply.output_tokens) if self._price else None
-        usage = Usage(reply.input_tokens, reply.output_tokens, cost)
+        usage = Usage(reply.input_tokens, reply.output_tokens, cost, time.monotonic() - started)
         return LlmAnswer(reply.text, reply.stop, usage, reply.tool_calls())
 
     def _refuse_failure(self, response: httpx2.Response) -> None:

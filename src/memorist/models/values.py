@@ -1,7 +1,7 @@
 """What models are asked and answer, as values."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import reduce
 from typing import Any
@@ -64,6 +64,7 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
+    seconds: float = field(default=0.0, compare=False)
 
     def plus(self, other: "Usage") -> "Usage":
         known = self.cost_usd is not None and other.cost_usd is not None
@@ -71,6 +72,7 @@ class Usage:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             round((self.cost_usd or 0.0) + (other.cost_usd or 0.0), 9) if known else None,
+            self.seconds + other.seconds,
         )
 
     @staticmethod

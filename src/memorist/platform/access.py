@@ -123,6 +123,14 @@ def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     return (OwnerFilter(agent=agent),)
 
 
+def followed_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """The same, and none where it acts for nobody, who does nothing."""
+    is_nobody = principal.user is None and principal.role is not Role.ADMIN
+    if is_nobody and (principal.agent is None or not principal.agent_vouched):
+        return ()
+    return own_slices(principal)
+
+
 def recoverable_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """Whose deleted memories the caller sees: of what it sees, what it may restore."""
     if not allows(principal, Action.WRITE):

@@ -19,26 +19,11 @@ from memorist.errors import InvalidCursor
 from memorist.ids import parse_id
 from memorist.platform import access, acts
 from memorist.platform.loop import Loop
-from memorist.platform.values import Change, FeedPage, FeedPosition, FeedRow, HiddenOwner, OwnerFilter, Principal
+from memorist.platform.values import Change, FeedPage, FeedPosition, FeedRow, Principal
 from memorist.ports import Reader, Store
 
 START = "0-0"
 """The position before the first change."""
-
-# Events that leave a memory as it was, or that go along with one that does not.
-_NO_CHANGES = frozenset(
-    {
-        "deduplicated",
-        "doubt_dismissed",
-        "doubt_reopened",
-        "extracted",
-        "extraction_failed",
-        "judged",
-        "read_for_user",
-        "redacted",
-        "supersedes",
-    }
-)
 
 _POSITION = re.compile(r"(\d{1,18})-(\d{1,18})", re.ASCII)
 _PAGE = 500
@@ -235,7 +220,7 @@ class Follower:
             page = self._store.read(self.tenant, partial(_page_after, self._position))
         # What cannot be told yet is not read again and again: the watch wakes when it can.
         self.is_behind = not page.is_last and not page.has_unsafe
-        found = [_change(row) for row in page.rows if _is_change(row) and _is_visible(row, slices)]
+        found = [_change(row) for row in page.rows if row.is_change and row.is_in(slices)]
         if page.rows:
             self._position = page.rows[-1].position
         return found
@@ -295,19 +280,6 @@ def parse_position(text: str) -> FeedPosition:
 
 def _page_after(position: FeedPosition, tx: Reader) -> FeedPage:
     return tx.feed.read(position, _PAGE)
-
-
-def _is_change(row: FeedRow) -> bool:
-    return row.event_type not in _NO_CHANGES
-
-
-def _is_visible(row: FeedRow, slices: tuple[OwnerFilter, ...]) -> bool:
-    owner = row.owner
-    if owner is None:
-        return False
-    if isinstance(owner, HiddenOwner):
-        return any(owner.is_in(part) for part in slices)
-    return any(part.matches(owner) for part in slices)
 
 
 def _change(row: FeedRow) -> Change:

@@ -16,6 +16,7 @@ from memorist.platform.values import (
     OwnerFilter,
     RedactionNote,
     SignIn,
+    SpentDay,
 )
 
 
@@ -46,6 +47,10 @@ class FeedReads(Protocol):
 
     def read(self, after: FeedPosition, limit: int) -> FeedPage:
         """The next events of the tenant. None will appear later at or before the position of the last one."""
+        ...
+
+    def back(self, before: FeedPosition, limit: int) -> list[FeedRow]:
+        """The events before a position, newest first."""
         ...
 
     def last(self, most: int) -> list[FeedRow]:
@@ -174,16 +179,20 @@ class JobWrites(JobReads, Protocol):
 
 
 class SpendingReads(Protocol):
-    """What calls of language models have cost."""
+    """What calls of language models took."""
 
-    def spent(self, month: datetime) -> float:
-        """What the tenant's turns have cost in the month that began then, in dollars, also those that were erased."""
+    def spent(self, since: datetime) -> float:
+        """What of the budget was spent since a day began, in dollars, also on turns that were erased."""
+        ...
+
+    def days(self, since: datetime) -> list[SpentDay]:
+        """What the calls of each day took, from one on, in their order; none of days without calls."""
         ...
 
 
 class SpendingWrites(SpendingReads, Protocol):
     """The same in a transaction that writes."""
 
-    def add(self, month: datetime, cost_usd: float) -> None:
-        """Count what calls have cost, in the month that began then."""
+    def add(self, spent: SpentDay, *, budgeted: bool) -> None:
+        """Count what calls of a day took; `budgeted`: their cost counts towards the budget."""
         ...

@@ -1,10 +1,11 @@
-"""What a tenant's turns have cost in each month (UTC): counted call by call, and kept whatever is erased."""
+"""What a tenant's calls of language models took on each day (UTC): counted one by one, and kept whatever is erased."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from memorist.models.values import Usage
 from memorist.platform import acts
+from memorist.platform.values import SpentDay
 from memorist.ports import Reader, Store
 from memorist.times import Clock
 
@@ -14,22 +15,34 @@ class Spending:
         self._store = store
         self._clock = clock
 
-    def add(self, tenant: str, calls: Sequence[Usage]) -> None:
+    def add(self, tenant: str, calls: Sequence[Usage], *, budgeted: bool = True) -> None:
         """Count calls that were answered, before anything else is done with the answers. Raises StoreError.
 
         What came of them may be undone or tried again, and whoever does that may die; the money is gone all the same.
-        Calls of an unknown price count nothing.
+        Calls of an unknown price cost nothing. `budgeted`: they count towards the budget of turns.
         """
-        cost = sum(call.cost_usd or 0.0 for call in calls)
-        if cost:
-            month = _month(self._clock.now())
+        if calls:
+            spent = _of_day(_midnight(self._clock.now()), calls)
             with acts.aside():
-                self._store.write(tenant, lambda tx: tx.spending.add(month, cost))
+                self._store.write(tenant, lambda tx: tx.spending.add(spent, budgeted=budgeted))
 
     def this_month(self, tx: Reader) -> float:
         """In dollars."""
-        return tx.spending.spent(_month(self._clock.now()))
+        return tx.spending.spent(_midnight(self._clock.now()).replace(day=1))
 
 
-def _month(moment: datetime) -> datetime:
-    return moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+def _of_day(day: datetime, calls: Sequence[Usage]) -> SpentDay:
+    return SpentDay(
+        day,
+        len(calls),
+        sum(call.cost_usd is None for call in calls),
+        sum(call.input_tokens for call in calls),
+        sum(call.output_tokens for call in calls),
+        sum(call.cost_usd or 0.0 for call in calls),
+        sum(call.seconds for call in calls),
+        max(call.seconds for call in calls),
+    )
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

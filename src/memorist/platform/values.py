@@ -1,7 +1,7 @@
 """Who is calling, whose a thing is, and the values of keys, events, jobs and remembered requests."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -119,6 +119,22 @@ class HiddenOwner:
         return is_user and (part.any_agent or self.hide(self.salt, part.agent) == self.agent)
 
 
+# Events that leave a memory as it was, or that go along with one that does not.
+_NO_CHANGES = frozenset(
+    {
+        "deduplicated",
+        "doubt_dismissed",
+        "doubt_reopened",
+        "extracted",
+        "extraction_failed",
+        "judged",
+        "read_for_user",
+        "redacted",
+        "supersedes",
+    }
+)
+
+
 class FeedRow(NamedTuple):
     """An event in the feed. Of an erased memory the id is 32 hexadecimal digits and the owner hidden."""
 
@@ -127,6 +143,19 @@ class FeedRow(NamedTuple):
     event_type: str
     at: datetime
     owner: Owner | HiddenOwner | None
+    source: str = ""
+    actor: str | None = None
+
+    @property
+    def is_change(self) -> bool:
+        return self.event_type not in _NO_CHANGES
+
+    def is_in(self, slices: Iterable[OwnerFilter]) -> bool:
+        """Whether it is of somebody whose memories these are."""
+        owner = self.owner
+        if isinstance(owner, HiddenOwner):
+            return any(owner.is_in(part) for part in slices)
+        return owner is not None and any(part.matches(owner) for part in slices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,3 +315,16 @@ class RedactionNote:
     source: str
     actor: str | None
     at: datetime
+
+
+class SpentDay(NamedTuple):
+    """What the calls of language models on a day, which began then, took; `cost_usd` is that of all but `unpriced`."""
+
+    day: datetime
+    calls: int
+    unpriced: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    seconds: float
+    slowest: float

@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memorist.errors import Forbidden
 from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
 from memorist.memories.entries import note_reading
 from memorist.memories.values import AskedCount, Memory, PastRecall
 from memorist.platform import access
-from memorist.platform.values import OwnerFilter, Principal
+from memorist.platform.values import Principal
 from memorist.ports import Reader, Store
 
 _MOST = 20_000
@@ -53,7 +52,7 @@ class RecallHistory:
         """What the caller asked last or, for an admin of everybody, what anybody did; with memories that it sees."""
 
         def work(tx: Reader) -> list[AskedLately]:
-            found = [one for part in _askers(principal) for one in tx.recalls.asked(part, limit, _MOST)]
+            found = [one for part in access.followed_slices(principal) for one in tx.recalls.asked(part, limit, _MOST)]
             newest = sorted(found, key=lambda one: (one.at, one.id), reverse=True)[:limit]
             memories = {memory.id: memory for memory in tx.memories.get_many([one.memory_id for one in newest])}
             return [AskedLately(one, memories[one.memory_id]) for one in newest if one.memory_id in memories]
@@ -64,17 +63,10 @@ class RecallHistory:
 
     def usage(self, principal: Principal, since: datetime) -> list[AskedCount]:
         """How often each agent of the caller asked on each day since then, as far as recalls are kept."""
-        parts = _askers(principal)
+        parts = access.followed_slices(principal)
         return self._store.read(
             principal.tenant, lambda tx: [one for part in parts for one in tx.recalls.count_asked(part, since, _MOST)]
         )
-
-
-def _askers(principal: Principal) -> tuple[OwnerFilter, ...]:
-    try:
-        return access.own_slices(principal)
-    except Forbidden:  # It acts for nobody, who asked nothing.
-        return ()
 
 
 def _as_seen(principal: Principal, memory: Memory, recall: PastRecall) -> PastRecall:

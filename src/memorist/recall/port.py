@@ -100,6 +100,12 @@ class PastRecallReads(Protocol):
         """
         ...
 
+    def back(self, owner: OwnerFilter, before: tuple[datetime, str], since: datetime, limit: int) -> list[PastRecall]:
+        """What a slice's user, or everybody, was told before a moment and an id, and not before another moment: the
+        newest first, those of one answer in any order.
+        """
+        ...
+
     def count_asked(self, owner: OwnerFilter, since: datetime, most: int) -> list[AskedCount]:
         """How often each agent of a slice asked on each day since then, among as many."""
         ...

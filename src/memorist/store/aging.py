@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from memorist.memories.policy import DueCount, Move, SweepState
+from memorist.memories.policy import ComingMove, ComingSpan, DueCount, Move, SweepState
 from memorist.memories.values import Governor, Kind, Memory, Retention, State, Status
 from memorist.platform.values import Event
-from memorist.store.rows import memory_from_row
+from memorist.store.rows import memory_from_row, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, optional_micros, optional_moment, to_micros
 
@@ -57,6 +57,18 @@ class AgingStatements(TenantStatements):
         for move, kind, memory_id, total in rows:
             found.setdefault((Move(move), Kind(kind)), (total, []))[1].append(memory_id)
         return [DueCount(move, kind, total, tuple(ids)) for (move, kind), (total, ids) in found.items()]
+
+    def count_coming(self, span: ComingSpan, most: int) -> dict[Move, int]:
+        rows = self._rows(
+            "count_moves_of_tenant" if span.owner.any_user else "count_moves_of_user", most=most, **_span(span)
+        )
+        return {Move(move): int(count) for move, count in rows}
+
+    def list_coming(self, span: ComingSpan, limit: int) -> list[ComingMove]:
+        rows = self._rows(
+            "next_moves_of_tenant" if span.owner.any_user else "next_moves_of_user", most=limit, **_span(span)
+        )
+        return [ComingMove(id_, from_micros(at), Move(move)) for id_, at, move in rows]
 
     def scan(self, after_id: str, limit: int) -> list[tuple[Memory, datetime | None]]:
         rows = self._rows("scan_aging", after_id=after_id, limit=limit)
@@ -138,4 +150,15 @@ def _deadlines(memory: Memory, due_at: datetime | None) -> dict[str, Any]:
         "retention_expires_at": optional_micros(memory.retention_expires_at),
         "hard_delete_at": optional_micros(memory.hard_delete_at),
         "due_at": optional_micros(due_at),
+    }
+
+
+def _span(span: ComingSpan) -> dict[str, Any]:
+    return {
+        **slice_parameters(span.owner),
+        "after": to_micros(span.after),
+        "after_id": span.after_id,
+        "until": to_micros(span.until),
+        "wait": span.anonymize_after // timedelta(microseconds=1),
+        "deleted": int(span.deleted),
     }

@@ -59,6 +59,10 @@ class FeedStatements(TenantStatements):
         seen = [_feed_row(row) for row in rows if row[0] < safe]
         return FeedPage(tuple(seen), is_last=len(rows) < limit, has_unsafe=len(seen) < len(rows))
 
+    def back(self, before: FeedPosition, limit: int) -> list[FeedRow]:
+        rows = self._rows("read_feed_back", change=before.change, seq=before.seq, limit=limit)
+        return [_feed_row(row) for row in rows]
+
     def last(self, most: int) -> list[FeedRow]:
         return [_feed_row(row) for row in self._rows("list_last_changes", most=most)]
 
@@ -89,13 +93,13 @@ def _note(row: tuple[Any, ...]) -> RedactionNote:
     return RedactionNote(seq, memory_id, owner_of(user, agent), rules, source, actor, from_micros(created_at))
 
 
-def _feed_row(row: tuple[int, int, str, str, int, str | None, str | None, str | None]) -> FeedRow:
-    change, seq, memory_id, event_type, created_at, payload, user, agent = row
+def _feed_row(row: tuple[Any, ...]) -> FeedRow:
+    change, seq, memory_id, event_type, created_at, payload, user, agent, source, actor = row
     position = FeedPosition(change, seq)
     if event_type == ERASED and payload is not None:
         erased = json.loads(payload)
         hidden = HiddenOwner(erased["salt"], erased["user"], erased["agent"])
-        return FeedRow(position, erased["id"], event_type, from_micros(created_at), hidden)
+        return FeedRow(position, erased["id"], event_type, from_micros(created_at), hidden, source, actor)
     # Without its memory an event has no owner whom it could be shown to.
     owner = None if user is None else owner_of(user, agent)
-    return FeedRow(position, memory_id, event_type, from_micros(created_at), owner)
+    return FeedRow(position, memory_id, event_type, from_micros(created_at), owner, source, actor)

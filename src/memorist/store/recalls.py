@@ -25,6 +25,12 @@ class RecallStatements(TenantStatements):
         rows = self._rows("list_asked", limit=limit, most=most, **_asker(owner))
         return [_past_recall(row) for row in rows]
 
+    def back(self, owner: OwnerFilter, before: tuple[datetime, str], since: datetime, limit: int) -> list[PastRecall]:
+        statement = "list_recalled_of_tenant" if owner.any_user else "list_recalled_of_user"
+        at, id_ = before
+        rows = self._rows(statement, at=to_micros(at), id=id_, since=to_micros(since), limit=limit, **_asker(owner))
+        return [_past_recall(row) for row in rows]
+
     def count_asked(self, owner: OwnerFilter, since: datetime, most: int) -> list[AskedCount]:
         rows = self._rows("count_asked", since=to_micros(since), most=most, **_asker(owner))
         return [AskedCount(_EPOCH + timedelta(days=row[0]), row[1] or None, int(row[2]), int(row[3])) for row in rows]

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from memorist.models.values import Usage
-from memorist.platform.values import Owner, OwnerFilter
+from memorist.platform.values import Owner, OwnerFilter, SpentDay
 from memorist.store.rows import NEWEST_ID, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, optional_micros, optional_moment, to_micros
-from memorist.turns.values import Turn, TurnEvent, TurnStatus
+from memorist.turns.values import Turn, TurnEvent, TurnFigures, TurnStatus
 
 
 class TurnStatements(TenantStatements):
@@ -30,6 +30,13 @@ class TurnStatements(TenantStatements):
             limit=limit,
         )
         return [_turn(row) for row in rows]
+
+    def figures(self, owner: OwnerFilter, since: datetime, most: int) -> list[TurnFigures]:
+        rows = self._rows("list_turn_figures", since=to_micros(since), most=most, **slice_parameters(owner))
+        return [
+            TurnFigures(TurnStatus(row[0]), Usage(*row[1:4]), from_micros(row[4]), optional_moment(row[5]))
+            for row in rows
+        ]
 
     def events(self, turn_id: str, after: int, limit: int) -> list[TurnEvent]:
         rows = self._rows("list_turn_events", turn_id=turn_id, after=after, limit=limit)
@@ -100,16 +107,30 @@ class TurnStatements(TenantStatements):
 
 
 class SpendingStatements(TenantStatements):
-    """What one tenant's turns have cost, inside a transaction."""
+    """What one tenant's calls of language models took, inside a transaction."""
 
     __slots__ = ()
 
-    def spent(self, month: datetime) -> float:
-        rows = self._rows("spent_on_turns", month=to_micros(month))
-        return float(rows[0][0]) if rows else 0.0
+    def spent(self, since: datetime) -> float:
+        return float(self._rows("spent_since", day=to_micros(since))[0][0])
 
-    def add(self, month: datetime, cost_usd: float) -> None:
-        self._run("add_spending", month=to_micros(month), cost_usd=cost_usd)
+    def days(self, since: datetime) -> list[SpentDay]:
+        rows = self._rows("list_spending", day=to_micros(since))
+        return [SpentDay(from_micros(row[0]), *map(int, row[1:5]), *map(float, row[5:])) for row in rows]
+
+    def add(self, spent: SpentDay, *, budgeted: bool) -> None:
+        self._run(
+            "add_spending",
+            day=to_micros(spent.day),
+            cost_usd=spent.cost_usd if budgeted else 0.0,
+            other_usd=0.0 if budgeted else spent.cost_usd,
+            calls=spent.calls,
+            unpriced=spent.unpriced,
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            seconds=spent.seconds,
+            slowest=spent.slowest,
+        )
 
 
 def _turn(row: tuple[Any, ...]) -> Turn:

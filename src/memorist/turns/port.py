@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memorist.platform.values import OwnerFilter
-from memorist.turns.values import Turn, TurnEvent
+from memorist.turns.values import Turn, TurnEvent, TurnFigures
 
 
 class TurnReads(Protocol):
@@ -14,6 +14,10 @@ class TurnReads(Protocol):
 
     def page(self, owner: OwnerFilter, before_id: str | None, limit: int) -> list[Turn]:
         """Turns of a slice, newest first."""
+        ...
+
+    def figures(self, owner: OwnerFilter, since: datetime, most: int) -> list[TurnFigures]:
+        """What those of the newest `most` turns of a slice took that began since a moment, newest first."""
         ...
 
     def events(self, turn_id: str, after: int, limit: int) -> list[TurnEvent]: ...

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from memorist.models.values import Usage
 from memorist.platform.values import Owner
@@ -52,6 +52,15 @@ class Turn:
     def has_session(self) -> bool:
         """Whether it is of a session, which is stored; of others no transcript is kept."""
         return self.session != self.id
+
+
+class TurnFigures(NamedTuple):
+    """What a turn took."""
+
+    status: TurnStatus
+    usage: Usage
+    created_at: datetime
+    completed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from memorist.errors import Forbidden
 from memorist.memories.policies import Policies
 from memorist.memories.policy import Mode
 from memorist.memories.values import Kind, Status
@@ -199,7 +198,7 @@ class Overview:
         users = {(part.any_user, part.user): part for part in visible}.values()
         found = Waiting(
             vectors=sum(tx.overview.count_waiting(part, MOST + 1) for part in users) if self._embeds() else 0,
-            jobs=_add_up([tx.jobs.count(part, MOST + 1) for part in _own_slices(principal)]),
+            jobs=_add_up([tx.jobs.count(part, MOST + 1) for part in access.followed_slices(principal)]),
             doubts=sum(_count_doubts(tx, part, visible) for part in visible),
         )
         if not access.allows(principal, access.Action.ADMINISTER):
@@ -215,13 +214,6 @@ class Overview:
             None if state is None else state.reported_at,
             revision.acts_from,
         )
-
-
-def _own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
-    try:
-        return access.own_slices(principal)
-    except Forbidden:  # It acts for nobody, who has no jobs.
-        return ()
 
 
 def _add_up(counts: Sequence[Mapping[JobStatus, int]]) -> dict[JobStatus, int]:

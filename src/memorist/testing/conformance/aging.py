@@ -7,9 +7,9 @@ from functools import partial
 
 from memorist.ids import new_id
 from memorist.memories import lifecycle, writing
-from memorist.memories.policy import Move, Policy, SweepState
+from memorist.memories.policy import ComingMove, ComingSpan, Move, Policy, SweepState
 from memorist.memories.values import Governor, Kind, Memory, Query, Retention, Status
-from memorist.platform.values import Event, OwnerFilter
+from memorist.platform.values import Event, Owner, OwnerFilter
 from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
@@ -103,6 +103,38 @@ class AgingConformance(StoreFixtures):
             (Move.ANONYMIZED, Kind.FACT): 1,
         }
         assert set(counts[Move.ARCHIVED, Kind.CHAT_MESSAGE].samples) < set(ids)
+
+    def test_what_comes_is_counted_and_listed_by_the_next_deadline(
+        self, store: Store, tenant: str, neighbour: str
+    ) -> None:
+        archived = _aging(store, tenant, START + _DAY)
+        ends = _aging(store, tenant, START + 3 * _DAY, expires_at=START + 2 * _DAY)
+        gone = make_memory(tenant, status=Status.SOFT_DELETED, deleted_at=START, hard_delete_at=START + 4 * _DAY)
+        retired = make_memory(tenant, status=Status.ARCHIVED, superseded_by=gone.id)
+        of_bob = make_memory(tenant, owner=Owner("bob"), retention=Retention.POLICY, retention_expires_at=START + _DAY)
+        store.write(tenant, lambda tx: [writing.insert(tx, memory) for memory in (gone, retired, of_bob)])
+        ada = ComingSpan(OwnerFilter("ada", any_agent=True), START, START + 9 * _DAY, 5 * _DAY)
+        expected = [
+            ComingMove(archived.id, START + _DAY, Move.ARCHIVED),
+            ComingMove(ends.id, START + 2 * _DAY, Move.EXPIRED),
+            ComingMove(gone.id, START + 4 * _DAY, Move.HARD_DELETE_PENDING),
+            ComingMove(retired.id, retired.updated_at + 5 * _DAY, Move.ANONYMIZED),
+        ]
+
+        def listed(span: ComingSpan, limit: int = 9, *, of: str = tenant) -> list[ComingMove]:
+            return store.read(of, lambda tx: tx.aging.list_coming(span, limit))
+
+        assert listed(ada) == expected
+        assert listed(ada, 1) == expected[:1]
+        assert listed(replace(ada, after=expected[1].at, after_id=expected[1].memory_id)) == expected[2:]
+        assert listed(replace(ada, until=expected[1].at)) == expected[:1]
+        assert gone.id not in [one.memory_id for one in listed(replace(ada, deleted=False))]
+        everybody = replace(ada, owner=OwnerFilter(any_user=True, any_agent=True))
+        assert {one.memory_id for one in listed(everybody)} == {of_bob.id, *(one.memory_id for one in expected)}
+        counts = store.read(tenant, lambda tx: tx.aging.count_coming(everybody, 9))
+        assert counts == {**dict.fromkeys((one.move for one in expected), 1), Move.DELETED: 1}
+        assert sum(store.read(tenant, lambda tx: tx.aging.count_coming(ada, 9)).values()) == 4
+        assert listed(everybody, of=neighbour) == []
 
     def test_two_who_claim_at_once_move_each_memory_once(self, store: Store, tenant: str) -> None:
         memories = [_aging(store, tenant, START) for _ in range(40)]

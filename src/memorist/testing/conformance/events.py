@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from memorist.ids import to_uuid
 from memorist.memories.values import Kind
-from memorist.platform.values import ERASED, Event, HiddenOwner, Owner, OwnerFilter
+from memorist.platform.values import ERASED, Event, FeedPosition, HiddenOwner, Owner, OwnerFilter
 from memorist.ports import Store
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
@@ -110,6 +110,20 @@ class FeedConformance(StoreFixtures):
         for part in (OwnerFilter(), OwnerFilter("ada"), OwnerFilter("bob", any_agent=True), OwnerFilter("ada", "no")):
             assert not row.owner.is_in(part)
         assert "coder" not in str(row)
+
+    def test_feed_is_read_back_from_a_position(self, store: Store, tenant: str, neighbour: str) -> None:
+        memories = [created(store, make_memory(tenant)) for _ in range(3)]
+        _tell(store, tenant, make_event(memories[0], "deleted", actor="ada"))
+        head = store.read(tenant, lambda tx: tx.feed.head())
+        found = store.read(tenant, lambda tx: tx.feed.back(FeedPosition(head.change, head.seq + 1), 2))
+        assert [(row.memory_id, row.event_type) for row in found] == [
+            (memories[0].id, "deleted"),
+            (memories[2].id, "created"),
+        ]
+        assert (found[0].position, found[0].actor, found[0].source, found[0].at) == (head, "ada", "library", START)
+        earlier = store.read(tenant, lambda tx: tx.feed.back(found[1].position, 9))
+        assert [row.memory_id for row in earlier] == [memories[1].id, memories[0].id]
+        assert store.read(neighbour, lambda tx: tx.feed.back(head, 9)) == []
 
     def test_last_changes_are_those_of_facts_newest_first(self, store: Store, tenant: str, neighbour: str) -> None:
         fact, other = make_memory(tenant), make_memory(tenant, kind=Kind.CHAT_MESSAGE)

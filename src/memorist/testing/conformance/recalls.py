@@ -10,7 +10,7 @@ from memorist.platform.values import OwnerFilter
 from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
-from memorist.testing.conformance.helpers import ADA
+from memorist.testing.conformance.helpers import ADA, EVERYBODY
 from memorist.testing.makers import make_memory
 
 
@@ -72,6 +72,29 @@ class RecallConformance(StoreFixtures):
         days = {(one.day, one.agent): (one.questions, one.memories) for one in counted}
         assert days == {(START.date(), "coder"): (1, 2), (later.at.date(), "coder"): (1, 1)}
         assert store.read(tenant, lambda tx: tx.recalls.count_asked(ADA, later.at, 99))[0].questions == 1
+
+    def test_recalls_are_read_back_by_time(self, store: Store, tenant: str, neighbour: str) -> None:
+        memory = make_memory(tenant)
+        recalls = [_recall(memory, START + timedelta(seconds=number)) for number in range(4)]
+        by_bob = replace(recalls[2], id=new_id("rec"), user="bob")
+
+        def write(tx: Writer) -> None:
+            writing.insert(tx, memory)
+            tx.recalls.insert([*recalls, by_bob])
+
+        store.write(tenant, write)
+        end = (START + timedelta(days=1), "")
+
+        def back(owner: OwnerFilter, before: tuple[datetime, str], since: datetime, limit: int) -> list[PastRecall]:
+            return store.read(tenant, lambda tx: tx.recalls.back(owner, before, since, limit))
+
+        assert back(ADA, end, START, 9) == recalls[::-1]
+        assert back(ADA, end, START, 2) == recalls[:1:-1]
+        assert back(ADA, (recalls[2].at, recalls[2].id), START, 9) == recalls[1::-1]
+        assert back(ADA, end, recalls[3].at, 9) == recalls[3:]
+        assert set(back(EVERYBODY, end, START, 9)) == {*recalls, by_bob}
+        assert back(OwnerFilter("ada", "another"), end, START, 9) == []
+        assert store.read(neighbour, lambda tx: tx.recalls.back(EVERYBODY, end, START, 9)) == []
 
 
 def _recall(memory: Memory, at: datetime) -> PastRecall:

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from memorist.models.values import Usage
-from memorist.platform.values import Owner, OwnerFilter
+from memorist.platform.values import Owner, OwnerFilter, SpentDay
 from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import ADA, EVERYBODY
 from memorist.testing.makers import make_turn
-from memorist.turns.values import Turn, TurnEvent, TurnStatus
+from memorist.turns.values import Turn, TurnEvent, TurnFigures, TurnStatus
 
 _SOON = START + timedelta(minutes=5)
 _LATER = START + timedelta(days=30)
@@ -53,6 +53,22 @@ class TurnConformance(StoreFixtures):
         assert listed(EVERYBODY, turns[2].id) == turns[1::-1]
         assert listed(ADA) == turns[1::-1]
         assert listed(OwnerFilter("ada")) == turns[:1]
+
+    def test_figures_of_a_slice_come_newest_first(self, store: Store, tenant: str, neighbour: str) -> None:
+        begun = [
+            make_turn(owner=Owner(user), created_at=at) for user, at in (("ada", START), ("bob", _SOON), ("ada", _SOON))
+        ]
+        for turn in begun:
+            _begin(store, tenant, turn)
+        over = replace(begun[2], status=TurnStatus.COMPLETED, usage=Usage(3, 4, 0.25), completed_at=_LATER)
+        assert store.write(tenant, lambda tx: tx.turns.finish(over))
+        last = TurnFigures(TurnStatus.COMPLETED, Usage(3, 4, 0.25), _SOON, _LATER)
+        first = TurnFigures(TurnStatus.RUNNING, Usage(), START, None)
+        assert store.read(tenant, lambda tx: tx.turns.figures(ADA, START, 9)) == [last, first]
+        assert store.read(tenant, lambda tx: tx.turns.figures(ADA, START, 1)) == [last]
+        assert store.read(tenant, lambda tx: tx.turns.figures(ADA, _SOON, 9)) == [last]
+        assert len(store.read(tenant, lambda tx: tx.turns.figures(EVERYBODY, START, 9))) == 3
+        assert store.read(neighbour, lambda tx: tx.turns.figures(EVERYBODY, START, 9)) == []
 
     def test_turns_without_a_session_go_once_their_time_is_over(
         self, store: Store, tenant: str, neighbour: str
@@ -106,19 +122,28 @@ class TurnConformance(StoreFixtures):
 
 
 class SpendingConformance(StoreFixtures):
-    """`tx.spending`: what calls of language models have cost."""
+    """`tx.spending`: what calls of language models took."""
 
-    def test_spending_is_counted_by_tenant_and_month_and_outlives_users(
+    def test_spending_is_counted_by_tenant_and_day_and_outlives_users(
         self, store: Store, tenant: str, neighbour: str
     ) -> None:
-        for month, cost in ((START, 0.25), (START, 0.5), (_LATER, 2.0)):
-            store.write(tenant, lambda tx: tx.spending.add(month, cost))
+        for day, cost, budgeted in ((START, 0.25, True), (START, 0.5, True), (START, 4.0, False), (_LATER, 2.0, True)):
+            took = SpentDay(day, 2, 1, 10, 3, cost, 1.5 + cost, 1.0 + cost)
+            store.write(tenant, lambda tx: tx.spending.add(took, budgeted=budgeted))
 
-        def spent(of: str, month: datetime) -> float:
-            return store.read(of, lambda tx: tx.spending.spent(month))
+        def spent(of: str, since: datetime) -> float:
+            return store.read(of, lambda tx: tx.spending.spent(since))
+
+        days = store.read(tenant, lambda tx: tx.spending.days(START))
+        assert days == [
+            SpentDay(START, 6, 3, 30, 9, 4.75, 9.25, 5.0),
+            SpentDay(_LATER, 2, 1, 10, 3, 2.0, 3.5, 3.0),
+        ]
+        assert store.read(tenant, lambda tx: tx.spending.days(_LATER)) == days[1:]
+        assert store.read(neighbour, lambda tx: tx.spending.days(START)) == []
 
         store.write(tenant, lambda tx: tx.erasure.erase_owned(ADA))
-        assert (spent(tenant, START), spent(tenant, _LATER), spent(neighbour, START)) == (0.75, 2.0, 0.0)
+        assert (spent(tenant, START), spent(tenant, _LATER), spent(neighbour, START)) == (2.75, 2.0, 0.0)
         assert store.write(tenant, lambda tx: tx.erasure.erase_leftovers())["spending"] == 2
         assert spent(tenant, START) == 0.0
 

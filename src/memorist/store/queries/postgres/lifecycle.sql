@@ -26,3 +26,12 @@ ORDER BY updated_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
 SELECT memory_id, max(created_at) FROM memory_events
 WHERE tenant_id = :tenant AND event_type = 'restored' AND memory_id = ANY (CAST(:ids AS text[]))
 GROUP BY memory_id
+
+-- fragment: by_due_of_user
+/* memories_due_of_user */
+
+-- fragment: by_end_of_user
+/* memories_expiring_of_user */
+
+-- fragment: by_retiring_of_user
+/* memories_retired_of_user */

@@ -4,7 +4,7 @@
 -- plan: anew
 -- The next events after a position, each with the owner of its memory.
 SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, CASE WHEN e.event_type = 'erased' THEN e.payload END,
-    m.user_id, m.agent_id
+    m.user_id, m.agent_id, e.source, e.actor
 FROM memory_events AS e LEFT JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
 WHERE e.tenant_id = :tenant AND (e.change, e.seq) > (:change, :seq)
 ORDER BY e.change, e.seq LIMIT :limit
@@ -12,14 +12,23 @@ ORDER BY e.change, e.seq LIMIT :limit
 -- name: list_last_changes
 -- plan: anew
 -- What was done to facts among the last events, newest first, each with the owner of its fact.
-SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, NULL, m.user_id, m.agent_id
+SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, NULL, m.user_id, m.agent_id, e.source, e.actor
 FROM (
-    SELECT change, seq, tenant_id, memory_id, event_type, created_at FROM memory_events WHERE tenant_id = :tenant
+    SELECT change, seq, tenant_id, memory_id, event_type, created_at, source, actor FROM memory_events WHERE tenant_id = :tenant
     ORDER BY change DESC, seq DESC LIMIT :most
 ) AS e JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
 WHERE m.kind = 'fact' AND m.anonymized_at IS NULL
     AND e.event_type IN ('created', 'updated', 'archived', 'superseded', 'deleted', 'restored')
 ORDER BY e.change DESC, e.seq DESC
+
+-- name: read_feed_back
+-- plan: anew
+-- The events before a position, newest first, likewise.
+SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, CASE WHEN e.event_type = 'erased' THEN e.payload END,
+    m.user_id, m.agent_id, e.source, e.actor
+FROM memory_events AS e LEFT JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
+WHERE e.tenant_id = :tenant AND (e.change, e.seq) < (:change, :seq)
+ORDER BY e.change DESC, e.seq DESC LIMIT :limit
 
 -- name: feed_head
 -- plan: anew

@@ -72,6 +72,84 @@ SELECT 'anonymized', kind, id, total FROM (
 ) AS retired
 WHERE place <= :samples ORDER BY kind, place
 
+-- fragment: of_coming
+    -- Each memory by its next deadline: a TTL goes first, then the policy; a fact that another replaced is anonymized.
+    AND (:deleted = 1 OR status IN ('active', 'archived'))
+    AND anonymized_at IS NULL
+    {any_agent}
+    {readable}
+
+-- fragment: ends
+status IN ('active', 'archived') AND expires_at IS NOT NULL AND (status = 'active' OR retention = 'keep')
+
+-- fragment: moves_as
+SELECT id, due_at AS at, CASE
+        WHEN status = 'active' AND archive_at IS NOT NULL THEN 'archived'
+        WHEN status IN ('active', 'archived') THEN 'deleted'
+        WHEN status = 'soft_deleted' THEN 'hard_delete_pending'
+        ELSE 'purged'
+    END AS move FROM memories
+
+-- fragment: moves_where
+WHERE tenant_id = :tenant AND (due_at, id) > (:after, :after_id) AND due_at < :until
+        AND NOT (expires_at IS NOT NULL AND expires_at <= due_at AND {ends})
+        {of_coming}
+
+-- fragment: ends_as
+SELECT id, expires_at AS at, 'expired' AS move FROM memories
+
+-- fragment: ends_where
+WHERE tenant_id = :tenant AND (expires_at, id) > (:after, :after_id) AND expires_at < :until
+        AND {ends} AND (due_at IS NULL OR expires_at <= due_at)
+        {of_coming}
+
+-- fragment: anonymized_as
+SELECT id, updated_at + CAST(:wait AS bigint) AS at, 'anonymized' AS move FROM memories
+
+-- fragment: anonymized_where
+WHERE tenant_id = :tenant AND (updated_at, id) > (CAST(:after AS bigint) - CAST(:wait AS bigint), :after_id)
+        AND updated_at < CAST(:until AS bigint) - CAST(:wait AS bigint)
+        AND status = 'archived' AND superseded_by IS NOT NULL {anonymized_in_time}
+        AND (expires_at IS NULL OR retention <> 'keep') AND due_at IS NULL
+        {of_coming}
+
+-- fragment: coming_of_tenant
+    SELECT * FROM ({moves_as} {moves_where} ORDER BY due_at, id LIMIT :most) AS moves
+    UNION ALL SELECT * FROM ({ends_as} {ends_where} ORDER BY expires_at, id LIMIT :most) AS ends
+    UNION ALL SELECT * FROM ({anonymized_as} {anonymized_where} ORDER BY updated_at, id LIMIT :most) AS anonymized
+
+-- fragment: coming_of_user
+    SELECT * FROM (
+        {moves_as} {by_due_of_user} {moves_where} AND user_id = :user_id ORDER BY due_at, id LIMIT :most
+    ) AS moves
+    UNION ALL SELECT * FROM (
+        {ends_as} {by_end_of_user} {ends_where} AND user_id = :user_id ORDER BY expires_at, id LIMIT :most
+    ) AS ends
+    UNION ALL SELECT * FROM (
+        {anonymized_as} {by_retiring_of_user} {anonymized_where} AND user_id = :user_id
+        ORDER BY updated_at, id LIMIT :most
+    ) AS anonymized
+
+-- name: count_moves_of_tenant
+-- plan: anew
+-- How many of a tenant's memories each move comes to, up to a bound.
+SELECT move, count(*) FROM ({coming_of_tenant}) AS coming GROUP BY move
+
+-- name: count_moves_of_user
+-- plan: anew
+-- The same of a user's, with any agent or with one.
+SELECT move, count(*) FROM ({coming_of_user}) AS coming GROUP BY move
+
+-- name: next_moves_of_tenant
+-- plan: anew
+-- Which these are, the first of them.
+SELECT id, at, move FROM ({coming_of_tenant}) AS coming ORDER BY at, id LIMIT :most
+
+-- name: next_moves_of_user
+-- plan: anew
+-- The same of a user's.
+SELECT id, at, move FROM ({coming_of_user}) AS coming ORDER BY at, id LIMIT :most
+
 -- name: scan_aging
 -- Memories that have deadlines, or should have, in id order: their states and times alone.
 SELECT id, kind, governed_by, status, retention, superseded_by, created_at, updated_at, archive_at, retention_expires_at,

@@ -20,6 +20,26 @@ DELETE FROM recalls WHERE tenant_id = :tenant AND memory_id = :memory_id AND id 
 SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM recalls
 WHERE tenant_id = :tenant AND memory_id = :memory_id ORDER BY at DESC, id DESC LIMIT :limit
 
+-- fragment: recalled_back
+    AND at >= :since AND (at, id) < (:at, :id)
+ORDER BY at DESC, id DESC LIMIT :limit
+
+-- name: list_recalled_of_tenant
+-- plan: anew
+-- What was recalled in a tenant before a moment and since another, newest first, by any agent or by one.
+SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM recalls
+WHERE tenant_id = :tenant
+    {any_agent}
+    {recalled_back}
+
+-- name: list_recalled_of_user
+-- plan: anew
+-- What was recalled for a user, likewise.
+SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM recalls
+WHERE tenant_id = :tenant AND user_id = :user_id
+    {any_agent}
+    {recalled_back}
+
 -- fragment: asked_lately
     -- Those of the newest memories, so that a long history costs no more than a short one.
     SELECT memory_id, at, id, user_id, agent_id, source, query, place, score FROM recalls

@@ -24,6 +24,14 @@ SELECT {turn_columns} FROM turns
 WHERE tenant_id = :tenant AND id < :before_id AND {of_slice}
 ORDER BY id DESC LIMIT :limit
 
+-- name: list_turn_figures
+-- What the newest turns of a slice of owners took, as far as they began since a moment.
+SELECT status, input_tokens, output_tokens, cost_usd, created_at, completed_at FROM (
+    SELECT id, status, input_tokens, output_tokens, cost_usd, created_at, completed_at FROM turns
+    WHERE tenant_id = :tenant AND {of_slice} ORDER BY id DESC LIMIT :most
+) AS newest
+WHERE created_at >= :since ORDER BY id DESC
+
 -- name: append_turn_event
 -- Add an event to a turn's stream.
 INSERT INTO turn_events (tenant_id, turn_id, seq, event, data, created_at)
@@ -81,16 +89,30 @@ DELETE FROM turn_events WHERE tenant_id = :tenant AND turn_id IN (SELECT id FROM
 DELETE FROM turns WHERE {unkept}
 
 -- name: add_spending
--- Count what a call has cost.
-INSERT INTO spending (tenant_id, month, cost_usd) VALUES (:tenant, :month, :cost_usd)
-ON CONFLICT (tenant_id, month) DO UPDATE SET cost_usd = spending.cost_usd + excluded.cost_usd
+-- Count what calls have taken.
+INSERT INTO spending (
+    tenant_id, day, cost_usd, other_usd, calls, unpriced, input_tokens, output_tokens, seconds, slowest
+) VALUES (
+    :tenant, :day, :cost_usd, :other_usd, :calls, :unpriced, :input_tokens, :output_tokens, :seconds, :slowest
+)
+ON CONFLICT (tenant_id, day) DO UPDATE SET
+    cost_usd = spending.cost_usd + excluded.cost_usd, other_usd = spending.other_usd + excluded.other_usd,
+    calls = spending.calls + excluded.calls, unpriced = spending.unpriced + excluded.unpriced,
+    input_tokens = spending.input_tokens + excluded.input_tokens,
+    output_tokens = spending.output_tokens + excluded.output_tokens, seconds = spending.seconds + excluded.seconds,
+    slowest = CASE WHEN excluded.slowest > spending.slowest THEN excluded.slowest ELSE spending.slowest END
 
--- name: spent_on_turns
--- What a tenant's turns have cost in a month.
-SELECT cost_usd FROM spending WHERE tenant_id = :tenant AND month = :month
+-- name: spent_since
+-- What of the budget was spent since a day began.
+SELECT coalesce(sum(cost_usd), 0) FROM spending WHERE tenant_id = :tenant AND day >= :day
+
+-- name: list_spending
+-- What the calls of each day since one took.
+SELECT day, calls, unpriced, input_tokens, output_tokens, cost_usd + other_usd, seconds, slowest FROM spending
+WHERE tenant_id = :tenant AND day >= :day ORDER BY day
 
 -- name: purge_spending
--- Remove what a tenant's turns have cost.
+-- Remove what a tenant's calls took.
 DELETE FROM spending WHERE tenant_id = :tenant
 
 -- name: purge_turn_events_of_owner

@@ -26,3 +26,12 @@ ORDER BY updated_at, id LIMIT :limit
 SELECT memory_id, max(created_at) FROM memory_events
 WHERE tenant_id = :tenant AND event_type = 'restored' AND memory_id IN (SELECT value FROM json_each(:ids))
 GROUP BY memory_id
+
+-- fragment: by_due_of_user
+INDEXED BY memories_due_of_user
+
+-- fragment: by_end_of_user
+INDEXED BY memories_expiring_of_user
+
+-- fragment: by_retiring_of_user
+INDEXED BY memories_retired_of_user
