@@ -7,6 +7,7 @@ import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
+from memorist.errors import Forbidden
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
@@ -62,6 +63,21 @@ def test_background_work_is_noted_where_it_writes(core: Core, tenant: str, clock
     noted = acts_of(core, tenant)
     assert [(act.door, act.route) for act in noted] == [("background", "job judge"), ("background", "sweep")]
     assert noted[0].user != noted[1].user == ""
+
+
+def test_entries_are_counted_by_day(core: Core, tenant: str, clock: StepClock) -> None:
+    ada, admin = Principal(tenant, Role.USER, "ada"), Principal(tenant, Role.ADMIN)
+    assert [one.entries for one in core.audit.count_days(admin, 3)] == [0, 0, 0]
+    for number in range(7):
+        remember(core, ada, f"Tea number {number}.")
+        clock.advance(timedelta(hours=12))
+    for _ in range(2):  # The second time by what is known of days that are over.
+        found = core.audit.count_days(admin, 5)
+        noted = [act.at.date() for act in acts_of(core, tenant)]
+        assert [one.entries for one in found] == [noted.count(one.day.date()) for one in found]
+        assert sum(one.entries for one in found) == 7
+    with pytest.raises(Forbidden):
+        core.audit.count_days(ada, 5)
 
 
 def test_an_erased_person_is_in_no_byte_of_it(core: Core, tenant: str) -> None:

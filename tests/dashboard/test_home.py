@@ -81,7 +81,7 @@ def test_what_waits_leads_to_where_it_is_done(ada: Person) -> None:
     ada.core.jobs.run_due(ada.principal.tenant)
     ada.goto()
     expect(waits).to_contain_text("1 job failed for good")
-    expect(waits.get_by_role("link", name="retry or drop")).to_have_attribute("href", "/dashboard/turns#work")
+    expect(waits.get_by_role("link", name="retry or drop")).to_have_attribute("href", "/dashboard/activity/jobs#work")
     expect(waits).to_contain_text("1 pair of facts is in doubt")
     expect(waits.get_by_role("link", name="which one holds?")).to_have_attribute("href", "/dashboard/doubts")
     health = page.get_by_role("region", name="Health")

@@ -28,7 +28,7 @@ def test_system_tells_what_it_is_made_of(ada: Person) -> None:
     expect(page.get_by_role("region", name="Models")).to_contain_text("Embedder off")
     jobs = page.get_by_role("region", name="Jobs")
     expect(jobs.locator("li", has_text=JobStatus.DEAD)).to_contain_text("1")
-    expect(jobs.get_by_role("link", name="Look at them")).to_have_attribute("href", "/dashboard/turns#work")
+    expect(jobs.get_by_role("link", name="Look at them")).to_have_attribute("href", "/dashboard/activity/jobs#work")
     expect(page.get_by_role("region", name="Retention")).to_contain_text("preview")
 
 

@@ -1,4 +1,4 @@
-"""Turns: taken and followed in the browser, what each shows, and the work that waits or failed."""
+"""Turns: taken and followed in the browser, and what each shows."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from memorist.errors import LlmNotConfigured
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft
-from memorist.platform.values import Job, JobStatus, Owner, Principal, Role
+from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.testing import new_tenant
 from memorist.turns.values import Turn, TurnStatus
@@ -66,17 +66,6 @@ def take(
     for _ in person.core.turns.follow(principal, turn.id):
         pass
     return person.core.turns.get(principal, turn.id)
-
-
-def kill_a_job(person: Person, error: str = "the model is gone") -> Job:
-    """A job that nothing here does is given up at once."""
-    core = person.core
-    job = core.store.write(
-        person.principal.tenant, lambda tx: core.jobs.add(tx, person.principal, "digest", {"note": error})
-    )
-    core.jobs.run_due(person.principal.tenant)
-    assert core.jobs.get(person.principal, job.id).status is JobStatus.DEAD
-    return job
 
 
 def test_turn_is_asked_and_followed_while_it_runs(asker: Person, model: ScriptedServer) -> None:
@@ -195,59 +184,6 @@ def test_looks_without_a_model(people: People, ada: Person) -> None:
     check_looks(people, ada.principal.tenant, "/turns", person=ada, ready=".notice")
 
 
-def test_dead_work_is_retried_and_dropped(ada: Person) -> None:
-    first, second = kill_a_job(ada), kill_a_job(ada)
-    page = ada.goto("/turns")
-    work = page.get_by_role("region", name="Work in the background")
-    expect(work.get_by_role("listitem")).to_have_count(2)
-    page.once("dialog", lambda dialog: dialog.accept())
-    work.get_by_role("button", name="Drop").first.click()
-    expect(work.get_by_role("listitem")).to_have_count(1)
-    expect(page.locator("#toasts")).to_contain_text("Dropped")
-    assert [job.id for job in ada.core.jobs.list(ada.principal, status=JobStatus.DEAD).items] == [first.id]
-    assert second.id not in page.content()
-    work.get_by_role("button", name="Retry").click()
-    expect(page.locator("#toasts")).to_contain_text("tried again")
-
-
-def test_all_dead_work_is_retried_at_once(ada: Person) -> None:
-    jobs = {kill_a_job(ada).id, kill_a_job(ada).id}
-    before = {id_: ada.core.jobs.get(ada.principal, id_).updated_at for id_ in jobs}
-    page = ada.goto("/turns")
-    page.get_by_role("button", name="Retry all that failed").click()
-    expect(page.locator("#toasts")).to_contain_text("2 are tried again now.")
-    assert all(ada.core.jobs.get(ada.principal, id_).updated_at > before[id_] for id_ in jobs)
-
-
-def test_what_waits_is_shown(ada: Person) -> None:
-    core = ada.core
-    core.store.write(
-        ada.principal.tenant, lambda tx: core.jobs.add(tx, ada.principal, "judge", {"fact": "x"}, claimed=True)
-    )
-    page = ada.goto("/turns")
-    work = page.get_by_role("region", name="Work in the background")
-    expect(work.get_by_role("listitem")).to_contain_text("Compare a new fact")
-    expect(work.get_by_role("listitem")).to_contain_text("next try in")
-    expect(work.get_by_role("button", name="Try now")).to_be_visible()
-
-
-def test_what_was_found_and_dropped_is_shown(ada: Person) -> None:
-    core, principal = ada.core, ada.principal
-    read = {"extractor": "openai:m", "memories": [{"id": "x"}], "replaced": 1, "dropped": {"unknown kind": 2}}
-    stood_in = {"extractor": "local", "instead_of": "openai:m", "found": 3}
-
-    def work(tx: Writer) -> None:
-        for status, result in ((JobStatus.DONE, read), (JobStatus.DEAD, stood_in), (JobStatus.WAITING, stood_in)):
-            job = core.jobs.add(tx, principal, "extract", {}, claimed=True)
-            tx.jobs.finish(replace(job, status=status, result=result, error="It is down."))
-
-    core.store.write(principal.tenant, work)
-    region = ada.goto("/turns").get_by_role("region", name="Work in the background")
-    expect(region).to_contain_text("1 found by openai:m; 1 of the local extractor replaced; 2 dropped (2 unknown kind)")
-    expect(region).to_contain_text("3 found by the local extractor instead, to stay")
-    expect(region).to_contain_text("3 found by the local extractor instead, until openai:m answers")
-
-
 def test_keyboard_alone_asks_and_opens_a_turn(asker: Person) -> None:
     take(asker)
     page = asker.goto("")
@@ -268,16 +204,13 @@ def test_keyboard_alone_asks_and_opens_a_turn(asker: Person) -> None:
     expect(page.locator("[data-live]")).to_have_text("completed")
 
 
-def test_reader_is_offered_nothing_and_is_refused(ada: Person, reader: Person) -> None:
-    job = kill_a_job(ada)
+def test_reader_is_offered_nothing_and_is_refused(reader: Person) -> None:
     page = reader.goto("/turns")
     assert page.locator("main button").count() == 0
     assert page.get_by_role("region", name="Ask with memory").count() == 0
     csrf = page.locator("[name=csrf]").first.get_attribute("value")
-    for path, form in (("", {"message": "hi"}), (f"/jobs/{job.id}/drop", {}), (f"/jobs/{job.id}/retry", {})):
-        answer = page.request.post(f"{reader.served.url}/dashboard/turns{path}", form={"csrf": str(csrf), **form})
-        assert answer.status == 403
-    assert ada.core.jobs.get(ada.principal, job.id).status is JobStatus.DEAD
+    answer = page.request.post(f"{reader.served.url}/dashboard/turns", form={"csrf": str(csrf), "message": "hi"})
+    assert answer.status == 403
 
 
 def test_another_tenant_or_user_sees_no_turn(people: People, asker: Person) -> None:
@@ -316,6 +249,5 @@ def test_stream_needs_a_session_ends_with_the_turn_and_has_nothing_after_it(aske
 def test_looks(people: People, asker: Person) -> None:
     asker.core.memories.remember(asker.principal, [Draft(HOSTILE, category="preference")])
     turn = take(asker, HOSTILE + " word" * 2000 + "x" * 300)
-    kill_a_job(asker)
     check_looks(people, asker.principal.tenant, "/turns", person=asker, ready=".turns")
     check_looks(people, asker.principal.tenant, f"/turns/{turn.id}", person=asker, ready=".steps")

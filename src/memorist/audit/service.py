@@ -7,13 +7,14 @@ for the chain, and no two processes fork it.
 
 import secrets
 import threading
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 
 from memorist.audit import chain
-from memorist.audit.values import NO_TENANT, AuditEntry, AuditFilter, ChainCheck, ChainHead, NotedAct
+from memorist.audit.values import NO_TENANT, AuditEntry, AuditFilter, ChainCheck, ChainHead, NotedAct, NotedDay
 from memorist.errors import MemoristError, ServerBusy, TooManyRequests, Unauthenticated
 from memorist.platform import access, acts, validation
 from memorist.platform.acts import ACT, OK, ActKind, CurrentAct, Where
@@ -35,6 +36,7 @@ _WINDOW = 50_000
 """Entries that are looked at for a page, so that a filter which matches few keeps nobody waiting."""
 _BATCH = 1000
 _TRIM_EVERY = timedelta(hours=1)
+_FIRSTS_KEPT_FOR = timedelta(days=40)
 _NEWEST = 2**62
 _COUNTED = {error.code for error in (Unauthenticated, TooManyRequests, ServerBusy)}
 _NONE = ChainHead(0, "", 1, "", "")
@@ -64,6 +66,7 @@ class AuditLog:
         self._written: set[str] = set()
         self._salts: dict[str, str] = {}
         self._trimmed: dict[str, datetime] = {}
+        self._firsts: dict[tuple[str, datetime], int] = {}
         self._is_failing = False
         self._loop = Loop("audit", self._flush_quietly, _FLUSH_SECONDS, at_once=False, background=background)
         if level != OFF:
@@ -237,6 +240,36 @@ class AuditLog:
         asked = (tenant, wanted)
         before = _CURSORS.decode(cursor, asked)
         return self._store.read(tenant, partial(_page, wanted, before, limit, asked))
+
+    def count_days(self, principal: Principal, days: int) -> Sequence[NotedDay]:
+        """How many entries the tenant's log has of each of the last days, the first first. Raises Forbidden.
+
+        Numbers follow the times, so that finding the first entry of each day counts them, however many there are.
+        """
+        access.require(principal, access.Action.ADMINISTER)
+        self._flush_quietly()
+        today = self._clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        wanted = [today - timedelta(days=back) for back in reversed(range(days))]
+
+        def work(tx: Reader) -> list[NotedDay]:
+            head = tx.audit.head() or _NONE
+            firsts = [self._first_of(tx, principal.tenant, day, head) for day in wanted]
+            ends = [*firsts[1:], head.number + 1]
+            return [NotedDay(*each) for each in zip(wanted, map(int.__sub__, ends, firsts), strict=True)]
+
+        return self._store.read(principal.tenant, work)
+
+    def _first_of(self, tx: Reader, tenant: str, moment: datetime, head: ChainHead) -> int:
+        """The number of the first entry that is not before a moment; of a day that has one it stays the same."""
+        known = self._firsts.get((tenant, moment))
+        if known is not None:
+            return max(known, head.first)
+        numbers = range(head.first, head.number + 1)
+        found = bisect_left(numbers, True, key=lambda number: tx.audit.follow(number - 1, 1)[0].act.at >= moment)
+        if found < len(numbers):
+            kept = {key: number for key, number in self._firsts.items() if key[1] > moment - _FIRSTS_KEPT_FOR}
+            self._firsts = {**kept, (tenant, moment): numbers[found]}
+        return head.first + found
 
     def entries(self, principal: Principal) -> Iterator[AuditEntry]:
         """The whole log, oldest first. Raises Forbidden."""

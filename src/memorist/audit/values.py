@@ -37,6 +37,13 @@ class AuditEntry(NamedTuple):
     hash: str
 
 
+class NotedDay(NamedTuple):
+    """How many entries the log has of a day, which began then (UTC)."""
+
+    day: datetime
+    entries: int
+
+
 @dataclass(frozen=True, slots=True)
 class ChainHead:
     """Where a tenant's chain ends, and where it begins since older entries were removed.

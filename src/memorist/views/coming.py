@@ -107,7 +107,7 @@ class ComingMoves:
             ComingSpan(part, start, end, wait, deleted=part in recoverable) for part in access.visible_slices(principal)
         ]
 
-    def list(
+    def day(
         self, principal: Principal, day: date, *, overdue: bool = False, limit: int = 20, cursor: str | None = None
     ) -> Page[ComingStep]:
         """A page of what comes on a day or, where it is overdue, came before now. Raises InvalidCursor."""

@@ -1,6 +1,5 @@
-"""What language models were asked, how long they took and what that cost, by day; and how many requests were noted."""
+"""What language models were asked, how long they took and what that cost, by day."""
 
-import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -8,7 +7,7 @@ from statistics import quantiles
 
 from memorist.platform import access
 from memorist.platform.values import Principal, SpentDay
-from memorist.ports import Reader, Store
+from memorist.ports import Store
 from memorist.times import Clock
 from memorist.turns.values import TurnFigures
 
@@ -34,19 +33,10 @@ class TurnDay:
     unpriced: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class NotedDay:
-    """How many entries the audit log has of a day (UTC)."""
-
-    day: date
-    entries: int
-
-
 class LlmUsage:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._firsts: dict[tuple[str, date], int] = {}
 
     def turns(self, principal: Principal, days: int) -> list[TurnDay]:
         """The caller's turns of each of the last days, or everybody's for an admin of everybody."""
@@ -66,44 +56,6 @@ class LlmUsage:
         wanted = [_midnight(day) for day in self._days(days)]
         found = self._store.read(principal.tenant, lambda tx: {one.day: one for one in tx.spending.days(wanted[0])})
         return [found.get(day, SpentDay(day, 0, 0, 0, 0, 0.0, 0.0, 0.0)) for day in wanted]
-
-    def noted(self, principal: Principal, days: int) -> list[NotedDay]:
-        """How many requests of the tenant the audit log has of each of the last days. Raises Forbidden.
-
-        Entries are numbered in the order of their times, so that finding where each day begins counts them.
-        """
-        access.require(principal, access.Action.ADMINISTER)
-        wanted = self._days(days)
-
-        def work(tx: Reader) -> list[NotedDay]:
-            head = tx.audit.head()
-            if head is None:
-                return [NotedDay(day, 0) for day in wanted]
-            firsts = [self._first_of(tx, principal.tenant, day, head.first, head.number) for day in wanted]
-            return [
-                NotedDay(day, max(0, after - max(first, head.first)))
-                for day, first, after in zip(wanted, firsts, [*firsts[1:], head.number + 1], strict=True)
-            ]
-
-        return self._store.read(principal.tenant, work)
-
-    def _first_of(self, tx: Reader, tenant: str, day: date, first: int, last: int) -> int:
-        """The number of the first entry that is not before a day, which stays what it is once there is one."""
-        known = self._firsts.get((tenant, day))
-        if known is not None:
-            return known
-        moment = _midnight(day)
-
-        def is_not_before(number: int) -> bool:
-            return tx.audit.follow(number - 1, 1)[0].act.at >= moment
-
-        found = first + bisect.bisect_left(range(first, last + 1), True, key=is_not_before)
-        if found <= last:
-            self._firsts = {
-                known: number for known, number in self._firsts.items() if known[1] > day - timedelta(days=99)
-            }
-            self._firsts[tenant, day] = found
-        return found
 
     def _days(self, days: int) -> list[date]:
         today = self._clock.now().astimezone(UTC).date()

@@ -13,6 +13,10 @@ from memorist.surfaces.dashboard import rendering, signing_in
 from memorist.surfaces.dashboard.pages import (
     about,
     access,
+    activity,
+    activity_jobs,
+    activity_retention,
+    activity_usage,
     audit,
     chat,
     connect,
@@ -44,7 +48,8 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 def routes(site: Site) -> list[Route]:
     own = (home, connect, about, people, saved_filters, memories, memory, memory_edit, memory_rewrite, recall, turns)
-    read = (recall_compare, chat, conversations, documents)
+    activities = (activity, activity_usage, activity_jobs, activity_retention)
+    read = (recall_compare, chat, conversations, documents, *activities)
     pages = (*own, *read, doubts, privacy, palette, whose, access, audit, system)
     spoken = [
         *signing_in.routes(site),

@@ -64,6 +64,7 @@ _MENU = (
     MenuItem("recall", to_say("Recall"), "/dashboard/recall", "r"),
     MenuItem("chat", to_say("Chat"), "/dashboard/chat", "k"),
     MenuItem("turns", to_say("Turns"), "/dashboard/turns", "t"),
+    MenuItem("activity", to_say("Activity"), "/dashboard/activity", "v"),
     MenuItem("doubts", to_say("In doubt"), "/dashboard/doubts", "d"),
     MenuItem("privacy", to_say("Privacy"), "/dashboard/privacy", "p"),
 )
@@ -128,7 +129,7 @@ def _environment() -> Environment:
         "moment": _moment,
         "count": _count,
         "size": _size,
-        "dollars": _dollars,
+        "dollars": dollars,
         "pretty": _pretty,
         "plural": _plural,
         "prose": _prose,
@@ -222,7 +223,7 @@ def _size(value: float) -> str:
     return f"{number(value, 1)} GB"
 
 
-def _dollars(value: float | None) -> str:
+def dollars(value: float | None) -> str:
     if value is None:
         return say("price unknown")
     return say("${amount}", amount=number(value, 2 if value >= 0.01 or value == 0 else 5))

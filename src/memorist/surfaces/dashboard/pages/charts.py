@@ -1,4 +1,4 @@
-"""The charts of home, as numbers for a template to draw: how memories grew, by kind, and recalls of each day."""
+"""Charts, as numbers for a template to draw: how memories grew, by kind, recalls of each day, and anything by day."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -91,6 +91,40 @@ def draw_recalls(asked: Sequence[AskedCount], today: date) -> Plot:
         today=number(by_day[today]),
     )
     return _plot(days, [[by_day[day]] for day in days], ("all",), (say("recalls"),), words, today)
+
+
+@dataclass(frozen=True, slots=True)
+class DayBar:
+    """A day's bar, with its value in words."""
+
+    x: float
+    width: float
+    y: float
+    height: float
+    label: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class DayBars:
+    """A figure of each day in a picture of WIDTH and HEIGHT, and the same in words."""
+
+    bars: tuple[DayBar, ...]
+    words: str
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def draw_days(days: Sequence[date], figures: Sequence[tuple[float, str]], words: str) -> DayBars:
+    """`figures` are the value of each day, and the same in words."""
+    tallest = max((value for value, _ in figures), default=0) or 1
+    step = WIDTH / len(days)
+    bars = []
+    for index, (day, (value, shown)) in enumerate(zip(days, figures, strict=True)):
+        height = round(min(max(_LEAST, HEIGHT * value / tallest), HEIGHT), 2) if value else 0.0
+        x = round(index * step + _GAP / 2, 2)
+        bars.append(DayBar(x, round(step - _GAP, 2), HEIGHT - height, height, _spoken(day, days[-1]), shown))
+    return DayBars(tuple(bars), words)
 
 
 @dataclass(frozen=True, slots=True)

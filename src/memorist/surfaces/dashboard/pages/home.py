@@ -94,7 +94,7 @@ def _page(visit: Visit, *, status: int = 200, **context: Any) -> Response:
         resting=[(name, sum(map(totals.of_status, states))) for name, states in _RESTING.items()],
         active=totals.of_status(Status.ACTIVE),
         health=_health(visit, waiting),
-        waits=_waits(visit, waiting),
+        waits=_waits(waiting),
         stored=stored,
         stored_is_new=visit.query.get("new") == "1",
         **({"can_remember": can_remember(visit)} | _lately(visit, waiting) if totals.memories else setting_up(visit)),
@@ -189,12 +189,12 @@ def _sweeper(visit: Visit, waiting: Waiting) -> Sign:
     return Sign("good", say("Retention"), say("It is on."))
 
 
-def _waits(visit: Visit, waiting: Waiting) -> list[Sign]:
+def _waits(waiting: Waiting) -> list[Sign]:
     signs = []
     dead, later = waiting.jobs[JobStatus.DEAD], waiting.jobs[JobStatus.WAITING]
     if dead:
         title = _counted(dead, to_say("{count} job failed for good:"), to_say("{count} jobs failed for good:"))
-        signs.append(Sign("bad", title, say("retry or drop"), f"{HOME}/turns#work"))
+        signs.append(Sign("bad", title, say("retry or drop"), f"{HOME}/activity/jobs#work"))
     if waiting.doubts:
         one, many = to_say("{count} pair of facts is in doubt:"), to_say("{count} pairs of facts are in doubt:")
         signs.append(Sign("warn", _counted(waiting.doubts, one, many), say("which one holds?"), f"{HOME}/doubts"))
@@ -208,11 +208,10 @@ def _waits(visit: Visit, waiting: Waiting) -> list[Sign]:
         signs.append(Sign("", title, moves, f"{HOME}/privacy#report"))
     if waiting.vectors:
         one, many = to_say("{count} memory waits for vectors:"), to_say("{count} memories wait for vectors:")
-        address = f"{HOME}/system" if visit.is_admin else ""
-        signs.append(Sign("", _counted(waiting.vectors, one, many), say("how far the index is"), address))
+        signs.append(Sign("", _counted(waiting.vectors, one, many), say("how far the index is"), f"{HOME}/activity/jobs"))
     if later:
         title = _counted(later, to_say("{count} job waits"), to_say("{count} jobs wait"))
-        signs.append(Sign("", title, say("in the queue"), f"{HOME}/turns#work"))
+        signs.append(Sign("", title, say("in the queue"), f"{HOME}/activity/jobs#work"))
     return signs
 
 

@@ -1,4 +1,4 @@
-"""Turns: what was asked and answered with memory, live; and the work that waits or failed."""
+"""Turns: what was asked and answered with memory, live."""
 
 from typing import Any
 
@@ -6,28 +6,22 @@ from starlette.responses import Response
 
 from memorist.errors import LlmNotConfigured
 from memorist.ingestion.service import Message
-from memorist.learning.outcomes import EXTRACTING, outcome_of
 from memorist.platform.paging import Page
-from memorist.platform.values import Job, JobStatus
 from memorist.surfaces.dashboard.pages.turn_steps import answer_of, asked_of, model_of, requested, steps_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.streams import turn_stream
-from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
-from memorist.surfaces.dashboard.wording import say
+from memorist.surfaces.dashboard.visits import HOME, Visit
 from memorist.turns.values import Turn, TurnStatus
 from memorist.views.turn_stories import TurnStory
 
 _TURNS = 20
-_JOBS = 10
-_READ = 5
-_ALL_JOBS = 100
 
 pages = Pages()
 
 
 @pages.get("/turns")
 def show(visit: Visit) -> Response:
-    return visit.page("turns.html", section="turns", **_listed(visit), **_work(visit), **_asking(visit))
+    return visit.page("turns.html", section="turns", **_listed(visit), **_asking(visit))
 
 
 @pages.get("/turns/list")
@@ -66,39 +60,10 @@ def follow(visit: Visit) -> Response:
     return turn_stream(visit, visit.path("id"))
 
 
-# Work that is done later
-
-
-@pages.post("/turns/jobs/retry")
-def retry_all(visit: Visit) -> Response:
-    dead = visit.core.jobs.list(visit.principal, status=JobStatus.DEAD, limit=_ALL_JOBS).items
-    for job in dead:
-        visit.core.jobs.retry(visit.principal, job.id)
-    return _after(visit, Toast(say("{count} are tried again now.", count=len(dead))))
-
-
-@pages.post("/turns/jobs/{id}/retry")
-def retry(visit: Visit) -> Response:
-    visit.core.jobs.retry(visit.principal, visit.path("id"))
-    return _after(visit, Toast(say("It is tried again now.")))
-
-
-@pages.post("/turns/jobs/{id}/drop")
-def drop(visit: Visit) -> Response:
-    visit.core.jobs.drop(visit.principal, visit.path("id"))
-    return _after(visit, Toast(say("Dropped: it will not be done."), tone="warn"))
-
-
-def _after(visit: Visit, toast: Toast) -> Response:
-    if visit.is_partial:
-        return visit.part("parts/turn_work.html", toast=toast, **_work(visit))
-    return visit.redirect(f"{HOME}/turns", toast=toast)
-
-
 # What the templates are given
 
 
-def _is_somebody(visit: Visit) -> bool:
+def is_somebody(visit: Visit) -> bool:
     """Whether there is somebody whose turns these are: a key that acts for nobody has none."""
     return visit.principal.user is not None or visit.is_admin
 
@@ -106,26 +71,15 @@ def _is_somebody(visit: Visit) -> bool:
 def _listed(visit: Visit) -> dict[str, Any]:
     cursor = visit.query.get("cursor") or None
     page: Page[Turn] = Page((), None)
-    if _is_somebody(visit):
+    if is_somebody(visit):
         page = visit.core.turns.list(visit.principal, limit=_TURNS, cursor=cursor)
     return {
         "turns": [(turn, _glimpse(turn)) for turn in page.items],
         "next_cursor": page.next_cursor,
         "cursor": cursor,
-        "is_somebody": _is_somebody(visit),
+        "is_somebody": is_somebody(visit),
         "is_running": cursor is None and any(turn.status is TurnStatus.RUNNING for turn in page.items),
     }
-
-
-def _work(visit: Visit) -> dict[str, Any]:
-    nothing: Page[Job] = Page((), None)
-    dead, waiting, read = nothing, nothing, nothing
-    if _is_somebody(visit):
-        cursor = visit.query.get("jobs") or None
-        dead = visit.core.jobs.list(visit.principal, status=JobStatus.DEAD, limit=_JOBS, cursor=cursor)
-        waiting = visit.core.jobs.list(visit.principal, status=JobStatus.WAITING, limit=_JOBS)
-        read = visit.core.jobs.list(visit.principal, status=JobStatus.DONE, kind=EXTRACTING, limit=_READ)
-    return {"dead": dead, "waiting": waiting, "read": read, "what": _what, "outcome": outcome_of}
 
 
 def _asking(visit: Visit) -> dict[str, Any]:
@@ -156,9 +110,3 @@ def _glimpse(turn: Turn) -> str:
     if turn.answer is not None:
         return turn.answer[:300]
     return "".join(requested(turn)[-1:])[:300]
-
-
-def _what(job: Job) -> str:
-    return {"extract": say("Find what is worth remembering"), "judge": say("Compare a new fact with those before")}.get(
-        job.kind, job.kind
-    )

@@ -1,0 +1,141 @@
+"""Usage: what language models were asked, how long they took and what that cost, and requests, day by day."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from starlette.responses import Response
+
+from memorist.audit.values import NotedDay
+from memorist.platform.values import SpentDay
+from memorist.surfaces.dashboard.pages.charts import DayBars, draw_days
+from memorist.surfaces.dashboard.rendering import dollars
+from memorist.surfaces.dashboard.routing import Pages
+from memorist.surfaces.dashboard.visits import Visit
+from memorist.surfaces.dashboard.wording import say
+from memorist.views.llm_usage import TurnDay
+
+pages = Pages()
+
+_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChart:
+    """A chart under a heading, with the name of its figure."""
+
+    id: str
+    title: str
+    name: str
+    chart: DayBars
+
+
+@pages.get("/activity/usage")
+def show(visit: Visit) -> Response:
+    usage = visit.core.llm_usage
+    turns = usage.turns(visit.principal, _DAYS)
+    calls = usage.calls(visit.principal, _DAYS) if visit.is_admin else []
+    noted = visit.core.audit.count_days(visit.principal, _DAYS) if visit.is_admin else []
+    return visit.page(
+        "activity_usage.html",
+        section="activity",
+        tab="usage",
+        own=_of_turns(turns) if any(one.turns for one in turns) else [],
+        tenant=_of_calls(calls) if any(one.calls or one.cost_usd for one in calls) else [],
+        unpriced=sum(one.unpriced for one in calls) or sum(one.unpriced for one in turns),
+        requests=_of_requests(noted) if any(one.entries for one in noted) else None,
+        level=visit.settings.audit,
+        days=_DAYS,
+    )
+
+
+def _of_turns(turns: Sequence[TurnDay]) -> list[UsageChart]:
+    days = [one.day for one in turns]
+    slowest = max(one.most_s or 0.0 for one in turns)
+    told = {
+        "count": f"{sum(one.turns for one in turns):,}",
+        "failed": f"{sum(one.failed for one in turns):,}",
+        "days": len(days),
+        "cost": dollars(sum(one.cost_usd for one in turns)),
+        "seconds": _seconds(slowest),
+    }
+    return [
+        UsageChart(
+            "turns",
+            say("Turns a day"),
+            say("Turns"),
+            draw_days(
+                days,
+                [(one.turns, f"{one.turns:,}") for one in turns],
+                say("{count} in {days} days; {failed} failed.", **told),
+            ),
+        ),
+        UsageChart(
+            "waits",
+            say("How long a turn took"),
+            say("Median, and 95 of 100"),
+            draw_days(
+                days,
+                [(one.median_s or 0.0, _both(one.median_s, one.most_s)) for one in turns],
+                say("Bars are each day’s median. On the slowest day 95 of 100 took at most {seconds}.", **told),
+            ),
+        ),
+        _costs("costs", say("Cost of turns a day"), days, [one.cost_usd for one in turns]),
+    ]
+
+
+def _of_calls(calls: Sequence[SpentDay]) -> list[UsageChart]:
+    days = [one.day.date() for one in calls]
+    means = [one.seconds / one.calls if one.calls else 0.0 for one in calls]
+    told = {
+        "count": f"{sum(one.calls for one in calls):,}",
+        "tokens": f"{sum(one.input_tokens + one.output_tokens for one in calls):,}",
+        "days": len(days),
+        "seconds": _seconds(max(one.slowest for one in calls)),
+    }
+    return [
+        UsageChart(
+            "calls",
+            say("Calls of language models a day"),
+            say("Calls"),
+            draw_days(
+                days,
+                [(one.calls, f"{one.calls:,}") for one in calls],
+                say("{count} in {days} days, with {tokens} tokens.", **told),
+            ),
+        ),
+        UsageChart(
+            "latency",
+            say("How long a call took"),
+            say("On average, and the slowest"),
+            draw_days(
+                days,
+                [(mean, _both(mean or None, one.slowest)) for mean, one in zip(means, calls, strict=True)],
+                say("Bars are each day’s average. The slowest call took {seconds}.", **told),
+            ),
+        ),
+        _costs("spent", say("Cost of calls a day"), days, [one.cost_usd for one in calls]),
+    ]
+
+
+def _costs(id_: str, title: str, days: Sequence[date], costs: Sequence[float]) -> UsageChart:
+    words = say("{cost} in {days} days.", cost=dollars(sum(costs)), days=len(days))
+    return UsageChart(id_, title, say("Dollars"), draw_days(days, [(one, dollars(one)) for one in costs], words))
+
+
+def _of_requests(noted: Sequence[NotedDay]) -> UsageChart:
+    total = sum(one.entries for one in noted)
+    told = {"count": f"{total:,}", "days": len(noted), "today": f"{noted[-1].entries:,}"}
+    figures = [(one.entries, f"{one.entries:,}") for one in noted]
+    words = say("{count} in {days} days, today {today}.", **told)
+    return UsageChart(
+        "requests", say("Requests a day"), say("Requests"), draw_days([one.day.date() for one in noted], figures, words)
+    )
+
+
+def _both(one: float | None, other: float | None) -> str:
+    return "–" if one is None or other is None else f"{_seconds(one)}, {_seconds(other)}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s" if value >= 0.1 or not value else f"{1000 * value:.0f} ms"
