@@ -72,6 +72,7 @@ def test_pages_go_back_without_a_gap_or_a_repetition(
     core: Core, ada: Principal, remember: Callable[..., Memory], clock: StepClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(activity, "_EVENTS", 4)
+    monkeypatch.setattr(activity, "_AT_ONCE", 2)
     monkeypatch.setattr(activity, "_RECALLS", 3)
     for number in range(12):
         remember(ada, f"Fact number {number} is kept.")

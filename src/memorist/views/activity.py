@@ -16,8 +16,8 @@ from memorist.times import Clock, to_micros
 
 RECALLED = "recalled"
 CHANGES = "changes"
-_EVENTS, _RECALLS = 2000, 600
-"""Rows that are looked at for a page."""
+_EVENTS, _AT_ONCE, _RECALLS = 2000, 200, 600
+"""Rows that are looked at for a page: events, some of them at once, and recalls."""
 _NEWS = 500
 _LATE = timedelta(seconds=10)
 """Recalls are written a moment after they happened, each process for itself."""
@@ -134,7 +134,7 @@ class Activity:
             head = tx.feed.head()
             since = FollowPosition(head, self._clock.now())
             start = before or (FeedPosition(head.change, head.seq + 1), (_END, ""))
-            changes = _changes_back(tx, principal, wanted, start[0])
+            changes = _changes_back(tx, principal, wanted, start[0], limit)
             recalls = _recalls_back(tx, principal, wanted, start[1])
             horizon = max([one.end[1] for one in (changes, recalls) if one.end is not None], default=_BEGINNING)
             found = [(at, item, True) for at, _, item in changes.found] + [
@@ -184,22 +184,27 @@ class Activity:
 # Changes
 
 
-def _changes_back(tx: Reader, principal: Principal, wanted: ActivityFilter, start: FeedPosition) -> _Back[FeedPosition]:
+def _changes_back(
+    tx: Reader, principal: Principal, wanted: ActivityFilter, start: FeedPosition, limit: int
+) -> _Back[FeedPosition]:
     if not wanted.has_changes or start == _EVENTS_OVER:
         return _Back(start, (), None, _EVENTS_OVER)
     slices = access.visible_slices(principal)
-    rows = tx.feed.back(start, _EVENTS)
     found: list[tuple[datetime, FeedPosition, Happening]] = []
-    at = _END
-    for row in rows:
-        # In the order of the commits, which is not quite that of the clocks of those who wrote.
-        at = min(at, row.at)
-        if wanted.since is not None and at < wanted.since:
+    at, position, looked = _END, start, 0
+    while looked < _EVENTS and len(found) < limit:
+        rows = tx.feed.back(position, _AT_ONCE)
+        for row in rows:
+            # In the order of the commits, which is not quite that of the clocks of those who wrote.
+            at = min(at, row.at)
+            if wanted.since is not None and at < wanted.since:
+                return _Back(start, found, None, _EVENTS_OVER)
+            if _is_wanted(row, slices, wanted):
+                found.append((at, row.position, _change(row)))
+        if len(rows) < _AT_ONCE:
             return _Back(start, found, None, _EVENTS_OVER)
-        if _is_wanted(row, slices, wanted):
-            found.append((at, row.position, _change(row)))
-    end = (rows[-1].position, at) if len(rows) == _EVENTS else None
-    return _Back(start, found, end, _EVENTS_OVER)
+        position, looked = rows[-1].position, looked + len(rows)
+    return _Back(start, found, (position, at), _EVENTS_OVER)
 
 
 def _is_wanted(row: FeedRow, slices: Sequence[OwnerFilter], wanted: ActivityFilter) -> bool:

@@ -15,7 +15,7 @@ from memorist.platform.values import Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock, to_micros
 
-MOST_A_DAY = 1000
+MOST_A_DAY = 500
 """Moves of a day that are counted, for each way in which they come; one more says that there are more."""
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -113,7 +113,7 @@ def activity_stream(visit: Visit, wanted: ActivityFilter, words: Mapping[str, An
     """What happens after the position that the browser names, as entries of the page. Raises InvalidCursor."""
     position = _follow_position(visit.request.headers.get("last-event-id") or visit.query.get("after", ""))
     # The language of the page is that of this thread.
-    response = _streaming(_happenings(visit, wanted, position, dict(words), copy_context()))
+    response = _streaming(_happenings(visit, wanted, position, {**words, "is_new": True}, copy_context()))
     rendering.protect(response)
     return response
 
@@ -166,16 +166,16 @@ def _told_since(
 ) -> tuple[str, FollowPosition]:
     news = visit.core.activity.news(_who(visit), wanted, position, told)
     told.extend(one.id for one in news.items)
-    return _entries(visit, news, words), news.position
+    return _entries(news, words), news.position
 
 
-def _entries(visit: Visit, news: ActivityNews, words: dict[str, Any]) -> str:
+def _entries(news: ActivityNews, words: dict[str, Any]) -> str:
     """Only the last has the position: who comes back after a part of them is sent all of them again."""
     position = position_text(news.position)
     if news.is_cut:
         return f"id: {position}\nevent: cut\ndata: 1\n\n"
     entries = [
-        json.dumps(rendering.render("parts/activity_entry.html", words | {"one": one, "visit": visit}))
+        json.dumps({"id": f"h-{one.id}", "html": rendering.render("parts/activity_entry.html", words | {"one": one})})
         for one in news.items
     ]
     pieces = [f"event: happening\ndata: {entry}\n\n" for entry in entries]

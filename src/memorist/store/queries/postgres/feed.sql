@@ -14,6 +14,12 @@ VALUES (
 SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint),
     CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)
 
+-- fragment: after_position
+(e.change, e.seq) > (:change, :seq)
+
+-- fragment: before_position
+(e.change, e.seq) < (:change, :seq)
+
 -- fragment: chunk_filters
     AND status = 'active' AND category IN ('decision', 'fact', 'solution', 'pattern', 'preference', 'summary')
     AND (created_at, id) < (:after_time, :after_id)

@@ -6,7 +6,7 @@
 SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, CASE WHEN e.event_type = 'erased' THEN e.payload END,
     m.user_id, m.agent_id, e.source, e.actor
 FROM memory_events AS e LEFT JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
-WHERE e.tenant_id = :tenant AND (e.change, e.seq) > (:change, :seq)
+WHERE e.tenant_id = :tenant AND {after_position}
 ORDER BY e.change, e.seq LIMIT :limit
 
 -- name: list_last_changes
@@ -27,7 +27,7 @@ ORDER BY e.change DESC, e.seq DESC
 SELECT e.change, e.seq, e.memory_id, e.event_type, e.created_at, CASE WHEN e.event_type = 'erased' THEN e.payload END,
     m.user_id, m.agent_id, e.source, e.actor
 FROM memory_events AS e LEFT JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
-WHERE e.tenant_id = :tenant AND (e.change, e.seq) < (:change, :seq)
+WHERE e.tenant_id = :tenant AND {before_position}
 ORDER BY e.change DESC, e.seq DESC LIMIT :limit
 
 -- name: feed_head

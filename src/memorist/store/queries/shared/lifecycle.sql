@@ -131,12 +131,10 @@ WHERE tenant_id = :tenant AND (updated_at, id) > (CAST(:after AS bigint) - CAST(
     ) AS anonymized
 
 -- name: count_moves_of_tenant
--- plan: anew
 -- How many of a tenant's memories each move comes to, up to a bound.
 SELECT move, count(*) FROM ({coming_of_tenant}) AS coming GROUP BY move
 
 -- name: count_moves_of_user
--- plan: anew
 -- The same of a user's, with any agent or with one.
 SELECT move, count(*) FROM ({coming_of_user}) AS coming GROUP BY move
 

@@ -10,6 +10,12 @@ VALUES (:tenant, :memory_id, :event_type, :source, :actor, :payload, :created_at
 -- Below the first number every event is committed and seen; from the second on there are none yet.
 SELECT 1, 1
 
+-- fragment: after_position
+e.change = 0 AND e.seq > :seq AND :change >= 0
+
+-- fragment: before_position
+e.change = 0 AND e.seq < :seq AND :change >= 0
+
 -- fragment: chunk_filters
     AND status = 'active' AND category IN ('decision', 'fact', 'solution', 'pattern', 'preference', 'summary')
     AND (created_at, id) < (:after_time, :after_id)

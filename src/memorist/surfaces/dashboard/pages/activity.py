@@ -61,7 +61,7 @@ def wanted_by(query: Mapping[str, str]) -> ActivityFilter:
 
 def words() -> dict[str, Any]:
     """What an entry of the feed is told with."""
-    return {"told": told_words(), "tones": _TONES}
+    return {"told": told_words(), "tones": _TONES, "is_new": False}
 
 
 def told_words() -> dict[str, str]:

@@ -16,13 +16,9 @@ function say(name) {
   state.className = `state ${name}`;
 }
 
-function put(html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  const entry = holder.content.querySelector("li");
-  if (document.getElementById(entry.id)) return;
-  entry.classList.add("new");
-  feed.prepend(entry);
+function put({ id, html }) {
+  if (document.getElementById(id)) return;
+  htmx.swap(feed, html, { swapStyle: "afterbegin", swapDelay: 0, settleDelay: 0 });
   document.getElementById("nothing")?.remove();
   while (feed.children.length > MOST) feed.lastElementChild.remove();
 }
