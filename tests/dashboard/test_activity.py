@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from memorist.models.values import Usage
+from memorist.models.values import CallUsage, Usage
 from memorist.platform.spending import Spending
 from memorist.platform.values import Role
 from memorist.recall.values import Question
@@ -172,7 +172,8 @@ def test_usage_tells_turns_calls_and_requests_by_day(people: People, ada: Person
     over = replace(turn, status=TurnStatus.COMPLETED, usage=Usage(900, 100, 0.25))
     core.store.write(tenant, lambda tx: tx.turns.insert(turn))
     assert core.store.write(tenant, lambda tx: tx.turns.finish(over))
-    Spending(core.store, core.clock).add(tenant, [Usage(10, 5, 0.5, 2.0), Usage(10, 5, None, 4.0)], budgeted=False)
+    calls = [CallUsage(10, 5, 0.5, 2.0), CallUsage(10, 5, None, 4.0)]
+    Spending(core.store, core.clock).add(tenant, calls, budgeted=False)
     ada.goto("/activity/usage")
     expect(page.get_by_role("region", name="Turns a day", exact=True)).to_contain_text("1 in 30 days; 0 failed.")
     expect(page.get_by_role("region", name="How long a turn took")).to_contain_text("4.0 s")
@@ -191,7 +192,7 @@ def test_usage_tells_turns_calls_and_requests_by_day(people: People, ada: Person
 
 
 def test_user_sees_no_usage_of_others(people: People, ada: Person) -> None:
-    Spending(ada.core.store, ada.core.clock).add(ada.principal.tenant, [Usage(10, 5, 0.5, 2.0)])
+    Spending(ada.core.store, ada.core.clock).add(ada.principal.tenant, [CallUsage(10, 5, 0.5, 2.0)])
     bob = people.sign_in(ada.principal.tenant, Role.USER, "bob")
     page = bob.goto("/activity/usage")
     expect(page.get_by_role("heading", name="No usage yet")).to_be_visible()

@@ -18,7 +18,7 @@ import httpx2
 from memorist.errors import LlmError, LlmMalformed, LlmUnavailable
 from memorist.models.context_windows import context_window
 from memorist.models.prices import Price, price_of
-from memorist.models.values import LlmAnswer, LlmRequest, Usage
+from memorist.models.values import CallUsage, LlmAnswer, LlmRequest
 from memorist.models.wires import AnthropicWire, OpenAiWire, Reply, Wire
 from memorist.secrets.logs import redacting_logger
 from memorist.watching import trace_headers
@@ -101,7 +101,7 @@ class HttpLlm:
 
     def _answer(self, reply: Reply, started: float) -> LlmAnswer:
         cost = self._price.of(reply.input_tokens, reply.output_tokens) if self._price else None
-        usage = Usage(reply.input_tokens, reply.output_tokens, cost, time.monotonic() - started)
+        usage = CallUsage(reply.input_tokens, reply.output_tokens, cost, time.monotonic() - started)
         return LlmAnswer(reply.text, reply.stop, usage, reply.tool_calls())
 
     def _refuse_failure(self, response: httpx2.Response) -> None:

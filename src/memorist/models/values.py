@@ -1,7 +1,7 @@
 """What models are asked and answer, as values."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
 from typing import Any
@@ -64,7 +64,6 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
-    seconds: float = field(default=0.0, compare=False)
 
     def plus(self, other: "Usage") -> "Usage":
         known = self.cost_usd is not None and other.cost_usd is not None
@@ -72,12 +71,18 @@ class Usage:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             round((self.cost_usd or 0.0) + (other.cost_usd or 0.0), 9) if known else None,
-            self.seconds + other.seconds,
         )
 
     @staticmethod
     def of_all(usages: "Iterable[Usage]") -> "Usage":
         return reduce(Usage.plus, usages, Usage())
+
+
+@dataclass(frozen=True, slots=True)
+class CallUsage(Usage):
+    """The same of a single call, and how long it took."""
+
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

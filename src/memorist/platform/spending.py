@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from memorist.models.values import Usage
+from memorist.models.values import CallUsage, Usage
 from memorist.platform import acts
 from memorist.platform.values import SpentDay
 from memorist.ports import Reader, Store
@@ -32,6 +32,7 @@ class Spending:
 
 
 def _of_day(day: datetime, calls: Sequence[Usage]) -> SpentDay:
+    took = [call.seconds for call in calls if isinstance(call, CallUsage)]
     return SpentDay(
         day,
         len(calls),
@@ -39,8 +40,8 @@ def _of_day(day: datetime, calls: Sequence[Usage]) -> SpentDay:
         sum(call.input_tokens for call in calls),
         sum(call.output_tokens for call in calls),
         sum(call.cost_usd or 0.0 for call in calls),
-        sum(call.seconds for call in calls),
-        max(call.seconds for call in calls),
+        sum(took),
+        max(took, default=0.0),
     )
 
 

@@ -28,7 +28,7 @@ _CURSORS: Cursors[tuple[datetime, str]] = Cursors(
 class ComingDay:
     """How many memories each move comes to on a day (UTC), or before it where they are overdue.
 
-    `is_done`: they are moved then; otherwise only those with an end of their own, and those whose door promised it.
+    `is_done`: all are moved then; otherwise only those with an end of their own, and those whose door promised it.
     """
 
     day: date
@@ -94,7 +94,7 @@ class ComingMoves:
         counts: Counter[Move] = Counter()
         for span in self._spans(principal, revision, day, overdue=overdue):
             counts.update(tx.aging.count_coming(span, MOST_A_DAY + 1))
-        is_done = revision.reach(max(now, _midnight(day))) is Reach.ALL
+        is_done = revision.reach(max(now, _midnight(day))) is Reach.ALL or counts.keys() <= {Move.EXPIRED}
         return ComingDay(day, dict(sorted(counts.items())), is_done)
 
     def _spans(self, principal: Principal, revision: PolicyRevision, day: date, *, overdue: bool) -> list[ComingSpan]:
