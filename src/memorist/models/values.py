@@ -78,11 +78,15 @@ class Usage:
         return reduce(Usage.plus, usages, Usage())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CallUsage(Usage):
-    """The same of a single call, and how long it took."""
+    """The same of a single call, and how long it took, which tells no two apart."""
 
     seconds: float = 0.0
+    __hash__ = Usage.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Usage) and Usage.of_all([self]) == Usage.of_all([other])
 
 
 @dataclass(frozen=True, slots=True)
