@@ -25,10 +25,6 @@ def ask(person: Person, text: str) -> None:
     person.core.accesses.flush()
 
 
-def state(page: Page) -> str:
-    return page.locator("[data-state]").inner_text()
-
-
 def expect_live(page: Page) -> None:
     expect(page.locator("[data-state]")).to_have_text("Live")
 

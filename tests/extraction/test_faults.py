@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from memorist.learning.finding import FoundDrafts
 from memorist.memories.values import Draft, Kind, Trust
 from memorist.models.values import Usage
 from memorist.platform.jobs import ATTEMPTS
-from memorist.platform.values import Event, JobStatus, Principal
+from memorist.platform.values import Event, JobStatus, Principal, Role
 from memorist.testing import StepClock
 from tests.extraction.conftest import OpenCore, finds, memory, says, status
 from tests.support.scripted_http import Body, Reply, Script, ScriptedServer
@@ -83,6 +84,18 @@ def test_calls_that_came_to_nothing_are_told(
 ) -> None:
     llm.scripts = list(FAULTS[fault])
     assert asking.extraction.read_transcript(ada, SAID).usage == Usage(100 * calls, 20 * calls, 0.0002 * calls)
+
+
+def test_calls_outside_of_turns_are_counted_by_day_and_not_in_the_budget(
+    asking: Core, ada: Principal, llm: ScriptedServer
+) -> None:
+    llm.always = says(GOOD)
+    asking.extraction.read_transcript(ada, SAID)
+    (*before, today) = asking.llm_usage.calls(replace(ada, role=Role.ADMIN), 3)
+    assert [one.calls for one in before] == [0, 0]
+    assert (today.calls, today.input_tokens, today.cost_usd) == (1, 100, pytest.approx(0.0002))
+    assert 0 < today.seconds == today.slowest
+    assert asking.store.read(ada.tenant, asking.turns.spending.this_month) == 0.0
 
 
 @pytest.mark.parametrize("scripts", FAULTS.values(), ids=FAULTS.keys())
