@@ -208,7 +208,8 @@ def _waits(waiting: Waiting) -> list[Sign]:
         signs.append(Sign("", title, moves, f"{HOME}/privacy#report"))
     if waiting.vectors:
         one, many = to_say("{count} memory waits for vectors:"), to_say("{count} memories wait for vectors:")
-        signs.append(Sign("", _counted(waiting.vectors, one, many), say("how far the index is"), f"{HOME}/activity/jobs"))
+        title = _counted(waiting.vectors, one, many)
+        signs.append(Sign("", title, say("how far the index is"), f"{HOME}/activity/jobs"))
     if later:
         title = _counted(later, to_say("{count} job waits"), to_say("{count} jobs wait"))
         signs.append(Sign("", title, say("in the queue"), f"{HOME}/activity/jobs#work"))

@@ -11,6 +11,7 @@ from memorist.surfaces.dashboard.pages.turn_steps import answer_of, asked_of, mo
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.streams import turn_stream
 from memorist.surfaces.dashboard.visits import HOME, Visit
+from memorist.surfaces.dashboard.wording import say
 from memorist.turns.values import Turn, TurnStatus
 from memorist.views.turn_stories import TurnStory
 
