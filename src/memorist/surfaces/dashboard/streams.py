@@ -125,7 +125,7 @@ def position_text(position: FollowPosition) -> str:
 def _follow_position(text: str) -> FollowPosition:
     found = _POSITION.fullmatch(text)
     if found is None:
-        raise InvalidCursor("That is no position of what happens: load the page again.")
+        raise InvalidCursor(say("That is no position of what happens: load the page again."))
     change, seq, asked = map(int, found.groups())
     return FollowPosition(FeedPosition(change, seq), from_micros(asked))
 

@@ -51,11 +51,11 @@ def wanted_by(query: Mapping[str, str]) -> ActivityFilter:
     """Raises InvalidField."""
     what, who, since = (query.get(name, "").strip() for name in _FILTERS)
     if what and what not in told_words() and what != CHANGES:
-        raise InvalidField.of("what", "is not something that happens here.")
+        raise InvalidField(say("That is not something that happens here."), field="what")
     try:
         day = datetime.combine(date.fromisoformat(since), time.min, UTC) if since else None
     except ValueError:
-        raise InvalidField.of("since", "must be a day, such as 2027-05-08.") from None
+        raise InvalidField(say("Write a day such as 2027-05-08."), field="since") from None
     return ActivityFilter(what, who, day)
 
 

@@ -149,7 +149,7 @@ def _month(said: str, today: date) -> date:
     """The first day of the month that is asked for, or of this one. Raises InvalidField."""
     first = _day(f"{said}-01", "month") if said else today.replace(day=1)
     if not today.replace(day=1) <= first <= _shifted(today, _MONTHS_AHEAD):
-        raise InvalidField.of("month", "must be this month or one of the next ten years.")
+        raise InvalidField(say("Choose this month, or one of the next ten years."), field="month")
     return first
 
 
@@ -157,7 +157,7 @@ def _day(said: str, name: str = "day") -> date:
     try:
         return date.fromisoformat(said)
     except ValueError:
-        raise InvalidField.of(name, "must be a day, such as 2027-05-08.") from None
+        raise InvalidField(say("Write a day such as 2027-05-08."), field=name) from None
 
 
 def _shifted(day: date, months: int) -> date:
