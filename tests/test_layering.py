@@ -29,6 +29,7 @@ ORDER = (
     ("learning",),
     ("turns",),
     ("views", "transfer"),
+    ("importers",),
     ("core",),
     ("tools",),
     ("turn_tools",),

@@ -102,6 +102,7 @@ def _options(settings: Settings, watch: Watch) -> Options:
             budget_usd=settings.turn_budget_usd,
             context_tokens=settings.llm_context_tokens,
         ),
+        uploads=settings.data / "uploads",
         watch=watch,
     )
 

@@ -1,5 +1,6 @@
 """The core as one object: what every surface is given."""
 
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from memorist.ports import Store
 from memorist.recall.index.snapshot_folder import SnapshotFolder
 from memorist.recall.values import Weights
 from memorist.times import Clock
+from memorist.transfer.values import IMPORTING
 from memorist.turns.limits import Toolbox, TurnLimits
 from memorist.watching import Watch
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.context.companion import Companion
     from memorist.erasure.service import Erasure
     from memorist.facts.service import Facts
+    from memorist.importers.service import Imports
     from memorist.ingestion.service import Ingestion
     from memorist.learning.service import Extraction
     from memorist.learning.sources import Sources
@@ -115,6 +118,7 @@ class Options:
     tagger: Callable[[], Tagger | None] = lambda: None
     toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
     turn_limits: TurnLimits = TurnLimits()
+    uploads: Path = Path(tempfile.gettempdir()) / "memorist-uploads"
     watch: Watch = Watch()
 
 
@@ -380,7 +384,11 @@ class Core:
         from memorist.platform.jobs import Jobs
 
         # What does each kind of job; looked up when one is done, so that nothing is made before it is needed.
-        work = {JUDGING: lambda job: self.facts.judge(job), EXTRACTING: lambda job: self.extraction.parts.work(job)}
+        work = {
+            JUDGING: lambda job: self.facts.judge(job),
+            EXTRACTING: lambda job: self.extraction.parts.work(job),
+            IMPORTING: lambda job: self.imports.work(job),
+        }
         return Jobs(
             self.store,
             self.clock,
@@ -433,7 +441,14 @@ class Core:
         kept = (self.options.backups, self.options.index_folder)
         elsewhere = tuple(one.holds for one in kept if one is not None and one.holds)
         runs = Runs(
-            self.store, self.clock, self.accesses, self.policies.of, self._forget, self._remove_saved, elsewhere
+            self.store,
+            self.clock,
+            self.accesses,
+            self.policies.of,
+            self._forget,
+            lambda tenant, user: self.imports.forget(tenant, user),
+            self._remove_saved,
+            elsewhere,
         )
         return Erasure(self.store, self.clock, runs, at_once=self.options.purge_at_once)
 
@@ -536,6 +551,12 @@ class Core:
 
         return Transfer(self.store, self.clock, self.redaction, self._index)
 
+    @_made_once
+    def imports(self) -> "Imports":
+        from memorist.importers.service import Imports
+
+        return Imports(self.memories, self.transfer, self.jobs, self.options.uploads)
+
     def start(self) -> None:
         """For servers: get the models ready, index what waits and do the jobs that are due, in the background."""
         if not self._background:
@@ -560,7 +581,9 @@ class Core:
 
     def _index_first(self, job: Job) -> bool:
         """What was just said is found by its meaning before it is read for facts: both want the same cores."""
-        return "indexer" not in self.__dict__ or self.indexer.wait_for(job.tenant, _INDEX_FIRST_S)
+        return (
+            job.kind == IMPORTING or "indexer" not in self.__dict__ or self.indexer.wait_for(job.tenant, _INDEX_FIRST_S)
+        )
 
     def _forget(self, tenant: str, users: Iterable[str | None]) -> None:
         """Drop what is kept in memory, and in files beside the database, of users whose rows were erased."""

@@ -30,13 +30,13 @@ def ada(tenant: str) -> Principal:
 
 def imported(core: Core, principal: Principal, found: Any) -> Report:
     report = Report()
-    for report in store(core, principal, found):  # noqa: B007
+    for report in store(core.memories, principal, found):  # noqa: B007
         pass
     return report
 
 
 def previewed(core: Core, principal: Principal, found: Any) -> Report:
-    return list(preview(core, principal, found))[-1]
+    return list(preview(core.memories, principal, found))[-1]
 
 
 @pytest.mark.parametrize("source", list(Source))
@@ -134,7 +134,7 @@ def test_what_cannot_be_stored_is_skipped_with_the_reason(core: Core, ada: Princ
 
 def test_batches_are_told_one_by_one(core: Core, ada: Principal) -> None:
     found = (Taken(Draft(f"Fact {number}.", kind=Kind.FACT), str(number)) for number in range(250))
-    assert [report.imported for report in map(_copy, store(core, ada, found))] == [100, 200, 250]
+    assert [report.imported for report in map(_copy, store(core.memories, ada, found))] == [100, 200, 250]
 
 
 def _copy(report: Report) -> Report:

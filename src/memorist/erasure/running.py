@@ -41,14 +41,17 @@ class Runs:
         accesses: AccessLog,
         policy: Callable[[Reader], Policy],
         forget: Forget,
+        forget_files: Callable[[str, str | None], None],
         remove_saved: RemoveSaved = lambda *_: None,
         kept_elsewhere: tuple[str, ...] = (),
     ) -> None:
         """`policy` says what becomes of derived facts; `forget` drops what is kept in memory of some users' rows;
+        `forget_files` drops files that a user, or anybody of a tenant, sent to be imported;
         `remove_saved` removes what is kept of an index in files of its own;
         `kept_elsewhere` says what else this installation keeps copies in.
         """
         self._kept_elsewhere = kept_elsewhere
+        self._forget_files = forget_files
         self._store = store
         self._clock = clock
         self._policy = policy
@@ -64,7 +67,10 @@ class Runs:
     def _run(self, receipt: Receipt) -> Receipt:
         removal = self._removal(receipt)
         if receipt.status in (ErasureStatus.DUE, ErasureStatus.RUNNING):
-            _remove(removal, receipt.kind, receipt.request or {})
+            request = receipt.request or {}
+            _remove(removal, receipt.kind, request)
+            if receipt.kind in (ErasureKind.USER, ErasureKind.TENANT):
+                self._forget_files(receipt.tenant, request.get("user"))
             removal.references(facts_too=self._facts_go_too(receipt))
             # Before the files are written anew, since it may name a person.
             receipt = self._save(receipt, status=ErasureStatus.SCRUBBING, request=None)

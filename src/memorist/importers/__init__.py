@@ -12,7 +12,7 @@ from pathlib import Path
 from memorist.errors import Invalid
 from memorist.importers import chatgpt, claude, mcp_memory, mem0
 from memorist.importers.items import Found
-from memorist.importers.recognition import sample
+from memorist.importers.recognition import FileSample, sample
 from memorist.transfer.service import FORMAT
 
 
@@ -32,15 +32,20 @@ PARSERS: dict[Source, Callable[[Path], Iterator[Found]]] = {source: one.parse fo
 def recognized(path: Path) -> Source | None:
     """Whose export it is; None where it is one of Memorist's own. Raises Invalid where that cannot be told."""
     file = sample(path)
-    if isinstance(file.first, dict) and file.first.get("format") == FORMAT:
-        return None
-    found = [source for source, one in _MODULES.items() if one.knows(file)]
+    found = candidates(file)
     if len(found) == 1:
         return found[0]
     if found:
-        raise Invalid(f"{path} may be of {' or of '.join(found)}: say which with --from.", field="file")
+        raise Invalid(f"{path} may be of {' or of '.join(map(str, found))}: say which with --from.", field="file")
     raise Invalid(
         f"{path} is no export that is known here: it looks like {file}. Known are those of `memorist export` and, with "
         f"--from, of {', '.join(Source)}. What is no export is stored by `memorist ingest`.",
         field="file",
     )
+
+
+def candidates(file: FileSample) -> list[Source | None]:
+    """Whose export it may be; None stands for one of Memorist's own."""
+    if isinstance(file.first, dict) and file.first.get("format") == FORMAT:
+        return [None]
+    return [source for source, one in _MODULES.items() if one.knows(file)]

@@ -1,11 +1,16 @@
-"""A memory folder of Claude: Markdown files with a head (name, description, type), and MEMORY.md, which lists them."""
+"""A memory folder of Claude: Markdown files with a head (name, description, type), and MEMORY.md, which lists them.
+
+The folder may be a ZIP archive.
+"""
 
 import re
+import zipfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from memorist.errors import Invalid
-from memorist.importers.items import Found, SkippedItem, Taken, read_text, slug_of
+from memorist.importers.files import opened_below, unpacking
+from memorist.importers.items import Found, SkippedItem, Taken, read_text, slug_of, text_of
 from memorist.importers.recognition import FileSample
 from memorist.memories.values import Draft, NamedType, Trust
 
@@ -19,6 +24,10 @@ _LONGEST_LINE = 500
 
 def knows(file: FileSample) -> bool:
     """Whether it is a folder with the list of memories or with one that has a head, or such a file."""
+    if file.kind == "a ZIP archive":
+        return any(name.rpartition("/")[2].lower() == _INDEX for name in file.names) or any(
+            _HEAD.match(text) for _, text in _texts(file.path)
+        )
     if file.kind != "a folder":
         return file.path.suffix == ".md" and (file.path.name.lower() == _INDEX or _HEAD.match(file.text) is not None)
     heads = (read_text(file.path / name).replace("\r\n", "\n") for name in file.names if name.endswith(".md"))
@@ -27,18 +36,36 @@ def knows(file: FileSample) -> bool:
 
 def parse(path: Path) -> Iterator[Found]:
     """One named memory for each file; of MEMORY.md, what stands there besides its list. Raises Invalid."""
-    files = _files(path)
-    if not files:
-        raise Invalid(f"There is no Markdown file in {path}.", field="path")
-    for file in files:
-        where = file.name if file == path else file.relative_to(path).as_posix()
-        text = read_text(file).replace("\r\n", "\n")
-        if file.name.lower() == _INDEX:
+    found = False
+    for where, text in _texts(path):
+        found = True
+        if where.rpartition("/")[2].lower() == _INDEX:
             text = "\n".join(line for line in text.split("\n") if not _ENTRY.match(line))
             if not _says_something(text):
                 yield SkippedItem(where, "It only lists the other files.")
                 continue
         yield _found(where, text)
+    if not found:
+        raise Invalid(f"There is no Markdown file in {path}.", field="path")
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Each file's place and text."""
+    if zipfile.is_zipfile(path):
+        with unpacking(path) as archive:
+            places = [PurePosixPath(name) for name in archive.namelist() if name.endswith(".md")]
+        shown = [one for one in places if not any(part.startswith((".", "__MACOSX")) for part in one.parts)]
+        # An archive of a folder has its name before those of the files.
+        is_below = len({one.parts[0] for one in shown}) == 1 and all(len(one.parts) > 1 for one in shown)
+        with opened_below(path, "*.md") as members:
+            for name, source in members:
+                if (place := PurePosixPath(name)) in shown:
+                    where = "/".join(place.parts[is_below:])
+                    yield where, text_of(source, name).replace("\r\n", "\n")
+        return
+    for file in _files(path):
+        where = file.name if file == path else file.relative_to(path).as_posix()
+        yield where, read_text(file).replace("\r\n", "\n")
 
 
 def _files(path: Path) -> list[Path]:

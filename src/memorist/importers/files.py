@@ -2,13 +2,16 @@
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
-from memorist.errors import Invalid
+from memorist.errors import Invalid, InvalidField
+
+# One memory with a long history. A file without line breaks must not fill the memory before it is refused.
+_LONGEST_LINE = 256 * 1024 * 1024
 
 
 @contextmanager
@@ -31,13 +34,40 @@ def opened_below(path: Path, pattern: str) -> Iterator[Iterator[tuple[str, TextI
         names = sorted(one for one in path.iterdir() if fnmatch(one.name, pattern) and one.is_file())
         yield _each_file(names)
     elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
+        with unpacking(path) as archive:
             inside = sorted(name for name in archive.namelist() if fnmatch(name.rpartition("/")[2], pattern))
             yield _each_member(archive, inside)
     elif fnmatch(path.name, pattern) or path.suffix.lower() == ".json":
         yield _each_file([path])
     else:
         raise Invalid(f"{path} is no folder, no ZIP archive and no JSON file that can be read.", field="path")
+
+
+@contextmanager
+def unpacking(path: Path) -> Iterator[zipfile.ZipFile]:
+    """A ZIP archive. Raises Invalid where it is damaged."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise Invalid(f"{path} is an archive that cannot be read: {error}.", field="path") from error
+    with archive:
+        yield archive
+
+
+def export_lines(source: BinaryIO, advance: Callable[[int], None] = lambda _: None) -> Iterator[str]:
+    """The lines of an export of ours, one at a time in memory. Raises InvalidField where one cannot be text."""
+    number = 0
+    while raw := source.readline(_LONGEST_LINE + 1):
+        number += 1
+        if len(raw) > _LONGEST_LINE:
+            raise InvalidField(f"Line {number} is longer than {_LONGEST_LINE} bytes.", field="file")
+        advance(len(raw))
+        try:
+            yield raw.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidField(f"Line {number} is not valid UTF-8.", field="file") from error
+    if number == 0:
+        raise InvalidField("This is no Memorist export: it is empty.", field="file")
 
 
 def _each_file(paths: list[Path]) -> Iterator[tuple[str, TextIO]]:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,6 +34,8 @@ CATEGORIES = {
 
 _READ_AT_ONCE = 1 << 20
 _LARGEST_VALUE = 256 << 20
+# What a file of an archive that is damaged raises while it is read.
+_UNREADABLE = (UnicodeDecodeError, zipfile.BadZipFile, zlib.error, EOFError, OSError)
 _WHITE_SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -126,6 +130,14 @@ def json_whole(source: TextIO, name: str) -> Any:
     return _json(text, name)
 
 
+def text_of(source: TextIO, name: str) -> str:
+    """The whole text of an open file. Raises Invalid, also where it is too large to be held."""
+    text = _read(source, name, _LARGEST_VALUE + 1)
+    if len(text) > _LARGEST_VALUE:
+        raise Invalid(f"{name} is larger than {_LARGEST_VALUE >> 20} MB.", field="path")
+    return text
+
+
 def first_sign(source: TextIO, name: str) -> str:
     """The first character that is no white space; the file is then read from its beginning again."""
     sign = ""
@@ -197,15 +209,20 @@ class _JsonReader:
 def _lines(source: TextIO, name: str) -> Iterator[str]:
     try:
         yield from source
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{name} is no text in UTF-8.", field="path") from error
+    except _UNREADABLE as error:
+        raise _unreadable(name, error) from error
 
 
 def _read(source: TextIO, name: str, count: int) -> str:
     try:
         return source.read(count)
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{name} is no text in UTF-8.", field="path") from error
+    except _UNREADABLE as error:
+        raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: BaseException) -> Invalid:
+    is_text = isinstance(error, UnicodeDecodeError)
+    return Invalid(f"{name} is no text in UTF-8." if is_text else f"{name} cannot be read: {error}.", field="path")
 
 
 def _json(text: str, where: str) -> Any:

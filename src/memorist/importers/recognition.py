@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memorist.errors import Invalid
-from memorist.importers.files import opened
+from memorist.importers.files import opened, unpacking
 from memorist.importers.items import first_sign, json_items, json_whole
 
 _SHOWN = 6
@@ -46,7 +46,7 @@ def sample(path: Path) -> FileSample:
         if path.is_dir():
             return FileSample(path, "a folder", tuple(sorted(one.name for one in path.iterdir() if one.name[0] != ".")))
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
+            with unpacking(path) as archive:
                 return FileSample(path, "a ZIP archive", tuple(sorted(archive.namelist())))
         with opened(path) as source:
             beginning = source.read(_BEGINNING)

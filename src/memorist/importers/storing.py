@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from memorist.core import Core
 from memorist.errors import InvalidField, NotFound
 from memorist.importers.items import Found, SkippedItem, Taken
 from memorist.memories.fields import check_draft
+from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Kind, Remembered
 from memorist.platform.values import Principal
 from memorist.secrets import redact
@@ -47,34 +47,34 @@ def check(found: Iterable[Found]) -> Iterator[Report]:
         yield report
 
 
-def store(core: Core, principal: Principal, found: Iterable[Found]) -> Iterator[Report]:
+def store(memories: Memories, principal: Principal, found: Iterable[Found]) -> Iterator[Report]:
     """Store what a parser finds for one user, in batches, telling after each how far it is.
 
     What is there already is left alone, so that it can be repeated. Raises Invalid, Forbidden or StoreError; what was
     told before stays.
     """
-    yield from _import(core, principal, found, core.memories.remember)
+    yield from _import(memories, principal, found, memories.remember)
 
 
-def preview(core: Core, principal: Principal, found: Iterable[Found]) -> Iterator[Report]:
+def preview(memories: Memories, principal: Principal, found: Iterable[Found]) -> Iterator[Report]:
     """What `store` would tell, where nothing is stored. Raises as it does."""
     seen: set[str] = set()
 
     def write(principal: Principal, drafts: list[Draft]) -> list[Remembered]:
         results = []
-        for result in core.memories.preview(principal, drafts):
+        for result in memories.preview(principal, drafts):
             key = result.memory.dedup_key
             # What stands in the export twice would be there by then.
             results.append(Remembered(result.memory, was_new=result.was_new and key not in seen))
             seen.add(key)
         return results
 
-    yield from _import(core, principal, found, write)
+    yield from _import(memories, principal, found, write)
 
 
-def _import(core: Core, principal: Principal, found: Iterable[Found], write: _Write) -> Iterator[Report]:
+def _import(memories: Memories, principal: Principal, found: Iterable[Found], write: _Write) -> Iterator[Report]:
     report = Report()
-    known = _Known(core, principal)
+    known = _Known(memories, principal)
     batch: list[Draft] = []
     for one in found:
         checked = _checked(one)
@@ -125,8 +125,8 @@ def _label(draft: Draft) -> str:
 class _Known:
     """What is there already and is told apart by more than its text: messages by their source, files by their name."""
 
-    def __init__(self, core: Core, principal: Principal) -> None:
-        self._core = core
+    def __init__(self, memories: Memories, principal: Principal) -> None:
+        self._memories = memories
         self._principal = principal
         self._session: str | None = None
         self._sources: set[str | None] = set()
@@ -149,7 +149,7 @@ class _Known:
         text = self._names.get(draft.name)
         if text is None:
             try:
-                text = self._core.memories.find_named(self._principal, draft.name).content
+                text = self._memories.find_named(self._principal, draft.name).content
             except NotFound:
                 self._names[draft.name] = draft.content
                 return False
@@ -164,7 +164,7 @@ class _Known:
             return
         self._session, self._sources, cursor = session, set(), None
         while True:
-            page = self._core.memories.list(
+            page = self._memories.list(
                 self._principal, session=session, kind=Kind.CHAT_MESSAGE, limit=_PAGE, cursor=cursor
             )
             self._sources |= {memory.source_ref for memory in page.items}

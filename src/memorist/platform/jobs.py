@@ -123,6 +123,20 @@ class Jobs:
             )
         )
 
+    def promise(self, principal: Principal, kind: str, payload: Mapping[str, Any], *, key: str | None = None) -> Job:
+        """Promise a job that nothing else in the store goes with, and have it done soon. Raises StoreError."""
+        job = self._store.write(principal.tenant, lambda tx: self.add(tx, principal, kind, payload, key=key))
+        self.wake(principal.tenant)
+        return job
+
+    def note(self, job: Job, so_far: Mapping[str, Any]) -> bool:
+        """Say how far an attempt is, and keep the job for it some minutes more. False where it is no longer its own:
+        then it must not go on.
+        """
+        now = self._clock.now()
+        noted = replace(job, run_at=now + CLAIMED_FOR, result=so_far, updated_at=now)
+        return self._store.write(job.tenant, lambda tx: tx.jobs.finish(noted))
+
     def wake(self, tenant: str) -> None:
         """See to it that what was added is done soon, in the background. Never waits and never fails."""
         self._loop.tell(tenant)

@@ -17,7 +17,8 @@ from memorist.memories.entries import note_reading
 from memorist.memories.fields import SECRETS
 from memorist.memories.hashes import with_hashes
 from memorist.memories.records import event_from_record, event_to_record, memory_from_record, memory_to_record
-from memorist.memories.values import QUOTES, Kind, Memory, Retention
+from memorist.memories.rows import clash_key, existing_like
+from memorist.memories.values import QUOTES, Kind, Memory, Retention, Status
 from memorist.platform import access, validation
 from memorist.platform.erased_names import DOCUMENT, MEMORY, hexadecimal, ids_named_in
 from memorist.platform.redaction import Redaction, counted
@@ -25,6 +26,7 @@ from memorist.platform.validation import MAX_TOOL_OUTPUT
 from memorist.platform.values import Event, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.times import Clock
+from memorist.transfer.values import EVERYTHING, Chosen
 
 FORMAT = "memorist-export"
 VERSION = 1
@@ -65,7 +67,7 @@ class Transfer:
 
         yield from self._lines(principal, self._store.read(principal.tenant, work))
 
-    def export(self, principal: Principal) -> Iterator[str]:
+    def export(self, principal: Principal, chosen: Chosen = EVERYTHING) -> Iterator[str]:
         """Lines of JSON: a header, then each visible memory of any status with its events, in id order.
 
         Importing them into an empty tenant and exporting again gives the same lines.
@@ -74,10 +76,11 @@ class Transfer:
         slices = access.exported_slices(principal)
         after = ""
         while batch := self._store.read(principal.tenant, partial(_read_batch, slices, after)):
-            yield from self._lines(principal, batch)
+            wanted = [one for one in batch if one[0].kind in chosen.kinds and chosen.has(one[0].created_at)]
+            yield from self._lines(principal, wanted)
             after = batch[-1][0].id
-        for part in slices:
-            yield from self._export_documents(principal, part)
+        for part in slices if Kind.DOCUMENT_CHUNK in chosen.kinds else ():
+            yield from self._export_documents(principal, part, chosen)
 
     def _lines(self, principal: Principal, batch: Sequence["_Exported"]) -> Iterator[str]:
         note_reading(self._store, principal, [memory for memory, _, _ in batch], self._clock.now())
@@ -85,10 +88,12 @@ class Transfer:
             line = {"memory": memory_to_record(memory), "events": [event_to_record(event) for event in events]}
             yield json.dumps(line if payload is None else line | {"tool_output": payload}, ensure_ascii=False)
 
-    def _export_documents(self, principal: Principal, part: OwnerFilter) -> Iterator[str]:
+    def _export_documents(self, principal: Principal, part: OwnerFilter, chosen: Chosen) -> Iterator[str]:
         after: Document | None = None
         while page := self._store.read(principal.tenant, partial(_read_documents, part, after)):
             for document in page:
+                if not chosen.has(document.updated_at):
+                    continue
                 yield json.dumps({"document": document_to_record(document)}, ensure_ascii=False)
             after = page[-1]
 
@@ -100,6 +105,16 @@ class Transfer:
         write those, as shared, and one that was erased here, and so is not written again, as erased.
         Raises InvalidField or Forbidden with the line's number; batches before it are stored.
         """
+        yield from self._go_through(principal, lines, self._write)
+
+    def preview(self, principal: Principal, lines: Iterable[str]) -> Iterator[ImportReport]:
+        """What `import_` would report, where nothing is written. Raises as it does."""
+        seen: set[str] = set()
+        yield from self._go_through(principal, lines, partial(self._compare, seen))
+
+    def _go_through(
+        self, principal: Principal, lines: Iterable[str], take: Callable[[Principal, list["_Line"], ImportReport], None]
+    ) -> Iterator[ImportReport]:
         access.require(principal, access.Action.WRITE)
         report = ImportReport()
         batch: list[_Line] = []
@@ -110,10 +125,10 @@ class Transfer:
                 continue
             batch.append(line)
             if len(batch) == _BATCH:
-                self._write(principal, batch, report)
+                take(principal, batch, report)
                 yield report
                 batch = []
-        self._write(principal, batch, report)
+        take(principal, batch, report)
         yield report
 
     def _parse(self, principal: Principal, lines: Iterable[str]) -> Iterator["_Line"]:
@@ -178,6 +193,28 @@ class Transfer:
         content = self._redaction.text(document.content)
         validation.text("content", content, longest=validation.MAX_DOCUMENT)
         return replace(document, title=title, content=content)
+
+    def _compare(self, seen: set[str], principal: Principal, batch: Sequence["_Line"], report: ImportReport) -> None:
+        memories: list[Memory] = [line.memory for line in batch if line.memory is not None]
+        documents: list[Document] = [line.document for line in batch if line.document is not None]
+
+        def work(tx: Reader) -> None:
+            there = {memory.id for memory in tx.memories.get_many([one.id for one in memories])}
+            erased = tx.ledger.find(MEMORY, [hexadecimal(id_) for one in memories for id_ in (one.id, *_quoted(one))])
+            for one in memories:
+                if any(hexadecimal(id_) in erased for id_ in (one.id, *_quoted(one))):
+                    report.erased += 1
+                elif one.id in there or one.id in seen:
+                    report.already_there += 1
+                elif one.status is Status.ACTIVE and clash_key(one) and existing_like(tx, one) is not None:
+                    report.conflicting += 1
+                else:
+                    report.imported += 1
+                seen.add(one.id)
+            gone = tx.ledger.of_kind(DOCUMENT) if documents else []
+            report.erased += sum(erased_documents(gone, one.owner, one.id) for one in documents)
+
+        self._store.read(principal.tenant, work)
 
     def _write(self, principal: Principal, batch: Sequence["_Line"], report: ImportReport) -> None:
         memories = [line for line in batch if line.memory is not None]

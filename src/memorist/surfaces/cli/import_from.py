@@ -41,7 +41,7 @@ def _stored(door: Door, source: Source, path: Path, total: int) -> Report:
     report = Report()
     try:
         with _counting() as count:
-            for report in store(door.core, principal, PARSERS[source](path)):
+            for report in store(door.core.memories, principal, PARSERS[source](path)):
                 count("Importing", report, total)
     except BaseException:
         if report.imported:
@@ -60,7 +60,7 @@ def _has_database(flags: Flags) -> bool:
 
 def _previewed(door: Door, source: Source, path: Path, total: int) -> Report:
     with _counting() as count:
-        reports = preview(door.core, door.caller(), PARSERS[source](path))
+        reports = preview(door.core.memories, door.caller(), PARSERS[source](path))
         return _last(reports, lambda so_far: count("Comparing", so_far, total))
 
 

@@ -12,8 +12,9 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from memorist.errors import Invalid, InvalidField
+from memorist.errors import Invalid
 from memorist.importers import Source, recognized
+from memorist.importers.files import export_lines
 from memorist.surfaces.cli.door import Whose
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
@@ -24,8 +25,6 @@ from memorist.transfer.service import ImportReport
 from memorist.verbs import Verbs
 
 _STREAM = "-"
-# One memory with a long history. A file without line breaks must not fill the memory before it is refused.
-_LONGEST_LINE = 256 * 1024 * 1024
 
 
 @with_flags(*ANYWHERE, *IDENTITY)
@@ -93,7 +92,7 @@ def _import(memory: Verbs, source: BinaryIO) -> ImportReport:
     report = ImportReport()
     try:
         with _progress(source) as advance:
-            lines = _lines(source, advance)
+            lines = export_lines(source, advance)
             if core_here(memory) is None:
                 return memory.import_(lines)
             me = only_here(memory, "this")
@@ -163,22 +162,6 @@ def _binary_input(file: str) -> Iterator[BinaryIO]:
         raise Invalid(f"{file} cannot be read: {error.strerror}.", field="file") from error
     with source:
         yield source
-
-
-def _lines(source: BinaryIO, advance: Callable[[int], None]) -> Iterator[str]:
-    """The lines of a stream, one at a time in memory. Raises InvalidField where one cannot be text."""
-    number = 0
-    while raw := source.readline(_LONGEST_LINE + 1):
-        number += 1
-        if len(raw) > _LONGEST_LINE:
-            raise InvalidField(f"Line {number} is longer than {_LONGEST_LINE} bytes.", field="file")
-        advance(len(raw))
-        try:
-            yield raw.decode()
-        except UnicodeDecodeError as error:
-            raise InvalidField(f"Line {number} is not valid UTF-8.", field="file") from error
-    if number == 0:
-        raise InvalidField("This is no Memorist export: it is empty.", field="file")
 
 
 @contextmanager

@@ -1,0 +1,26 @@
+"""What export and import are told."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memorist.memories.values import Kind
+
+IMPORTING = "import"
+"""The kind of the jobs that store a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which part of all an export holds: kinds of memories, and what was stored from a moment on and before another.
+    Documents come along where their chunks do.
+    """
+
+    kinds: frozenset[Kind] = frozenset(Kind)
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def has(self, at: datetime) -> bool:
+        return (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+
+
+EVERYTHING = Chosen()
