@@ -48,11 +48,11 @@ def test_export_is_what_the_core_exports(ada: Person, tmp_path: Path) -> None:
 def test_admin_looking_at_everybody_exports_the_tenant(ada: Person) -> None:
     aging(ada, 2, "bob")
     page = ada.goto("/privacy")
-    own = page.request.get(f"{ada.served.url}/dashboard/privacy/export").text()
+    own = page.request.get(f"{ada.served.url}/dashboard/transfer/export").text()
     page.get_by_role("link", name="Whose memories: change").click()
     page.get_by_role("button", name="Everybody").click()
     page.wait_for_url("**/dashboard/privacy")
-    whole = page.request.get(f"{ada.served.url}/dashboard/privacy/export").text()
+    whole = page.request.get(f"{ada.served.url}/dashboard/transfer/export").text()
     assert "message 1" not in own
     assert "message 1" in whole
 
@@ -276,7 +276,7 @@ def test_another_tenant_sees_nothing(people: People, ada: Person) -> None:
     for path in ("", "/json"):
         answer = page.request.get(f"{stranger.served.url}/dashboard/privacy/receipts/{receipt.id}{path}")
         assert answer.status == 404
-    assert ada.principal.tenant not in page.request.get(f"{stranger.served.url}/dashboard/privacy/export").text()
+    assert ada.principal.tenant not in page.request.get(f"{stranger.served.url}/dashboard/transfer/export").text()
 
 
 def test_without_javascript_rules_and_erasure_work(people: People, tenant: str) -> None:

@@ -71,9 +71,7 @@ def test_file_is_looked_through_stored_once_and_gone(
     assert (again.outcome.imported, again.outcome.already_there) == (0, 9)
 
 
-def test_own_export_is_compared_by_ids_names_and_ledger(
-    core: Core, imports: Imports, ada: Principal, tmp_path: Path
-) -> None:
+def test_own_export_is_compared_by_ids_names_and_ledger(core: Core, imports: Imports, ada: Principal) -> None:
     stay, gone, clash = (
         one.memory for one in core.memories.remember(ada, [Draft(text) for text in ("stays", "goes", "clashes")])
     )
@@ -124,7 +122,7 @@ def test_damaged_and_swollen_archives_are_refused(
 ) -> None:
     content = bytearray(exports.chatgpt(tmp_path / "chats.zip", "zip").read_bytes())
     content[60:90] = bytes(30)
-    with pytest.raises(Invalid, match="cannot be read|is not whole JSON|no text"):
+    with pytest.raises(Invalid, match=r"cannot be read|is not whole JSON|no text"):
         imports.take(ada, "chats.zip", io.BytesIO(bytes(content)))
     monkeypatch.setattr(uploads, "_MOST_UNPACKED", 1000)
     with pytest.raises(PayloadTooLarge):

@@ -110,6 +110,10 @@ class Imports:
         payload = {"upload": upload.id, "name": upload.name, "source": upload.source, "total": upload.total}
         return self._jobs.promise(principal, IMPORTING, payload, key=upload.id)
 
+    def drop(self, principal: Principal, upload_id: str) -> None:
+        """Let go of a file that was taken and is not to be imported. Raises NotFound or InvalidId."""
+        self._uploads.remove(self._uploads.get(principal, upload_id).id)
+
     def work(self, job: Job) -> Any:
         """Do the job: what is there already is left alone, so that it may be done twice. Raises MemoristError."""
         upload = self._uploads.get(job.principal, str(job.payload["upload"]))

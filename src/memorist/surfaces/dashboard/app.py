@@ -35,6 +35,7 @@ from memorist.surfaces.dashboard.pages import (
     recall_compare,
     saved_filters,
     system,
+    transfer,
     turns,
     whose,
 )
@@ -49,7 +50,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 def routes(site: Site) -> list[Route]:
     own = (home, connect, about, people, saved_filters, memories, memory, memory_edit, memory_rewrite, recall, turns)
     activities = (activity, activity_usage, activity_jobs, activity_retention)
-    read = (recall_compare, chat, conversations, documents, *activities)
+    read = (recall_compare, chat, conversations, documents, transfer, *activities)
     pages = (*own, *read, doubts, privacy, palette, whose, access, audit, system)
     spoken = [
         *signing_in.routes(site),

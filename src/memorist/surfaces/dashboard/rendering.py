@@ -66,6 +66,7 @@ _MENU = (
     MenuItem("turns", to_say("Turns"), "/dashboard/turns", "t"),
     MenuItem("activity", to_say("Activity"), "/dashboard/activity", "v"),
     MenuItem("doubts", to_say("In doubt"), "/dashboard/doubts", "d"),
+    MenuItem("transfer", to_say("Import and export"), "/dashboard/transfer", "i"),
     MenuItem("privacy", to_say("Privacy"), "/dashboard/privacy", "p"),
 )
 _ADMIN_MENU = (

@@ -1,17 +1,18 @@
 """How a page is reached: the session, the CSRF token and the rendering of errors, once for all of them."""
 
 import hmac
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from memorist.errors import Forbidden, Invalid, MemoristError, NotFound, Unauthenticated
 from memorist.models.fair_share import WHOSE
-from memorist.platform import acts
+from memorist.platform import access, acts
 from memorist.platform.sign_ins import csrf_token
 from memorist.platform.values import SignIn
 from memorist.secrets import redact
@@ -68,10 +69,30 @@ def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Any]:
         if isinstance(visit, Response):
             return visit
         # What somebody sends who is not signed in is not even read.
+        if request.method == "POST" and request.headers.get("content-type") == _FILE:
+            return await _with_file(handler, visit)
         body = await request.body() if request.method == "POST" else b""
         return await run_in_threadpool(_answer, handler, visit, body)
 
     return call
+
+
+async def _with_file(handler: Handler, visit: Visit) -> Response:
+    """Gather a file on disk as it comes, of who may send one; whoever goes away before its end leaves nothing."""
+    try:
+        _check_csrf(visit)
+        access.require(visit.principal, access.Action.WRITE)
+    except MemoristError as error:
+        return await run_in_threadpool(_explain, visit, error)
+    with tempfile.TemporaryFile() as file:
+        try:
+            async for piece in visit.request.stream():
+                file.write(piece)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        file.seek(0)
+        visit.file = file
+        return await run_in_threadpool(_answer, handler, visit, b"")
 
 
 def _admitted(site: Site, request: Request) -> Visit | Response:
@@ -88,10 +109,7 @@ def _answer(handler: Handler, visit: Visit, body: bytes) -> Response:
     WHOSE.set((visit.principal.tenant, visit.principal.user or ""))
     try:
         if visit.request.method == "POST":
-            if visit.request.headers.get("content-type") == _FILE:
-                visit.body = body
-            else:
-                visit.form = parse_form(body)
+            visit.form = parse_form(body)
             _check_csrf(visit)
         return handler(visit)
     except MemoristError as error:

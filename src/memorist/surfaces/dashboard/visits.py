@@ -3,7 +3,8 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from io import BytesIO
+from typing import Any, BinaryIO
 from urllib.parse import parse_qsl, quote, unquote
 
 from starlette.datastructures import FormData
@@ -65,8 +66,8 @@ class Visit:
     session_token: str
     whose: str = ""
     form: FormData = field(default_factory=FormData)
-    body: bytes = b""
-    """What was posted where it is no form but a file."""
+    file: BinaryIO = field(default_factory=BytesIO)
+    """What was posted where it is no form but a file, from its beginning."""
 
     @property
     def core(self) -> Core:

@@ -46,7 +46,7 @@ class Boundary:
         """`dashboard` and `sign_in`: where the pages with sessions of their own are, and the form that takes a key."""
         self._dashboard = f"{dashboard}/"
         self._sign_in = sign_in
-        self._upload = f"{dashboard}/documents/upload"
+        self._takes_files = frozenset({f"{dashboard}/documents/upload", f"{dashboard}/transfer/upload"})
         self._app = app
         self._core = core
         self._metrics = settings.metrics
@@ -84,7 +84,7 @@ class Boundary:
         if is_open or f"{path}/".startswith(self._dashboard):
             exchange.act.door = "dashboard"
             exchange.shows_key = path == self._sign_in
-            if path == self._upload:
+            if path in self._takes_files:
                 # It is read once somebody is found to be signed in.
                 exchange.body_limit = self._uploads.limit
             if scope["method"] == "HEAD" and is_page:

@@ -1,5 +1,6 @@
 """Documents: a list, files that are dropped onto it, and one document read with its chunks marked."""
 
+import threading
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,6 +21,8 @@ pages = Pages()
 ADDRESS = f"{HOME}/documents"
 _ON_A_PAGE = 20
 _CHANGES = 20
+# So many files are in memory at a time; others wait on disk.
+_IN_MEMORY = threading.Semaphore(2)
 _TYPES = {"text/plain": to_say("Text"), "text/markdown": "Markdown", "text/html": "HTML", "application/pdf": "PDF"}
 
 
@@ -59,7 +62,8 @@ def upload(visit: Visit) -> Response:
     name = visit.query.get("name", "")
     shared = visit.principal.user is None or visit.query.get("shared") == "yes"
     try:
-        done = visit.core.document_views.upload(visit.principal, name, visit.body, shared=shared)
+        with _IN_MEMORY:
+            done = visit.core.document_views.upload(visit.principal, name, visit.file.read(), shared=shared)
     except MemoristError as error:
         acts.failed(error)
         message = redact(say(error.message)).text

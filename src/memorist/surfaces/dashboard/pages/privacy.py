@@ -1,12 +1,11 @@
-"""Privacy: take everything along, say how long things stay, see what redaction took out."""
+"""Privacy: say how long things stay, see what redaction took out."""
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from memorist.errors import InvalidField, InvalidJson
 from memorist.memories.kinds import KINDS
@@ -14,7 +13,6 @@ from memorist.memories.policies import policy_to_record
 from memorist.memories.policy import Mode, Policy, PolicyRevision, Reach
 from memorist.memories.values import Kind
 from memorist.platform import access
-from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.pages import erasing, privacy_words
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
@@ -23,7 +21,6 @@ from memorist.times import from_iso
 
 _REDACTIONS = 10
 _WINDOWS = ("active_days", "archive_days", "grace_days")
-_NO_FILE_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _PRIVACY = f"{HOME}/privacy"
 
 pages = Pages()
@@ -38,28 +35,6 @@ def show(visit: Visit) -> Response:
 def _page(visit: Visit, **more: Any) -> Response:
     context = {**_policy(visit), **_redactions(visit), **erasing.receipts(visit), **erasing.NOTHING_ASKED, **more}
     return visit.page("privacy.html", section="privacy", words=privacy_words, **context)
-
-
-# Taking everything along
-
-
-@pages.get("/privacy/export")
-def export(visit: Visit) -> Response:
-    """Lines of JSON as `memorist import` reads them, sent while they are read."""
-    whose = visit.principal.user or visit.principal.tenant
-    name = f"memorist-{_NO_FILE_NAME.sub('-', whose)[:60]}-{visit.core.clock.now():%Y-%m-%d}.jsonl"
-    response = StreamingResponse(
-        _lines(visit),
-        media_type="application/x-ndjson",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
-    rendering.protect(response)
-    return response
-
-
-def _lines(visit: Visit) -> Iterator[str]:
-    for line in visit.core.transfer.export(visit.principal):
-        yield f"{line}\n"
 
 
 # How long things stay

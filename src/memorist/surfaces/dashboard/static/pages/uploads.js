@@ -19,9 +19,15 @@ function take(files) {
     told.append(progress);
     line.append(name, told);
     uploads.append(line);
-    queue.push({ file, told, progress });
+    if (file.size <= Number(drop.dataset.most)) queue.push({ file, told, progress });
+    else fail(told, drop.dataset.large);
   }
   send();
+}
+
+function fail(told, words) {
+  told.textContent = words;
+  told.className = "invalid";
 }
 
 function send() {
@@ -30,8 +36,11 @@ function send() {
   isSending = true;
   const request = new XMLHttpRequest();
   const query = new URLSearchParams({ name: next.file.name });
-  if (document.getElementById("shared")?.checked) query.set("shared", "yes");
-  request.open("POST", `/dashboard/documents/upload?${query}`);
+  // What else is said about the file: a box that is ticked, a choice that is made.
+  for (const field of drop.querySelectorAll("[data-along]")) {
+    if (field.type !== "checkbox" || field.checked) query.set(field.id, field.value);
+  }
+  request.open("POST", `${drop.dataset.to}?${query}`);
   request.setRequestHeader("X-CSRF-Token", drop.dataset.csrf);
   request.setRequestHeader("HX-Request", "true");
   request.setRequestHeader("Content-Type", "application/octet-stream");
@@ -42,8 +51,8 @@ function send() {
   };
   request.onloadend = () => {
     const isTold = request.getResponseHeader("content-type")?.startsWith("text/html") && request.status !== 401;
-    const failure = request.status === 413 ? drop.dataset.tooLarge : drop.dataset.failed;
-    next.told.textContent = isTold ? "" : failure;
+    if (isTold) next.told.textContent = "";
+    else fail(next.told, request.status === 413 ? drop.dataset.large : drop.dataset.failed);
     // What the server wrote is put in by htmx, as everywhere.
     if (isTold) htmx.swap(next.told, request.responseText, { swapStyle: "beforeend", swapDelay: 0, settleDelay: 0 });
     isSending = false;
