@@ -46,6 +46,7 @@ _PAGES = {
     "memory": "/memories/{id}",
     "memory, beside a list": "/memories/{id}/panel",
     "memory, to edit": "/memories/{id}/edit",
+    "memory, to rewrite": "/memories/{id}/rewrite",
     "memory, a new one": "/memories/new",
     "conversations": "/conversations",
     "conversation": "/conversations/read?session={session}&user={user}",
@@ -71,12 +72,16 @@ _PAGES = {
     "in doubt": "/doubts",
     "palette": "/palette?q={word}",
     "whose memories": "/whose?q=u",
+    "import and export": "/transfer",
+    "set up": "/connect",
     "privacy": "/privacy",
     "privacy, before erasing": "/privacy/erase?user={user}",
     "access": "/access",
     "audit log": "/audit",
     "system": "/system",
 }
+# What a page asks for while somebody types.
+_TYPED = {"memories, while typing": "/memories?kind=any&q={typed}", "palette, while typing": "/palette?q={typed}"}
 _DEEP_PAGES = 20
 _STARTS_WITHIN_S = 60
 _TAG = re.compile(r"<[a-z][^>]*\shx-get=\"([^\"]+)\"[^>]*>")
@@ -195,9 +200,9 @@ class _ViewTimings:
         self._visitor = visitor
         self._views: list[_View] = []
         for whose, suffix in (("", ""), (_EVERYBODY, " (everybody)")):
-            for name, pattern in _PAGES.items():
+            for name, pattern in (_PAGES | _TYPED).items():
                 paths = [f"/dashboard{pattern.format(**values)}" for values in filled.examples()]
-                self._views.append(_View(name + suffix, list(dict.fromkeys(paths)), whose))
+                self._views.append(_View(name + suffix, list(dict.fromkeys(paths)), whose, is_partial=name in _TYPED))
         for view in list(self._views):
             self._find_parts(view)
         for whose, suffix in (("", ""), (_EVERYBODY, " (everybody)")):

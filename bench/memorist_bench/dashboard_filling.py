@@ -63,6 +63,7 @@ class Filled:
                     "document": self.documents[index % len(self.documents)],
                     "word": longest[-1],
                     "other": longest[-2],
+                    "typed": longest[-1][: 3 + index % 4],
                     "rare": f"note{memory.source_ref}",
                     "project": "github.com%2Fexample%2Fshop",
                     "turn": self.turns[index % len(self.turns)],

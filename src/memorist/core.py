@@ -300,7 +300,7 @@ class Core:
         from memorist.platform.spending import Spending
 
         writing = Writing(lambda: self.llm, self.redaction, Spending(self.store, self.clock), self.clock)
-        return Profiles(self.store, self.clock, self.facts, lambda: self.tagger, writing)
+        return Profiles(self.store, self.clock, self.facts, lambda: self.tagger, writing, background=self._background)
 
     @_made_once
     def composer(self) -> "Composer":
@@ -605,7 +605,8 @@ class Core:
     def close(self) -> None:
         if "indexer" in self.__dict__:
             self.indexer.let_go()
-        for name in ("backups", "examination", "turns", "feed", "jobs", "sweeper", "erasure", "indexer", "recall"):
+        before = ("backups", "examination", "turns", "feed", "jobs", "profiles")
+        for name in (*before, "sweeper", "erasure", "indexer", "recall"):
             # What was never made has nothing to finish.
             if self.__dict__.get(name) is not None:
                 getattr(self, name).close()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from memorist.about.days import day_in
-from memorist.about.names import names, names_in
+from memorist.about.names import Named, names, names_in
 from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
 from memorist.memories.governance import TESTED
 from memorist.memories.values import Governor, Kind, Memory
@@ -86,15 +86,19 @@ class Occurrences:
     lines: tuple[ProfileLine, ...]
 
 
-def occurrences_in(lines: Sequence[ProfileLine]) -> list[Occurrences]:
-    """Whom and what the lines name, what most of them name first. Nobody is named in lines that tell of them."""
+def occurrences_in(
+    lines: Sequence[ProfileLine], names_of: Callable[[str, str], Iterable[Named]] = names_in
+) -> list[Occurrences]:
+    """Whom and what the lines name, what most of them name first. Nobody is named in lines that tell of them.
+    `names_of` finds names in a text that is about a person.
+    """
     spelled: dict[str, str] = {}
     relations: dict[str, str | None] = {}
     by_word: dict[str, dict[str, ProfileLine]] = {}
     for line in lines:
         for word in _WORDS.findall(line.text.casefold()):
             by_word.setdefault(word, {})[line.memory_id] = line
-        for name, relation in names_in(line.text, line.person):
+        for name, relation in names_of(line.text, line.person):
             key = name.casefold()
             spelled.setdefault(key, name)
             relations[key] = relations.get(key) or relation

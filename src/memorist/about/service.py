@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
+from memorist.about.kept import KeptViews
 from memorist.about.lines import (
     Occurrences,
     first,
@@ -18,8 +20,17 @@ from memorist.about.lines import (
 )
 from memorist.about.named import graph_of
 from memorist.about.names import Named, names, names_in
-from memorist.about.topics import Topics
-from memorist.about.values import USER, About, NameGraph, OpenDoubt, PersonProfile, ProfileLine, ReplacedFact
+from memorist.about.topics import MOST_READ, Topics
+from memorist.about.values import (
+    USER,
+    About,
+    Mention,
+    NameGraph,
+    OpenDoubt,
+    PersonProfile,
+    ProfileLine,
+    ReplacedFact,
+)
 from memorist.about.written import Writing
 from memorist.context.companion import own_slices
 from memorist.errors import NotFound
@@ -40,8 +51,7 @@ LATELY = timedelta(days=30)
 _PAGE = 500
 _LARGEST_PAGE = 100
 _MOST_NAMING = 5000
-_MOST_NAMES_KEPT = 50_000
-_MOST_GRAPHS_KEPT = 64
+_MOST_TEXTS_KEPT = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +64,17 @@ class _Asked:
         return self.name is None or person.casefold() == self.name.casefold() or names(text, self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class _KeptGraph:
-    graph: NameGraph
-    facts: tuple[Memory, ...]
-    state: tuple[object, ...]
-    """As of which numbers and counts of the user's memories it was made."""
+class _Known(NamedTuple):
+    """What was made of facts: a profile without what the hour, doubts and ended facts say."""
+
+    person: str | None
+    people: tuple[PersonProfile, ...]
+    mentioned: tuple[Mention, ...]
+    more_mentioned: int
+    new: tuple[tuple[datetime, ProfileLine], ...]
+    """The lines that were stored lately, newest first, with when."""
+    entries: tuple[Memory, ...]
+    """Those that only their user reads."""
 
 
 class Profiles:
@@ -70,24 +85,40 @@ class Profiles:
         facts: Facts,
         tagger: Callable[[], Tagger | None],
         writing: Writing,
+        *,
+        background: bool = True,
     ) -> None:
         self._store = store
         self._clock = clock
         self._facts = facts
-        self._topics = Topics(tagger)
+        self._topics = Topics(tagger, background=background)
         self._writing = writing
-        self._names: dict[str, tuple[Named, ...]] = {}
-        self._graphs: dict[tuple[str, tuple[OwnerFilter, ...]], _KeptGraph] = {}
+        self._names: dict[tuple[str, str], tuple[Named, ...]] = {}
+        self._lines: dict[tuple[str, datetime, str], ProfileLine] = {}
+        self._kept = KeptViews(store, clock)
+
+    def close(self) -> None:
+        self._topics.close()
 
     def forget(self, tenant: str, users: Iterable[str | None]) -> None:
         """Drop what is kept in memory of users whose facts were erased."""
         self._names = {}
-        self._graphs = {}
+        self._lines = {}
+        self._kept.forget()
         self._writing.forget(tenant, users)
 
-    def about(self, principal: Principal, person: str | None = None, *, limit: int = 5, written: bool = False) -> About:
+    def about(
+        self,
+        principal: Principal,
+        person: str | None = None,
+        *,
+        limit: int = 5,
+        written: bool = False,
+        most_read: int = MOST_READ,
+    ) -> About:
         """What is known of the user and of all who speak or, with `person`, of that one alone: who speaks under that
         name, or is named. At most `limit` lines of a topic. With `written` a language model writes it down as well.
+        A tagger reads the topics of `most_read` facts now, and those of others in the background.
 
         It is made of the user's own facts: those that a companion, the agent tools or the native door wrote, without
         a name. Raises Forbidden, InvalidField, NotFound where nothing is known of that person, or ModelError; with
@@ -95,25 +126,17 @@ class Profiles:
         """
         validation.page_limit(limit)
         slices = _whose(principal)
-        found = self._current(principal, slices)
-        topics = self._topics.of(found)
-        lines = [line_of(memory, topic) for memory, topic in zip(found, topics, strict=True)]
-        named = occurrences_in(lines)
-        asked = _Asked(None if person is None else _known(principal, person, lines, named))
-        chosen = [line for line in lines if asked.is_meant(line.person, line.text)]
-        if asked.name is not None:
-            named = [one for one in occurrences_in(chosen) if one.name.casefold() != asked.name.casefold()]
         since = self._clock.now() - LATELY
-        of_late = {one.id for one in found if one.created_at >= since}
-        new, more_new = first(newest_first(line for line in chosen if line.memory_id in of_late), limit)
-        mentioned, more_mentioned = mentions_of(named, limit)
-        shown = {line.memory_id for line in chosen}
-        note_reading(self._store, principal, [one for one in found if one.id in shown], self._clock.now())
+        what = ("about", person, limit, self._topics.version)
+        known = self._kept.of(principal, slices, what, lambda: self._made(principal, slices, person, limit, most_read))
+        note_reading(self._store, principal, known.entries, self._clock.now())
+        new, more_new = first([line for at, line in known.new if at >= since], limit)
+        asked = _Asked(known.person)
         about = About(
-            person=asked.name,
-            people=tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(chosen, asked.name)),
-            mentioned=mentioned,
-            more_mentioned=more_mentioned,
+            person=known.person,
+            people=known.people,
+            mentioned=known.mentioned,
+            more_mentioned=known.more_mentioned,
             replaced=tuple(self._replaced(principal, slices, asked, since)),
             new=new,
             more_new=more_new,
@@ -121,38 +144,68 @@ class Profiles:
         )
         return replace(about, written=self._writing.of(principal, about)) if written else about
 
+    def _made(
+        self, principal: Principal, slices: Sequence[OwnerFilter], person: str | None, limit: int, most_read: int
+    ) -> _Known:
+        found = self._current(principal, slices)
+        lines = self._lines_of(found, self._topics.of(found, most_read, rest_later=True))
+        named = occurrences_in(lines, self._names_in)
+        asked = _Asked(None if person is None else _known(principal, person, lines, named))
+        chosen = [line for line in lines if asked.is_meant(line.person, line.text)]
+        if asked.name is not None:
+            of_them = occurrences_in(chosen, self._names_in)
+            named = [one for one in of_them if one.name.casefold() != asked.name.casefold()]
+        since = self._clock.now() - LATELY
+        of_late = {one.id: one.created_at for one in found if one.created_at >= since}
+        new = newest_first(line for line in chosen if line.memory_id in of_late)
+        mentioned, more_mentioned = mentions_of(named, limit)
+        shown = {line.memory_id for line in chosen}
+        return _Known(
+            person=asked.name,
+            people=tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(chosen, asked.name)),
+            mentioned=mentioned,
+            more_mentioned=more_mentioned,
+            new=tuple((of_late[line.memory_id], line) for line in new),
+            entries=tuple(one for one in found if one.is_entry and one.id in shown),
+        )
+
     def named(self, principal: Principal) -> NameGraph:
         """Whom and what the user's newest facts name, the same facts as in `about`.
 
         Raises Forbidden.
         """
-        key = (principal.tenant, _whose(principal))
-        now = self._clock.now()
+        slices = _whose(principal)
 
-        def work(tx: Reader) -> tuple[object, ...]:
-            # What is written has a new number; what ended or was erased, here or elsewhere, is counted no more.
-            counts = (tuple(tx.overview.count_kinds(part, now)) for part in key[1])
-            return (tx.index.watermark(principal.user), *counts)
+        def make() -> tuple[NameGraph, tuple[Memory, ...]]:
+            facts = self._current(principal, slices, most=_MOST_NAMING + 1)
+            shown = facts[:_MOST_NAMING]
+            graph = graph_of(shown, self._names_of, is_whole=len(facts) <= _MOST_NAMING)
+            return graph, tuple(one for one in shown if one.is_entry)
 
-        state = self._store.read(principal.tenant, work)
-        kept = self._graphs.get(key)
-        if kept is None or kept.state != state:
-            facts = self._current(principal, key[1], most=_MOST_NAMING + 1)
-            if len(self._names) > _MOST_NAMES_KEPT:
-                self._names = {}
-            graph = graph_of(facts[:_MOST_NAMING], self._names_of, is_whole=len(facts) <= _MOST_NAMING)
-            kept = _KeptGraph(graph, tuple(facts[:_MOST_NAMING]), state)
-            if len(self._graphs) >= _MOST_GRAPHS_KEPT:
-                self._graphs = {}
-            self._graphs[key] = kept
-        note_reading(self._store, principal, kept.facts, now)
-        return kept.graph
+        graph, entries = self._kept.of(principal, slices, "names", make)
+        note_reading(self._store, principal, entries, self._clock.now())
+        return graph
+
+    def _lines_of(self, facts: Sequence[Memory], topics: Sequence[str]) -> list[ProfileLine]:
+        if len(self._lines) > _MOST_TEXTS_KEPT:
+            self._lines = {}
+        made = []
+        for fact, topic in zip(facts, topics, strict=True):
+            key = (fact.id, fact.updated_at, topic)
+            if (line := self._lines.get(key)) is None:
+                line = self._lines[key] = line_of(fact, topic)
+            made.append(line)
+        return made
+
+    def _names_in(self, text: str, person: str) -> tuple[Named, ...]:
+        if len(self._names) > _MOST_TEXTS_KEPT:
+            self._names = {}
+        if (found := self._names.get((text, person))) is None:
+            found = self._names[text, person] = tuple(names_in(text, person))
+        return found
 
     def _names_of(self, fact: Memory) -> tuple[Named, ...]:
-        key = f"{person_of(fact)} {fact.content_hash}"
-        if (found := self._names.get(key)) is None:
-            found = self._names[key] = tuple(names_in(fact.content, person_of(fact)))
-        return found
+        return self._names_in(fact.content, person_of(fact))
 
     # What an agent is given
 
@@ -161,8 +214,7 @@ class Profiles:
         than `most_read` now. Raises Forbidden.
         """
         found = self._current(principal, _whose(principal), most=most)
-        topics = self._topics.of(found, most_read)
-        lines = [line_of(one, topic) for one, topic in zip(found, topics, strict=True)]
+        lines = self._lines_of(found, self._topics.of(found, most_read))
         return tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(lines, None))
 
     def replaced(self, principal: Principal) -> Iterator[ReplacedFact]:

@@ -1,11 +1,13 @@
 """What facts are about: what their writer said, what their category says, or what the local tagger reads in them."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from memorist.about.values import SLOTS, TIMELINE
 from memorist.memories.values import Memory
 from memorist.models.port import Tagger
 from memorist.models.values import Passage
+from memorist.platform.loop import Loop
 
 _TOPICS = {*SLOTS, *TIMELINE}
 _OF_CATEGORIES = {
@@ -15,26 +17,58 @@ _OF_CATEGORIES = {
     "pattern": "instruction",
     "commitment": "plan",
 }
-# Several milliseconds each: of very many at once the newest are read, and the others the next time.
+# Several milliseconds each: of very many at once the newest are read, and the others the next time or later.
 MOST_READ = 2000
 _MOST_KEPT = 50_000
+_AT_ONCE = 32
+_NEVER_S = 86_400.0
 
 
 class Topics:
     """Keeps in memory what was read, by the hash of the text."""
 
-    def __init__(self, tagger: Callable[[], Tagger | None]) -> None:
+    def __init__(self, tagger: Callable[[], Tagger | None], *, background: bool = True) -> None:
         self._tagger = tagger
         self._read: dict[str, str] = {}
+        self._waiting: dict[str, str] = {}
+        self._background = background
+        self._loop = Loop("topics", self._read_waiting, _NEVER_S, background=background)
+        self.version = 0
+        """Another one once facts that were `other` have topics."""
 
-    def of(self, facts: Sequence[Memory], most_read: int = MOST_READ) -> list[str]:
-        """A topic for each of the facts, which come newest first. Raises ModelError."""
+    def close(self) -> None:
+        self._loop.close()
+
+    def of(self, facts: Sequence[Memory], most_read: int = MOST_READ, *, rest_later: bool = False) -> list[str]:
+        """A topic for each of the facts, which come newest first. With `rest_later` those that are not read now are
+        read in the background. Raises ModelError.
+        """
         if len(self._read) > _MOST_KEPT:
             self._read = {}
         said = [_said(fact) for fact in facts]
         unsaid = {fact.content_hash: fact.content for fact, topic in zip(facts, said, strict=True) if topic is None}
-        self._read_anew({key: text for key, text in unsaid.items() if key not in self._read}, most_read)
+        unread = {key: text for key, text in unsaid.items() if key not in self._read}
+        self._read_anew(unread, most_read)
+        if rest_later and len(unread) > most_read and self._tagger() is not None:
+            self._leave(dict(islice(unread.items(), most_read, most_read + MOST_READ)))
         return [topic or self._read.get(fact.content_hash, "other") for fact, topic in zip(facts, said, strict=True)]
+
+    def _leave(self, texts: dict[str, str]) -> None:
+        if not self._background:
+            self.version += 1  # The next who asks reads on.
+            return
+        self._waiting |= texts
+        self._loop.start()
+        self._loop.wake()
+
+    def _read_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        left = {key: text for key, text in waiting.items() if key not in self._read}
+        while left and not self._loop.stopping:
+            some = dict(islice(left.items(), _AT_ONCE))
+            self._read_anew(some, _AT_ONCE)
+            left = {key: text for key, text in left.items() if key not in some}
+        self.version += bool(waiting)
 
     def _read_anew(self, texts: dict[str, str], most: int) -> None:
         chosen = list(texts.items())[:most]

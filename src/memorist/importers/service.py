@@ -38,7 +38,7 @@ _LEFT_OUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ImportOutcome:
     """What an import did, would do, or did so far."""
 
     source: str
@@ -60,11 +60,11 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ImportPreview:
     """What is in a file that was sent, and what importing it would do."""
 
     upload: Upload
-    outcome: Outcome
+    outcome: ImportOutcome
     conversations: int
     documents: int
     examples: tuple[str, ...]
@@ -77,7 +77,7 @@ class Imports:
         self._jobs = jobs
         self._uploads = UploadFolder(folder)
 
-    def take(self, principal: Principal, name: str, content: BinaryIO, source: str | None = None) -> Preview:
+    def take(self, principal: Principal, name: str, content: BinaryIO, source: str | None = None) -> ImportPreview:
         """Keep a file to be imported, and say what is in it; nothing is stored. `source` is whose export it is; by
         default that is seen by its look. All of it is read, so that a file that is broken anywhere is not kept.
 
@@ -117,7 +117,7 @@ class Imports:
     def work(self, job: Job) -> Any:
         """Do the job: what is there already is left alone, so that it may be done twice. Raises MemoristError."""
         upload = self._uploads.get(job.principal, str(job.payload["upload"]))
-        outcome = Outcome(upload.source, upload.total)
+        outcome = ImportOutcome(upload.source, upload.total)
         for report in self._reports(job.principal, upload, storing=True):
             outcome = outcome_of(upload, report)
             if not self._jobs.note(job, _record(outcome)):
@@ -133,7 +133,7 @@ class Imports:
         """Remove the files that a user sent who is erased, or that anybody of the tenant did."""
         self._uploads.forget(tenant, user)
 
-    def _looked_through(self, principal: Principal, upload: Upload) -> Preview:
+    def _looked_through(self, principal: Principal, upload: Upload) -> ImportPreview:
         if principal.user is None and upload.source != OWN:
             raise InvalidField(
                 "These memories need somebody whose they are. Choose a user under “Whose memories”.", field="user"
@@ -144,7 +144,7 @@ class Imports:
             pass
         outcome = outcome_of(upload, report)
         outcome = replace(outcome, total=outcome.seen)
-        return Preview(upload, outcome, len(look.sessions), look.documents, tuple(look.examples))
+        return ImportPreview(upload, outcome, len(look.sessions), look.documents, tuple(look.examples))
 
     def _reports(
         self, principal: Principal, upload: Upload, look: "_Look | None" = None, *, storing: bool = False
@@ -192,7 +192,7 @@ class _Look:
             self.examples.append(short if len(short) <= _LONGEST_EXAMPLE else f"{short[: _LONGEST_EXAMPLE - 1]}…")
 
 
-def outcome_of(upload: Upload, report: Report | ImportReport) -> Outcome:
+def outcome_of(upload: Upload, report: Report | ImportReport) -> ImportOutcome:
     if isinstance(report, ImportReport):
         reasons = {reason: count for name, reason in _LEFT_OUT.items() if (count := getattr(report, name))}
         skipped: list[SkippedItem] = []
@@ -200,13 +200,13 @@ def outcome_of(upload: Upload, report: Report | ImportReport) -> Outcome:
         reasons = dict(Counter(one.reason for one in report.skipped).most_common())
         skipped = report.skipped
     told = tuple((one.where, one.reason) for one in islice(skipped, _TOLD))
-    return Outcome(upload.source, upload.total, report.imported, report.already_there, reasons, told)
+    return ImportOutcome(upload.source, upload.total, report.imported, report.already_there, reasons, told)
 
 
-def outcome_from(job: Job) -> Outcome:
+def outcome_from(job: Job) -> ImportOutcome:
     """How far an import is, or how it ended."""
     payload, result = job.payload, job.result or {}
-    return Outcome(
+    return ImportOutcome(
         str(payload.get("source", "")),
         int(payload.get("total", 0)),
         int(result.get("imported", 0)),
@@ -216,7 +216,7 @@ def outcome_from(job: Job) -> Outcome:
     )
 
 
-def _record(outcome: Outcome) -> dict[str, Any]:
+def _record(outcome: ImportOutcome) -> dict[str, Any]:
     return {
         "imported": outcome.imported,
         "already_there": outcome.already_there,

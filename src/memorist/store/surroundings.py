@@ -12,6 +12,8 @@ from memorist.store.tenant_statements import TenantStatements
 from memorist.times import to_micros
 from memorist.views.values import SessionKey
 
+# So many memories are looked at for the sessions that everybody used last.
+_NEWEST = 1000
 # A conversation is narrowed down by its text alone.
 _ANY: dict[str, Any] = dict.fromkeys(("kind", "category", "trust", "project", "session"))
 _ANY |= {"most_importance": 2**31 - 1, "since": -(2**62), "before": 2**62}
@@ -71,6 +73,11 @@ class SurroundingsStatements(TenantStatements):
         return [memory_from_row(row) for row in rows]
 
     def latest_sessions(self, owner: OwnerFilter, before: str, limit: int) -> list[SessionKey]:
+        if owner.any_user:
+            # Those that are asked for are nearly always among the newest memories: to go through all takes long.
+            newest = self._rows("newest_sessions_of_tenant", before=before, limit=limit, most=_NEWEST)
+            if len(newest) == limit:
+                return [SessionKey(*row) for row in newest]
         statement = "latest_sessions_of_tenant" if owner.any_user else "latest_sessions_of_user"
         rows = self._rows(statement, user_id=owner.user or "", before=before, limit=limit)
         return [SessionKey(*row) for row in rows]

@@ -106,6 +106,10 @@ class SurroundingsConformance(StoreFixtures):
         assert latest(ada) == [("ada", "s1", again.id), ("ada", "s2", second.id)]
         assert latest(ada, again.id) == [("ada", "s2", second.id)]
         assert latest(everybody, limit=2) == [("bob", "s1", others.id), ("ada", "s1", again.id)]
+        # A session that goes on after the place was on an earlier page, however few are asked for.
+        for limit in (1, 10):
+            assert latest(everybody, again.id, limit) == [("ada", "s2", second.id)]
+        assert latest(everybody, first.id) == []
 
     def test_lines_of_a_conversation_are_found_by_pattern(self, store: Store, tenant: str) -> None:
         texts = ("Tea?", "noon", "tea!")

@@ -14,6 +14,20 @@ SELECT user_id, session_id, max(id) FROM memories
 WHERE tenant_id = :tenant AND session_id <> ''
 GROUP BY user_id, session_id HAVING max(id) < :before ORDER BY max(id) DESC LIMIT :limit
 
+-- name: newest_sessions_of_tenant
+-- plan: anew
+-- Everybody's sessions whose last memory is among the newest before one, the latest first.
+SELECT user_id, session_id, max(id) FROM (
+    SELECT user_id, session_id, id FROM memories
+    WHERE tenant_id = :tenant AND id < :before ORDER BY id DESC LIMIT :most
+) AS newest
+WHERE session_id <> '' AND NOT EXISTS (
+    SELECT 1 FROM memories AS later
+    WHERE later.tenant_id = :tenant AND later.user_id = newest.user_id AND later.session_id = newest.session_id
+        AND later.session_id <> '' AND later.id >= :before
+)
+GROUP BY user_id, session_id ORDER BY max(id) DESC LIMIT :limit
+
 -- fragment: of_conversation
 FROM memories
 WHERE tenant_id = :tenant AND user_id = :user_id AND session_id = :session_id AND session_id <> ''

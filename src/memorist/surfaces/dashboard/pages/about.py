@@ -13,7 +13,7 @@ from memorist.surfaces.dashboard.wording import say
 pages = Pages()
 
 PAGE = f"{HOME}/about"
-_LINES, _ALL_LINES = 5, 100
+_LINES, _ALL_LINES, _READ_NOW = 5, 100, 20
 
 
 @pages.get("/about")
@@ -23,7 +23,8 @@ def show(visit: Visit) -> Response:
     about: About | None = None
     refusal, status = "", 200
     try:
-        about = visit.core.profiles.about(visit.principal, person, limit=_ALL_LINES if shows_all else _LINES)
+        limit = _ALL_LINES if shows_all else _LINES
+        about = visit.core.profiles.about(visit.principal, person, limit=limit, most_read=_READ_NOW)
     except Forbidden as error:
         # Whoever acts for nobody is in the wrong place, and did nothing wrong.
         refusal = say(error.message)

@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from memorist.errors import InvalidField, MemoristError, NotFound
 from memorist.importers import Source
-from memorist.importers.service import OWN, Outcome, outcome_from
+from memorist.importers.service import OWN, ImportOutcome, outcome_from
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind
 from memorist.platform import acts
@@ -111,7 +111,7 @@ def _told(job: Job) -> dict[str, Any]:
     return {"job": job, "outcome": outcome, "name": str(job.payload.get("name", "")), "label": label}
 
 
-def _report_lines(name: str, label: str, outcome: Outcome) -> Iterator[str]:
+def _report_lines(name: str, label: str, outcome: ImportOutcome) -> Iterator[str]:
     yield say("Import of {name}, an export of {label}", name=name, label=label)
     yield ""
     yield say("Stored: {count}", count=f"{outcome.imported:,}")
