@@ -1,4 +1,4 @@
-"""Profiles are kept in memory for as long as they are true, and topics of very many facts are read in the background."""
+"""Profiles are kept in memory while they are true, and topics of very many facts are read in the background."""
 
 import threading
 from datetime import timedelta

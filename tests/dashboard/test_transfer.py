@@ -1,4 +1,4 @@
-"""Import and export in the browser: a file is looked through, stored once by a job, and reported; memories leave as lines."""
+"""Import and export in the browser: a file is looked through, stored once by a job and reported; lines leave."""
 
 import http.client
 import json
