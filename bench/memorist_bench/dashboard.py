@@ -46,7 +46,6 @@ _PAGES = {
     "memory": "/memories/{id}",
     "memory, beside a list": "/memories/{id}/panel",
     "memory, to edit": "/memories/{id}/edit",
-    "memory, to rewrite": "/memories/{id}/rewrite",
     "memory, a new one": "/memories/new",
     "conversations": "/conversations",
     "conversation": "/conversations/read?session={session}&user={user}",
