@@ -563,6 +563,7 @@ class Core:
             return
         if self.embedder is not None:
             self.indexer.start(warm=self.recall.load)
+        self.imports.tidy()
         self.jobs.start()
         self.turns.start_reaping()
         self.erasure.start(_FINISH_ERASURES_EVERY_S)

@@ -1,5 +1,7 @@
 """Documents listed, read in parts with their chunks, and uploaded again, on every database."""
 
+from io import BytesIO
+
 import pytest
 
 from memorist.core import Core
@@ -80,12 +82,12 @@ def test_text_of_a_deleted_chunk_is_in_no_memory(core: Core, ada: Principal) -> 
 
 
 def test_upload_under_the_same_name_tells_what_changed(core: Core, ada: Principal) -> None:
-    first = core.document_views.upload(ada, "guide.md", GUIDE.encode(), shared=False)
+    first = core.document_views.upload(ada, "guide.md", BytesIO(GUIDE.encode()), shared=False)
     assert (first.stored.was_new, first.new, first.gone) == (True, (), ())
-    same = core.document_views.upload(ada, "guide.md", GUIDE.encode(), shared=False)
+    same = core.document_views.upload(ada, "guide.md", BytesIO(GUIDE.encode()), shared=False)
     assert (same.stored.changed, same.new) == (False, ())
     changed = core.document_views.upload(
-        ada, "guide.md", GUIDE.replace("dry", "cool").encode() + b"\nNew.\n", shared=False
+        ada, "guide.md", BytesIO(GUIDE.replace("dry", "cool").encode() + b"\nNew.\n"), shared=False
     )
     assert changed.new == ("Keep it **cool**.", "New.")
     assert changed.gone == ("Keep it **dry**.",)
@@ -95,12 +97,12 @@ def test_upload_under_the_same_name_tells_what_changed(core: Core, ada: Principa
 def test_what_is_no_document_is_refused(core: Core, ada: Principal, admin: Principal) -> None:
     for name in ("photo.png", "noending", ""):
         with pytest.raises(InvalidField):
-            core.document_views.upload(ada, name, b"x", shared=False)
+            core.document_views.upload(ada, name, BytesIO(b"x"), shared=False)
     with pytest.raises(InvalidField):
-        core.document_views.upload(ada, "broken.txt", b"\xff\xfe\xff", shared=False)
+        core.document_views.upload(ada, "broken.txt", BytesIO(b"\xff\xfe\xff"), shared=False)
     core.policies.change(admin, {"users_share_documents": False})
     with pytest.raises(Forbidden):
-        core.document_views.upload(ada, "a.txt", b"x", shared=True)
+        core.document_views.upload(ada, "a.txt", BytesIO(b"x"), shared=True)
     with pytest.raises(Forbidden):
-        core.document_views.upload(Principal(ada.tenant, Role.READER, "ada"), "a.txt", b"x", shared=False)
+        core.document_views.upload(Principal(ada.tenant, Role.READER, "ada"), "a.txt", BytesIO(b"x"), shared=False)
     assert titles(core, admin) == []

@@ -2,6 +2,7 @@
 
 import re
 import socket
+import tracemalloc
 from collections.abc import Callable, Iterator
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -178,6 +179,20 @@ def test_body_of_nobody_is_not_read(served: Served) -> None:
 def test_form_that_is_no_key_is_not_read_to_its_end(served: Served) -> None:
     answer = httpx2.post(f"{served.url}/dashboard/sign-in", data={"key": "k" * 10_000})
     assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/documents/upload?name=large.png", "/transfer/upload?name=large.txt"])
+def test_file_is_gathered_on_disk_and_never_whole_in_memory(session: Session, path: str) -> None:
+    headers = {"X-CSRF-Token": session.csrf, "Content-Type": "application/octet-stream"}
+    session.get("/documents")
+    tracemalloc.start()
+    try:
+        answer = session.client.post(f"/dashboard{path}", content=iter([b"x" * 65_536] * 400), headers=headers)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert answer.status_code in (400, 422)
+    assert most < 12 << 20
 
 
 def test_no_get_signs_out_or_chooses(session: Session) -> None:

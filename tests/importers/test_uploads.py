@@ -5,13 +5,14 @@ import json
 import os
 import time
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memorist.core import Core
-from memorist.errors import Forbidden, Invalid, NotFound, PayloadTooLarge
+from memorist.errors import Forbidden, Invalid, NotFound, PayloadTooLarge, StoreUnavailable
 from memorist.importers import uploads
 from memorist.importers.service import Imports, outcome_from
 from memorist.memories.values import Draft, Kind
@@ -190,6 +191,30 @@ def test_import_stops_where_its_job_was_dropped(core: Core, imports: Imports, ad
     core.jobs.drop(ada, job.id)
     with pytest.raises(Exception, match="was stopped"):
         imports.work(claimed)
+
+
+def test_job_of_another_server_waits_for_it(core: Core, imports: Imports, ada: Principal, tmp_path: Path) -> None:
+    content = exports.mem0(tmp_path / "export.json").read_bytes()
+    job = imports.begin(ada, imports.take(ada, "export.json", io.BytesIO(content)).upload.id)
+    elsewhere = Imports(core.memories, core.transfer, core.jobs, tmp_path / "elsewhere")
+    with pytest.raises(StoreUnavailable):
+        elsewhere.work(job)
+    assert done(core, imports, job).status is JobStatus.DONE
+
+
+def test_progress_is_told_where_everything_is_known(core: Core, imports: Imports, ada: Principal) -> None:
+    rows = json.dumps([{"id": str(n), "memory": f"Note {n}.", "user_id": "ada"} for n in range(250)]).encode()
+    done(core, imports, imports.begin(ada, imports.take(ada, "a.json", io.BytesIO(rows)).upload.id))
+    noted: list[int] = []
+    note = imports._jobs.note
+
+    def counting(job: Job, so_far: Mapping[str, Any]) -> bool:
+        noted.append(so_far["already_there"])
+        return note(job, so_far)
+
+    imports._jobs.note = counting  # type: ignore[method-assign]
+    done(core, imports, imports.begin(ada, imports.take(ada, "a.json", io.BytesIO(rows)).upload.id))
+    assert noted == [100, 200, 250]
 
 
 def test_export_of_a_part_has_its_kinds_and_days(core: Core, ada: Principal) -> None:

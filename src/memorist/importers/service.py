@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from memorist.errors import Conflict, Invalid, InvalidField, MemoristError
+from memorist.errors import Conflict, Invalid, InvalidField, MemoristError, StoreUnavailable
 from memorist.importers import PARSERS, Source, candidates
 from memorist.importers.files import export_lines
 from memorist.importers.items import Found, SkippedItem, Taken
@@ -107,7 +107,13 @@ class Imports:
         access.require(principal, access.Action.WRITE)
         upload = self._uploads.get(principal, upload_id)
         self._uploads.note(replace(upload, is_begun=True))
-        payload = {"upload": upload.id, "name": upload.name, "source": upload.source, "total": upload.total}
+        payload = {
+            "upload": upload.id,
+            "place": self._uploads.place,
+            "name": upload.name,
+            "source": upload.source,
+            "total": upload.total,
+        }
         return self._jobs.promise(principal, IMPORTING, payload, key=upload.id)
 
     def drop(self, principal: Principal, upload_id: str) -> None:
@@ -116,6 +122,8 @@ class Imports:
 
     def work(self, job: Job) -> Any:
         """Do the job: what is there already is left alone, so that it may be done twice. Raises MemoristError."""
+        if job.payload["place"] != self._uploads.place:
+            raise StoreUnavailable("Another server on this database has the file, and imports it.")
         upload = self._uploads.get(job.principal, str(job.payload["upload"]))
         outcome = ImportOutcome(upload.source, upload.total)
         for report in self._reports(job.principal, upload, storing=True):
@@ -128,6 +136,10 @@ class Imports:
             return _record(outcome)
 
         return finish
+
+    def tidy(self) -> None:
+        """Remove files that nobody imported for a day."""
+        self._uploads.tidy()
 
     def forget(self, tenant: str, user: str | None) -> None:
         """Remove the files that a user sent who is erased, or that anybody of the tenant did."""

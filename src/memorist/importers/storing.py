@@ -76,22 +76,23 @@ def _import(memories: Memories, principal: Principal, found: Iterable[Found], wr
     report = Report()
     known = _Known(memories, principal)
     batch: list[Draft] = []
-    for one in found:
+    for number, one in enumerate(found, start=1):
         checked = _checked(one)
+        standing = checked if isinstance(checked, SkippedItem) else known.standing(checked)
         if isinstance(checked, SkippedItem):
             report.skipped.append(checked)
-            continue
-        standing = known.standing(checked)
-        if isinstance(standing, SkippedItem):
+        elif isinstance(standing, SkippedItem):
             report.skipped.append(standing)
             report.names_taken += 1
         elif standing:
             report.already_there += 1
         else:
             batch.append(checked.draft)
-        if len(batch) == _AT_ONCE:
+        is_full = len(batch) == _AT_ONCE
+        if is_full:
             _count(write(principal, batch), batch, report)
             batch = []
+        if is_full or number % _AT_ONCE == 0:
             yield report
     if batch:
         _count(write(principal, batch), batch, report)

@@ -1,6 +1,8 @@
 """Files that were sent to be imported: kept in a folder until they are, or for a day."""
 
+import hashlib
 import json
+import platform
 import shutil
 import time
 import zipfile
@@ -40,12 +42,15 @@ class UploadFolder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.place = hashlib.sha256(f"{platform.node()}:{folder.absolute()}".encode()).hexdigest()[:12]
+        """Tells this folder from that of another server on the same database."""
 
     def add(self, principal: Principal, name: str, content: BinaryIO) -> Upload:
         """Keep a file. Raises Invalid where it is empty, PayloadTooLarge where its archive is, or StoreError where
         there is no room. Of one user's, the oldest that wait go.
         """
-        self._tidy(principal)
+        self.tidy()
+        self._make_room(principal)
         upload = Upload(new_id("upl"), principal.tenant, principal.user or "", principal.agent or "", _file_name(name))
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -89,20 +94,24 @@ class UploadFolder:
             if upload.tenant == tenant and user in (None, upload.user):
                 self.remove(upload.id)
 
-    def _tidy(self, principal: Principal) -> None:
+    def tidy(self) -> None:
+        """Remove what is older than a day."""
         oldest = time.time() - _KEPT_FOR_S
-        own: list[Upload] = []
-        for upload in self._all():
-            if _changed_at(self._folder / upload.id) < oldest:
-                self.remove(upload.id)
-            elif (upload.tenant, upload.user) == (principal.tenant, principal.user or "") and not upload.is_begun:
-                own.append(upload)
+        for one in self._folders():
+            if _changed_at(one) < oldest:
+                self.remove(one.name)
+
+    def _make_room(self, principal: Principal) -> None:
+        whose = (principal.tenant, principal.user or "")
+        own = [one for one in self._all() if (one.tenant, one.user) == whose and not one.is_begun]
         for upload in own[: max(0, len(own) - _MOST_OF_ONE + 1)]:
             self.remove(upload.id)
 
     def _all(self) -> list[Upload]:
-        found = sorted(self._folder.glob("upl_*")) if self._folder.is_dir() else []
-        return [upload for one in found if (upload := self._read(one)) is not None]
+        return [upload for one in self._folders() if (upload := self._read(one)) is not None]
+
+    def _folders(self) -> list[Path]:
+        return sorted(self._folder.glob("upl_*")) if self._folder.is_dir() else []
 
     def _read(self, folder: Path) -> Upload | None:
         try:

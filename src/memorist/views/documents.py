@@ -1,10 +1,11 @@
 """Documents looked at: listed, read with their chunks marked, and uploaded with what changed since the last time."""
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from memorist.documents import MEDIA_TYPES, media_type_of
 from memorist.errors import InvalidField
@@ -24,6 +25,8 @@ _CURSORS: Cursors[DocumentPosition] = Cursors(
         validation.identifier("document_id", document_id), validation.owner(Owner(user or None, agent or None))
     ),
 )
+# So many files are in memory at a time; others wait.
+_IN_MEMORY = threading.Semaphore(2)
 _CHUNKS = 40
 _CHUNKS_BEFORE = 3
 _BLANK_LINES = re.compile(r"\n\s*\n")
@@ -114,7 +117,7 @@ class DocumentViews:
         first = chunks[0].id if earlier else None
         return DocumentPart(document, segments, first, chunks[-1].id if has_later else None)
 
-    def upload(self, principal: Principal, name: str, content: bytes | str, *, shared: bool) -> UploadedFile:
+    def upload(self, principal: Principal, name: str, file: BinaryIO, *, shared: bool) -> UploadedFile:
         """Store a file under its name, in place of the one that was uploaded under it before.
 
         Raises InvalidField where such a file is not read, Forbidden or StoreError.
@@ -127,9 +130,10 @@ class DocumentViews:
         # Whether the caller may is decided where it is stored.
         owner = access.document_owner(principal, shared, users_share=True)
         before = self._store.read(principal.tenant, lambda tx: tx.documents.find_titled(owner, name))
-        stored = self._ingestion.add_document(
-            principal, title=name, content=content, media_type=media_type, shared=shared
-        )
+        with _IN_MEMORY:
+            stored = self._ingestion.add_document(
+                principal, title=name, content=file.read(), media_type=media_type, shared=shared
+            )
         if before is None or not stored.changed:
             return UploadedFile(stored)
         old, new = _paragraphs(before.content), _paragraphs(stored.document.content)

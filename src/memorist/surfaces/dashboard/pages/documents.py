@@ -1,6 +1,5 @@
 """Documents: a list, files that are dropped onto it, and one document read with its chunks marked."""
 
-import threading
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,8 +20,6 @@ pages = Pages()
 ADDRESS = f"{HOME}/documents"
 _ON_A_PAGE = 20
 _CHANGES = 20
-# So many files are in memory at a time; others wait on disk.
-_IN_MEMORY = threading.Semaphore(2)
 _TYPES = {"text/plain": to_say("Text"), "text/markdown": "Markdown", "text/html": "HTML", "application/pdf": "PDF"}
 
 
@@ -62,8 +59,7 @@ def upload(visit: Visit) -> Response:
     name = visit.query.get("name", "")
     shared = visit.principal.user is None or visit.query.get("shared") == "yes"
     try:
-        with _IN_MEMORY:
-            done = visit.core.document_views.upload(visit.principal, name, visit.file.read(), shared=shared)
+        done = visit.core.document_views.upload(visit.principal, name, visit.file, shared=shared)
     except MemoristError as error:
         acts.failed(error)
         message = redact(say(error.message)).text
