@@ -4,6 +4,7 @@ A server is filled with a few invented weeks, and each page is opened in Chromiu
 docs/images/dashboard-*.png.
 """
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from memorist.core import Core
 from memorist.ids import new_id
@@ -34,6 +35,12 @@ MOST_BYTES = 150_000
 _TENANT = "second-spin"
 _DESK = {"width": 1200, "height": 780}
 _DAYS = 28
+_KEPT_ELSEWHERE = (
+    "Ines rides a steel frame from the eighties.",
+    "The workshop's landlord is Mr Okafor.",
+    "Theo is learning to weld frames.",
+    " ",
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,8 @@ class Shot:
     path: str | Callable[["Scene"], str]
     is_dark: bool = False
     is_phone: bool = False
+    prepare: Callable[[Page], None] = lambda _: None
+    """What is done on the page first."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +64,19 @@ class Scene:
     chat: str
 
 
+def _send_an_export(page: Page) -> None:
+    rows = [{"id": str(number), "memory": text, "user_id": "ines"} for number, text in enumerate(_KEPT_ELSEWHERE)]
+    file: Any = {"name": "mem0-export.json", "mimeType": "", "buffer": json.dumps(rows).encode()}
+    page.locator("#files").set_input_files(file)
+    page.locator(".preview").wait_for()
+
+
 SHOTS = (
     Shot("home", ""),
+    Shot("people", "/people"),
+    Shot("conversations", "/conversations"),
+    Shot("documents", "/documents"),
+    Shot("transfer", "/transfer", prepare=_send_an_export),
     Shot("memories", "/memories?kind=fact"),
     Shot("memory", lambda scene: f"/memories/{scene.memory}"),
     Shot("recall", "/recall?q=When+do+we+open%3F"),
@@ -118,6 +138,14 @@ def fill(core: Core, clock: FrozenClock, ines: Principal) -> Scene:
         for number in range(4 + day * 7 % 9):
             text = f"Repair {day * 10 + number}: brakes checked, wheel trued, handed back the same day."
             core.ingestion.add_messages(ines, f"shift-{day}", [Message("user", text, "Ines", clock.now())])
+    for title, text in (
+        (
+            "opening-hours.md",
+            "# Opening hours\n\nTuesday to Friday, ten to half past six.\n\n## Saturdays\n\nUntil two.",
+        ),
+        ("brakes.md", "# Brakes\n\nPads are changed in pairs.\n\n## Discs\n\nThinner than 1.5 mm: replace."),
+    ):
+        core.ingestion.add_document(ines, title=title, content=text, media_type="text/markdown", shared=False)
     core.retention.archive(ines, written[3].memory.id)
     core.retention.delete(ines, written[8].memory.id)
     for role, user in ((Role.USER, "theo"), (Role.READER, "ines"), (Role.SERVICE, None)):
@@ -165,6 +193,7 @@ def make(browser: Browser, served: Served, state: Any, scene: Scene, shot: Shot)
         page.goto(f"{served.url}/dashboard{path}")
         page.wait_for_load_state("networkidle")
         page.reload(wait_until="networkidle")  # So that no picture tells how long a first question takes.
+        shot.prepare(page)
         picture = page.screenshot(animations="disabled", caret="hide")
     finally:
         context.close()

@@ -209,12 +209,14 @@ class Profiles:
 
     # What an agent is given
 
-    def people(self, principal: Principal, *, limit: int, most: int, most_read: int) -> tuple[PersonProfile, ...]:
+    def people(
+        self, principal: Principal, *, limit: int, most: int, most_read: int, rest_later: bool = False
+    ) -> tuple[PersonProfile, ...]:
         """The profiles of the user and of all who speak, from the newest facts alone, of which a tagger reads no more
-        than `most_read` now. Raises Forbidden.
+        than `most_read` now; with `rest_later` the others in the background. Raises Forbidden.
         """
         found = self._current(principal, _whose(principal), most=most)
-        lines = self._lines_of(found, self._topics.of(found, most_read))
+        lines = self._lines_of(found, self._topics.of(found, most_read, rest_later=rest_later))
         return tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(lines, None))
 
     def replaced(self, principal: Principal) -> Iterator[ReplacedFact]:

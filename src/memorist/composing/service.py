@@ -3,6 +3,7 @@ question; each line dated by when it was said or happened, nothing twice, within
 """
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -194,11 +195,11 @@ class Composer:
         sheet.newest_first(_KNOWN)
 
     def _people(self, principal: Principal, most: int, most_read: int) -> tuple[PersonProfile, ...]:
-        limits = {"limit": _LINES_OF_A_TOPIC, "most": most}
+        people = partial(self._profiles.people, principal, limit=_LINES_OF_A_TOPIC, most=most)
         try:
-            return self._profiles.people(principal, **limits, most_read=most_read)
+            return people(most_read=most_read, rest_later=most_read > 0)
         except ModelError:
-            return self._profiles.people(principal, **limits, most_read=0)
+            return people(most_read=0)
 
     def _add_doubts(self, principal: Principal, sheet: Sheet) -> None:
         """Both sides, side by side: what is in doubt is not told as known."""

@@ -42,7 +42,7 @@ _ROUTE_PART = re.compile(
     r"|\{\w+\}|about|add|admin|api|archive|audit|batch|confirm|context|dashboard|dismiss|docs|documents|erase|errors|events|"
     r"export|extract|facts|findings|healthz|history|import|in-doubt|index|jobs|mcp|memories|memory|messages|metrics|openapi\.json|"
     r"policy|principal|purge|query|readyz|recall|receipts|records|refute|report|reset|restore|retention|retry|search|"
-    r"section|sessions|store|stream|summary|sweep|tenant|tokens|tool-outputs|tools|transfer|turns|user|users|v1|verification|verify"
+    r"section|sessions|store|stream|summary|sweep|tenant|tokens|tool-outputs|tools|turns|user|users|v1|verification|verify"
 )
 
 

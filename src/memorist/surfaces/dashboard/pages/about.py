@@ -13,7 +13,7 @@ from memorist.surfaces.dashboard.wording import say
 pages = Pages()
 
 PAGE = f"{HOME}/about"
-_LINES, _ALL_LINES, _READ_NOW = 5, 100, 20
+_LINES, _ALL_LINES, _READ_NOW = 5, 100, 5
 
 
 @pages.get("/about")

@@ -39,7 +39,7 @@ _CHANGES = {
     "restored": to_say("Restored"),
 }
 # Of a profile: lines of a topic, and how many of the newest facts it is made of.
-_LINES, _FACTS, _READ_NOW = 3, 400, 20
+_LINES, _FACTS, _READ_NOW = 3, 400, 5
 _CHANGES_SHOWN, _DOUBTS_SHOWN, _RECALLS_SHOWN = 6, 3, 6
 
 
@@ -124,7 +124,9 @@ def _lately(visit: Visit, waiting: Waiting) -> dict[str, Any]:
 
 def _profiles(visit: Visit) -> tuple[PersonProfile, ...]:
     try:
-        return visit.core.profiles.people(visit.principal, limit=_LINES, most=_FACTS, most_read=_READ_NOW)
+        return visit.core.profiles.people(
+            visit.principal, limit=_LINES, most=_FACTS, most_read=_READ_NOW, rest_later=True
+        )
     except Forbidden:  # Who acts for nobody has no profile.
         return ()
 
