@@ -137,7 +137,7 @@ def test_too_large_is_refused_and_interrupted_leaves_nothing(people: People, tmp
         headers = {
             "X-CSRF-Token": csrf,
             "Content-Type": "application/octet-stream",
-            "Cookie": "; ".join(f"{one['name']}={one['value']}" for one in ada.context.cookies()),  # type: ignore[typeddict-item]
+            "Cookie": "; ".join(f"{one['name']}={one['value']}" for one in ada.context.cookies()),
         }
         address = "/dashboard/transfer/upload?name=a.json"
         assert _post(small.url, address, headers | {"Content-Length": "3000000"}, b"") == 413

@@ -31,9 +31,9 @@ def ada(tenant: str) -> Principal:
 @pytest.fixture
 def imports(core: Core, tmp_path: Path) -> Imports:
     """Files go to a folder of the test's own, and jobs are done when the test says so."""
-    jobs = Jobs(core.store, core.clock, {IMPORTING: lambda job: imports.work(job)}, background=False)
-    imports = Imports(core.memories, core.transfer, jobs, tmp_path / "uploads")
-    return imports
+    jobs = Jobs(core.store, core.clock, {IMPORTING: lambda job: made.work(job)}, background=False)
+    made = Imports(core.memories, core.transfer, jobs, tmp_path / "uploads")
+    return made
 
 
 def done(core: Core, imports: Imports, job: Job) -> Job:
