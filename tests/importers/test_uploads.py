@@ -184,6 +184,14 @@ def test_files_leave_after_a_day_with_their_user_and_when_there_are_many(
     assert kept(tmp_path) == [bob]
 
 
+def test_erasing_a_user_removes_what_they_sent(core: Core, ada: Principal, tmp_path: Path) -> None:
+    content = exports.mem0(tmp_path / "export.json").read_bytes()
+    sent = core.imports.take(ada, "export.json", io.BytesIO(content)).upload.id
+    core.erasure.purge_user(ada)
+    with pytest.raises(NotFound):
+        core.imports.begin(ada, sent)
+
+
 def test_import_stops_where_its_job_was_dropped(core: Core, imports: Imports, ada: Principal, tmp_path: Path) -> None:
     content = exports.mem0(tmp_path / "export.json").read_bytes()
     job = imports.begin(ada, imports.take(ada, "export.json", io.BytesIO(content)).upload.id)
