@@ -101,7 +101,7 @@ def report(visit: Visit) -> Response:
 def _job(visit: Visit) -> Job:
     job = visit.core.jobs.get(visit.principal, visit.path("id"))
     if job.kind != IMPORTING:
-        raise NotFound("There is no such import.")
+        raise NotFound(say("There is no such import."))
     return job
 
 
@@ -147,7 +147,7 @@ def _chosen(visit: Visit) -> Chosen:
     given = visit.request.query_params.getlist("kind")
     unknown = set(given) - set(Kind)
     if unknown:
-        raise InvalidField.of("kind", f"must be one of {', '.join(Kind)}.")
+        raise InvalidField(say("Choose one of {kinds}.", kinds=", ".join(Kind)), field="kind")
     since, until = (_day(visit, name) for name in ("since", "until"))
     kinds = frozenset(map(Kind, given)) or frozenset(Kind)
     return Chosen(kinds, since, until and until + timedelta(days=1))
@@ -158,7 +158,7 @@ def _day(visit: Visit, name: str) -> datetime | None:
     try:
         return datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC) if given else None
     except ValueError:
-        raise InvalidField.of(name, "must be a day such as 2026-01-31.") from None
+        raise InvalidField(say("Write a day such as 2027-05-08."), field=name) from None
 
 
 def _download(response: Response, name: str, visit: Visit, ending: str) -> Response:
