@@ -18,6 +18,7 @@ ORDER = (
     ("addresses", "errors", "secrets", "times", "version", "watching", "words"),
     ("documents", "ids", "known_servers", "models"),
     ("settings",),
+    ("settings_sources",),
     ("platform",),
     ("audit",),
     ("memories",),
@@ -30,6 +31,7 @@ ORDER = (
     ("turns",),
     ("views", "transfer"),
     ("importers",),
+    ("options",),
     ("core",),
     ("tools",),
     ("turn_tools",),
@@ -333,7 +335,8 @@ def test_the_index_knows_no_question() -> None:
                 "models.values",
             },
         ),
-        ("settings", {"errors", "addresses", "known_servers"}),
+        ("settings", {"errors", "addresses"}),
+        ("settings_sources", {"settings", "errors", "addresses", "known_servers"}),
     ],
 )
 def test_what_stands_by_itself_knows_little(name: str, known: set[str]) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from memorist.errors import InvalidSetting
 from memorist.known_servers import KnownServer, KnownServers
-from memorist.settings import ENVIRONMENT_PREFIX, LoadedSettings, Settings, load_settings
+from memorist.settings import ENVIRONMENT_PREFIX, Settings
+from memorist.settings_sources import LoadedSettings, load_settings
 
 # A value that differs from the default, where 7 is not allowed.
 UNUSUAL = {

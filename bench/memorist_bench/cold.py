@@ -16,7 +16,7 @@ def main() -> None:
     from memorist.bootstrap import open_core
     from memorist.platform.values import Principal, Role
     from memorist.recall.values import Question
-    from memorist.settings import load_settings
+    from memorist.settings_sources import load_settings
 
     core = open_core(load_settings({"database": asked["database"]}).settings)
     try:

@@ -10,13 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from memorist.core import Core, Options
+from memorist.core import Core
 from memorist.erasure.ledger import ledger_lines
 from memorist.erasure.values import Receipt
 from memorist.errors import Conflict, Forbidden, InvalidSetting, StoreCorrupt, StoreError, StoreUnavailable
 from memorist.facts.port import Judge
 from memorist.memories.policy import Policy
 from memorist.models.port import Comparer, Embedder, Llm, Reranker, Tagger
+from memorist.options import Options
 from memorist.platform.backups import BackupPlan
 from memorist.platform.values import Principal, Role
 from memorist.recall.index.snapshot_folder import SnapshotFolder

@@ -1,38 +1,30 @@
 """The core as one object: what every surface is given."""
 
-import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memorist.audit.service import AuditLog
-from memorist.composing.values import BUDGET_TOKENS
 from memorist.context.chunks import Chunks
 from memorist.context.section import Context
 from memorist.errors import StoreCorrupt
 from memorist.facts.port import Judge
 from memorist.memories.accesses import AccessLog
 from memorist.memories.policies import Policies
-from memorist.memories.policy import Policy
 from memorist.memories.retention import RetentionService
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Memory, Remembered
 from memorist.models.port import Embedder, Llm, Reranker, Tagger
+from memorist.options import Options
 from memorist.platform.idempotency import Idempotency
 from memorist.platform.identity import Identity
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import Job, Principal
 from memorist.ports import Store
-from memorist.recall.index.snapshot_folder import SnapshotFolder
-from memorist.recall.values import Weights
 from memorist.times import Clock
 from memorist.transfer.values import IMPORTING
-from memorist.turns.limits import Toolbox, TurnLimits
-from memorist.watching import Watch
 
 if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays only for what it uses.
     from memorist.about.service import Profiles
@@ -48,7 +40,7 @@ if TYPE_CHECKING:  # A part is imported when it is made, so that a program pays 
     from memorist.learning.transcripts import Transcripts
     from memorist.memories.bulk import Bulk
     from memorist.memories.sweeper import Sweeper
-    from memorist.platform.backups import BackupPlan, Backups
+    from memorist.platform.backups import Backups
     from memorist.platform.feed import Feed
     from memorist.platform.jobs import Jobs
     from memorist.platform.loop import Loop
@@ -80,46 +72,6 @@ T = TypeVar("T")
 _FINISH_ERASURES_EVERY_S = 3600.0
 _EXAMINED_FOR_S = 10.0
 _INDEX_FIRST_S = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the core can be told. The models are made when they are first needed; without them, keywords alone count."""
-
-    embedder: Callable[[], Embedder | None] = lambda: None
-    reranker: Callable[[], Reranker | None] = lambda: None
-    weights: Weights = Weights()
-    min_score: float = 0.0
-    index_inline: int = 8
-    index_memory_bytes: int = 512 << 20
-    index_folder: SnapshotFolder | None = None
-    tool_output_preview: int = 4000
-    context_tokens: int = BUDGET_TOKENS
-    check_interval_s: float = 0
-    backups: "BackupPlan | None" = None
-    judge: Callable[[], Judge | None] = lambda: None
-    judge_top_k: int = 5
-    judge_threshold: float = 0.7
-    policy: Policy = Policy()
-    observation_days: float = 14
-    turn_events_days: float = 30
-    purge_at_once: int = 5000
-    sweep_interval_s: float = 0
-    redact: bool = True
-    session_hours: float = 168
-    recall_history: int = 20
-    audit: str = "all"
-    audit_days: float = 365
-    transcript_roots: tuple[Path, ...] = ()
-    llm: Callable[[], Llm | None] = lambda: None
-    extraction_llm: Callable[[], Llm | None] = lambda: None
-    extractor: str = "auto"
-    extraction_answer_tokens: int = 4096
-    tagger: Callable[[], Tagger | None] = lambda: None
-    toolbox: Callable[["Core"], Toolbox | None] = lambda _: None
-    turn_limits: TurnLimits = TurnLimits()
-    uploads: Path = Path(tempfile.gettempdir()) / "memorist-uploads"
-    watch: Watch = Watch()
 
 
 class _made_once(cached_property[T]):

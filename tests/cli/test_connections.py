@@ -10,7 +10,8 @@ import pytest
 from memorist.ids import new_id
 from memorist.platform.values import Role
 from memorist.running_servers import noted
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from memorist.surfaces.cli import connect
 from memorist.surfaces.http.server import ensure_local_key
 from tests.cli.conftest import Cli

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memorist.running_servers import noted
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 from tests.cli.conftest import Cli
 from tests.support.stores import MASTER_KEY, bytes_in
 

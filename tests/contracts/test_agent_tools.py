@@ -7,12 +7,14 @@ import httpx2
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.core import Core, Options
+from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.memories.policy import Policy
+from memorist.options import Options
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question, Weights
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from memorist.testing import StepClock
 from memorist.testing.clocks import START
 from tests.http.conftest import Served

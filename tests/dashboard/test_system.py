@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 
 from memorist import __version__
 from memorist.platform.values import JobStatus
-from memorist.settings import Settings, shown_settings
+from memorist.settings import Settings
+from memorist.settings_sources import shown_settings
 from memorist.surfaces.dashboard.pages import system
 from memorist.surfaces.dashboard.visits import Site
 from tests.dashboard.conftest import People, Person

@@ -16,7 +16,7 @@ import yaml  # type: ignore[import-untyped]
 
 from memorist import __version__
 from memorist.platform.identity import new_secret
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 from ops.release import ROOT
 from tests.distribution.dockerfile import Dockerfile
 from tests.support.postgres import PASSWORD_DATABASE, Postgres

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 from tests.docs.pages import Page, all_pages
 from tests.docs.session import DATABASE_URL, Session, environment
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.core import Core, Options
+from memorist.core import Core
 from memorist.models.port import Embedder
+from memorist.options import Options
 from memorist.platform.values import Principal, Role
 from memorist.testing import StepClock
 from memorist.testing.clocks import START

@@ -7,7 +7,8 @@ import httpx2
 import pytest
 
 from memorist.errors import InvalidSetting
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from tests.http.conftest import Served, serving
 
 ORIGIN = "https://app.example.org"

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import _local_embedder, _local_reranker, open_store
-from memorist.core import Core, Options
+from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Memory
 from memorist.models.port import Embedder, Reranker
+from memorist.options import Options
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question, Recalled
 from memorist.testing import StepClock, new_tenant

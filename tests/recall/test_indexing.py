@@ -11,12 +11,13 @@ import psycopg
 import pytest
 
 from memorist.bootstrap import open_store
-from memorist.core import Core, Options
+from memorist.core import Core
 from memorist.errors import ModelError, StoreReadOnly
 from memorist.ingestion.service import Message
 from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.models import passages
+from memorist.options import Options
 from memorist.platform.values import Job, Principal, Role
 from memorist.recall.index import indexer
 from memorist.recall.index.indexer import Progress

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import pytest
 
 from memorist.bootstrap import open_core
-from memorist.core import Core, Options
+from memorist.core import Core
 from memorist.errors import IdempotencyMismatch, InvalidField
 from memorist.ingestion.service import Message
 from memorist.ingestion.values import Document
 from memorist.memories.hashes import content_hash
 from memorist.memories.values import Draft, Memory, Remembered
+from memorist.options import Options
 from memorist.platform.values import Event, Owner, Principal, Role
 from memorist.recall.values import Question
 from memorist.settings import Settings

@@ -19,7 +19,8 @@ from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Owner, Principal, Role, Seal
 from memorist.recall.values import Question
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from memorist.store.resealing import Resealing, encryption_of
 from memorist.store.sealing import MasterKeys, TenantKeys, read_master_keys
 from memorist.store.statements import SqlStatement, load_statements, to_psycopg

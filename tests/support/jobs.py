@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from memorist.bootstrap import open_core, open_store
-from memorist.core import Core, Options
+from memorist.core import Core
 from memorist.errors import MemoristError, Unauthenticated
 from memorist.ids import new_id
 from memorist.memories.values import Draft
+from memorist.options import Options
 from memorist.platform.values import Principal, Role
 from memorist.store import postgres, sql_store, sqlite  # noqa: F401  Imported before the fork, to make it quick.
 from memorist.times import SystemClock

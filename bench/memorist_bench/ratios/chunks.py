@@ -12,7 +12,7 @@ from memorist.context.chunks import CATEGORIES
 from memorist.core import Core
 from memorist.memories.values import Draft, Kind
 from memorist.platform.values import Principal, Role
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 from memorist_bench.ratios.results import Figure, Results, fact
 from memorist_bench.ratios.sentences import sentence
 

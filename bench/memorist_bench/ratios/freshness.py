@@ -10,7 +10,7 @@ from memorist.bootstrap import open_core
 from memorist.ingestion.service import Message
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 from memorist_bench.ratios.results import Results, at_most, fact
 from memorist_bench.ratios.sentences import sentence
 

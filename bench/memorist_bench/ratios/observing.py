@@ -27,7 +27,7 @@ _QUESTIONS = 50
 _MEMORIST = """
 import sys
 from memorist.bootstrap import run_server
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 any_rate = {"user_rate": 0, "key_rate": 0, "user_at_once": 0}
 flags = {"data": sys.argv[1], "port": 0, "metrics": sys.argv[2], "otlp_url": sys.argv[3], **any_rate}
 run_server(load_settings(flags, environment={}).settings)

@@ -18,7 +18,7 @@ _MEMORIES = 100
 _MEMORIST = """
 import sys
 from memorist.bootstrap import run_server
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 # One user may not ask for as much as is measured here.
 any_rate = {"user_rate": 0, "key_rate": 0}
 run_server(load_settings({"data": sys.argv[1], "port": 0, "embedder": "off", **any_rate}, environment={}).settings)

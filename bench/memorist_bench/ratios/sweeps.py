@@ -14,7 +14,7 @@ from memorist.core import Core
 from memorist.memories.values import Draft, Kind, Retention
 from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 from memorist.times import SystemClock
 from memorist_bench.ratios.results import Results, at_most, fact
 from memorist_bench.ratios.sentences import sentence

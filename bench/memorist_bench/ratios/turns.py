@@ -22,7 +22,7 @@ from memorist.context.companion import Category
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Kind
 from memorist.platform.values import Principal, Role
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 from memorist_bench.ratios import talking_llm
 from memorist_bench.ratios.results import Results, at_most, fact
 from memorist_bench.ratios.sentences import sentence
@@ -41,7 +41,7 @@ _ANSWER_TIMEOUT_S = 120.0
 _MEMORIST = """
 import sys
 from memorist.bootstrap import run_server
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 flags = {"data": sys.argv[1], "port": 0, "llm": "openai:bench", "llm_url": sys.argv[2], "extractor": "local"}
 run_server(load_settings(flags, environment={}).settings)
 """

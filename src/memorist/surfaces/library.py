@@ -17,7 +17,8 @@ from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.platform import validation
 from memorist.platform.values import Change, Principal, Role
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from memorist.verbs import AsyncVerbs
 from memorist.verbs.here import Handle
 from memorist.verbs.kinds import Stream, Verb

@@ -21,7 +21,8 @@ from memorist.bootstrap import backup_plan, encryption_of, open_embedder, open_r
 from memorist.errors import MemoristError, StoreOutdated
 from memorist.platform.backups import backups_in
 from memorist.running_servers import LOCAL_KEY_FILE, running, version_at
-from memorist.settings import LoadedSettings, Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import LoadedSettings, load_settings
 from memorist.surfaces.cli.flags import Flags
 from memorist.surfaces.cli.terminal import counted
 from memorist.times import SystemClock, to_iso

@@ -1,6 +1,6 @@
 """`memorist config show`."""
 
-from memorist.settings import load_settings, shown_settings
+from memorist.settings_sources import load_settings, shown_settings
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, new_group, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_table
 

@@ -12,7 +12,7 @@ from memorist.addresses import without_password
 from memorist.errors import Invalid, InvalidField, NotFound
 from memorist.known_servers import KnownServer
 from memorist.platform import validation
-from memorist.settings import known_servers, load_settings
+from memorist.settings_sources import known_servers, load_settings
 from memorist.surfaces.cli.answers import answer, answer_list
 from memorist.surfaces.cli.flags import DATABASE, KEY, Flags, with_flags
 from memorist.surfaces.cli.speaking import speaking

@@ -6,7 +6,8 @@ import typer
 
 from memorist.errors import ServerUnavailable
 from memorist.running_servers import running
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from memorist.surfaces.cli.door import opened_database
 from memorist.surfaces.cli.flags import DATABASE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json, print_line

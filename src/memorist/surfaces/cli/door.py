@@ -11,7 +11,8 @@ from memorist.addresses import without_password
 from memorist.errors import Forbidden, Invalid, StoreUnavailable
 from memorist.platform import access, acts, validation
 from memorist.platform.values import Principal, Role
-from memorist.settings import LoadedSettings, Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import LoadedSettings, load_settings
 from memorist.surfaces.cli.flags import COMMAND, Flags, works_on_a_database
 from memorist.surfaces.cli.terminal import note
 from memorist.verbs.here import Handle

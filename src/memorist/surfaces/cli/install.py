@@ -13,7 +13,8 @@ from memorist.addresses import without_password
 from memorist.errors import Invalid, InvalidField
 from memorist.installing.hosts import NAME, Host, Launcher
 from memorist.installing.plan import FileChange, Installer
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from memorist.surfaces.cli.flags import IDENTITY, STORE, Flags, with_flags
 from memorist.surfaces.cli.terminal import note, print_json
 

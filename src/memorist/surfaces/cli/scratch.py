@@ -13,7 +13,8 @@ from typing import Any
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.platform.values import Principal, Role
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.flags import Flags
 from memorist.times import Clock

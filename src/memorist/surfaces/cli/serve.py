@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from memorist.settings import load_settings
+from memorist.settings_sources import load_settings
 from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 
 

@@ -13,7 +13,8 @@ from memorist.errors import Forbidden, Invalid, MemoristError, Unauthenticated
 from memorist.platform import validation
 from memorist.platform.values import Principal, Role
 from memorist.running_servers import LOCAL_KEY_FILE, running
-from memorist.settings import LoadedSettings, Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import LoadedSettings, load_settings
 from memorist.surfaces.cli.door import Whose, opened_database, origin_of, tell_place
 from memorist.surfaces.cli.flags import Flags, works_on_a_database
 from memorist.verbs import Verbs

@@ -16,7 +16,8 @@ from urllib.parse import unquote, urlsplit
 import typer
 
 from memorist.errors import Conflict, Invalid, MemoristError
-from memorist.settings import LoadedSettings, Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import LoadedSettings, load_settings
 from memorist.surfaces.cli.answers import answer
 from memorist.surfaces.cli.checks import examine
 from memorist.surfaces.cli.db import existing_store

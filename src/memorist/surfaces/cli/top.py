@@ -10,7 +10,8 @@ import typer
 
 from memorist.errors import Forbidden, ServerUnavailable, Unauthenticated
 from memorist.running_servers import running
-from memorist.settings import Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import load_settings
 from memorist.surfaces.cli.flags import ANYWHERE, KEY, Flags, with_flags
 from memorist.surfaces.cli.terminal import print_json, print_rendered
 

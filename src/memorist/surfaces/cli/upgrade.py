@@ -10,7 +10,8 @@ from memorist.bootstrap import create_backup, open_core, open_embedder
 from memorist.errors import Conflict
 from memorist.platform.backups import stamp_of
 from memorist.running_servers import running, version_at
-from memorist.settings import LoadedSettings, Settings, load_settings
+from memorist.settings import Settings
+from memorist.settings_sources import LoadedSettings, load_settings
 from memorist.surfaces.cli.db import existing_store
 from memorist.surfaces.cli.door import operator_settings
 from memorist.surfaces.cli.failures import FAILED_CHECK

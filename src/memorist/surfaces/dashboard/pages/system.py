@@ -7,7 +7,8 @@ from starlette.responses import Response
 
 from memorist.platform import access
 from memorist.platform.values import JobStatus
-from memorist.settings import ENVIRONMENT_PREFIX, Settings, shown_settings
+from memorist.settings import ENVIRONMENT_PREFIX, Settings
+from memorist.settings_sources import shown_settings
 from memorist.surfaces.dashboard.pages.home import up_to
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import Site, Visit
