@@ -264,8 +264,6 @@ def tenant(core: Core) -> str:
 
 
 @pytest.fixture
-def rng() -> random.Random:
-    """Random numbers whose seed is printed when the test fails."""
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed {seed}")
-    return random.Random(seed)
+def rng(request: pytest.FixtureRequest) -> random.Random:
+    """Random numbers, the same in every run; `TEST_SEED` gives others."""
+    return random.Random(f"{os.environ.get('TEST_SEED', '')} {request.node.nodeid}")

@@ -58,7 +58,7 @@ def act_for(page: Page, label: str) -> None:
 
 def test_key_signs_in_and_sign_out_ends_it(ada: Person) -> None:
     page = ada.goto()
-    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 13
+    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 16
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/dashboard/sign-in")
     ada.goto("/memories")

@@ -104,9 +104,9 @@ class IndexConformance(StoreFixtures):
         asked = [memories[0].id, memories[2].id, of_bob.id, "mem_none"]
 
         def work(tx: Reader) -> tuple[object, ...]:
-            index = tx.index
-            newest = (index.newest("ada", rows[1].change, 2), index.newest("ada", rows[-1].change - 1, 2))
-            return set(index.marks("ada", asked)), newest, index.size("ada"), index.size("nobody"), index.largest()
+            newest = (tx.index.newest("ada", rows[1].change, 2), tx.index.newest("ada", rows[-1].change - 1, 2))
+            sizes = tx.index.size("ada"), tx.index.size("nobody"), tx.index.largest()
+            return set(tx.index.marks("ada", asked)), newest, *sizes
 
         expected = {mark for mark in marks if mark.memory_id in asked}
         assert store.read(tenant, work) == (expected, (marks[1:3], []), 4, 0, 4)
