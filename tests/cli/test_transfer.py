@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memorist import Draft, Memorist
-from memorist.surfaces.cli import transfer
+from memorist.importers import files
 from tests.cli.conftest import Cli, execute
 
 
@@ -131,7 +131,7 @@ def test_a_file_that_is_no_export_is_refused(cli: Cli, content: bytes, complaint
 
 
 def test_a_line_without_end_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(files, "_LONGEST_LINE", 1000)
     result = cli("import", "-", stdin=b"x" * 1_000_000)
     assert result.code == 2
     assert "longer than 1000 bytes" in result.err
