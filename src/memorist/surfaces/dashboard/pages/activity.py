@@ -66,7 +66,7 @@ def words() -> dict[str, Any]:
 
 def told_words() -> dict[str, str]:
     return {
-        "created": say("Learned"),
+        "created": say("Remembered"),
         "updated": say("Edited"),
         "superseded": say("Replaced"),
         "replaced": say("Replaced by a newer version"),
