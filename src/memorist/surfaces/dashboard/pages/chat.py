@@ -127,7 +127,7 @@ def _sent(visit: Visit) -> list[Message]:
 def _hindrance(visit: Visit) -> str | None:
     """Why nothing can be asked of the language model here; None where it can."""
     if visit.core.llm is None:
-        return LlmNotConfigured().message
+        return say(LlmNotConfigured().message)
     if not visit.may_write:
         return say("This key only reads, and what is said in a chat is remembered. Chatting needs a key that writes.")
     if visit.principal.user is None:

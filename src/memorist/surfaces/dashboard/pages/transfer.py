@@ -39,7 +39,7 @@ _SOURCES = {
 @pages.get("/transfer")
 def show(visit: Visit) -> Response:
     jobs = visit.core.jobs.list(visit.principal, kind=IMPORTING, limit=_EARLIER).items if _has_own(visit) else ()
-    kinds = {kind: rules.many for kind, rules in KINDS.items()}
+    kinds = {kind: say(rules.many) for kind, rules in KINDS.items()}
     return visit.page(
         "transfer.html", section="transfer", sources=_SOURCES, earlier=[_told(job) for job in jobs], kinds=kinds
     )
