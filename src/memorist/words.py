@@ -11,6 +11,8 @@ from collections import Counter
 from functools import cache, lru_cache
 from zlib import crc32
 
+from memorist.languages import SMALL_WORDS, is_english
+
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0002fa1f"
@@ -44,7 +46,8 @@ def terms(text: str) -> list[str]:
 def question_terms(question: str) -> list[str]:
     """The distinct terms to look for: without the words that every question has, unless it has no others."""
     wanted = dict.fromkeys(terms(question))
-    return [term for term in wanted if term not in _QUESTION_WORDS] or list(wanted)
+    common = _QUESTION_WORDS if is_english(question) else _OTHER_QUESTION_WORDS
+    return [term for term in wanted if term not in common] or list(wanted)
 
 
 def pack(text: str) -> bytes:
@@ -103,3 +106,4 @@ _QUESTION_WORDS = frozenset(
         " why will with would you your"
     )
 )
+_OTHER_QUESTION_WORDS = frozenset(terms(" ".join(SMALL_WORDS)))

@@ -7,6 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 from memorist.errors import ModelError
+from memorist.languages import is_english
 from memorist.models.port import Embedder, Reranker
 from memorist.recall.ranked import Judgement
 from memorist.recall.ranking import Scores
@@ -54,7 +55,7 @@ class Models:
         return vector
 
     def judge(self, query: str, passages: Sequence[str]) -> Judgement | None:
-        if self._reranker is None:
+        if self._reranker is None or (self._reranker.is_local and not _are_mostly_english(query, passages)):
             return None
         try:
             scores = np.array(self._reranker.score(query, passages), dtype=np.float32)
@@ -62,6 +63,11 @@ class Models:
             _log.warning("recall goes on without its reranker: %s", error.message)
             return None
         return Judgement(scores, self._reranker.is_local)
+
+
+def _are_mostly_english(query: str, passages: Sequence[str]) -> bool:
+    """Whether the local reranker can read them: of other languages it knows nothing, and would say it all the same."""
+    return is_english(query) and 2 * sum(map(is_english, passages)) >= len(passages)
 
 
 def _load_if_possible(*models: Embedder | Reranker | None) -> None:
