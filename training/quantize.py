@@ -152,6 +152,7 @@ SUBJECTS = {
 }
 GRAPHS = {
     "embedder": embedder_graph,
+    "many_embedder": embedder_graph,
     "reranker": reranker_graph,
     "tagger": tagger_graph,
     "comparer": comparer_graph,
