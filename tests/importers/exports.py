@@ -98,3 +98,27 @@ def chatgpt(path: Path, shape: str = "folder") -> Path:
         (path / "conversations.json").write_text(text, "utf-8")
         (path / "memories.json").write_text(memories, "utf-8")
     return path
+
+
+def claude_chats(path: Path, shape: str = "folder") -> Path:
+    """What claude.ai gives: conversations in the order of their messages."""
+    said = [
+        {"uuid": "m-1", "sender": "human", "text": "I live in Turin.", "created_at": "2026-02-01T10:00:00Z"},
+        {
+            "uuid": "m-2", "sender": "assistant", "text": "Noted. [a tool]", "created_at": "2026-02-01T10:00:05Z",
+            "content": [{"type": "tool_use", "name": "web"}, {"type": "text", "text": "Noted."}],
+        },
+        {"uuid": "m-3", "sender": "human", "text": "", "content": []},
+    ]  # fmt: skip
+    talk = {"uuid": "c-1", "name": "Home", "created_at": "2026-02-01T10:00:00Z", "chat_messages": said}
+    text = json.dumps([talk, {"uuid": "c-2"}])
+    if shape == "file":
+        path.write_text(text, "utf-8")
+    elif shape == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("conversations.json", text)
+            archive.writestr("users.json", "[]")
+    else:
+        path.mkdir()
+        (path / "conversations.json").write_text(text, "utf-8")
+    return path

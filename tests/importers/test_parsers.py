@@ -14,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from memorist.errors import Invalid
-from memorist.importers import PARSERS, Source, chatgpt, claude, mcp_memory, mem0
+from memorist.importers import PARSERS, Source, chatgpt, claude, mcp_memory, mem0, recognized
 from memorist.importers.items import SkippedItem, Taken, category_of, json_items
 from memorist.memories.fields import check_draft
 from memorist.memories.values import Draft, Kind, Trust
@@ -127,6 +127,28 @@ def test_claude_index_with_words_of_its_own_and_a_single_file(tmp_path: Path) ->
     assert draft.name == "memory"
     assert "Ask before deploying." in draft.content
     assert "a.md" not in draft.content
+
+
+@pytest.mark.parametrize("shape", ["folder", "zip", "file"])
+def test_conversations_with_claude_are_not_taken_for_others(tmp_path: Path, shape: str) -> None:
+    name = {"folder": "export", "zip": "export.zip", "file": "conversations.json"}[shape]
+    path = exports.claude_chats(tmp_path / name, shape)
+    assert recognized(path) is Source.CLAUDE
+    found = drafts(claude.parse, path)
+    assert [(draft.content, (draft.meta or {})["role"], draft.trust) for draft in found] == [
+        ("I live in Turin.", "user", Trust.USER),
+        ("Noted.", "assistant", Trust.AGENT),
+    ]
+    assert {(draft.session, draft.kind, (draft.meta or {})["title"]) for draft in found} == {
+        ("claude-c-1", Kind.CHAT_MESSAGE, "Home")
+    }
+    assert [draft.source_ref for draft in found] == ["claude:m-1", "claude:m-2"]
+    assert found[0].event_time == datetime(2026, 2, 1, 10, tzinfo=UTC)
+    assert skipped(claude.parse, path) == {
+        "conversations.json, conversation 1, message 3": "It has no text.",
+        "conversations.json, conversation 2": "It has no id, or no messages.",
+    }
+    assert recognized(exports.chatgpt(tmp_path / f"other-{name}", shape)) is Source.CHATGPT
 
 
 @pytest.mark.parametrize("shape", ["folder", "zip", "file"])

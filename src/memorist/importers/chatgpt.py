@@ -5,12 +5,11 @@ A conversation is a tree, since questions can be asked anew; what is imported is
 
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, TextIO
 
-from memorist.errors import Invalid, InvalidField
+from memorist.errors import Invalid
+from memorist.importers.chats import CLAUDE_KEY, CONVERSATIONS, session_of, taken
 from memorist.importers.files import opened_below
 from memorist.importers.items import (
     UNCATEGORISED,
@@ -23,10 +22,8 @@ from memorist.importers.items import (
     time_of,
 )
 from memorist.importers.recognition import FileSample
-from memorist.ingestion.service import Message, message_draft
 from memorist.memories.values import Draft, Trust
 
-_CONVERSATIONS = "conversations*.json"
 _MEMORIES = "memor*.json"
 _MEMORY_TEXTS = ("content", "memory", "text")
 _SPOKEN = ("user", "assistant")
@@ -36,13 +33,13 @@ _KEEPER = "bio"
 
 def knows(file: FileSample) -> bool:
     """Whether it has conversations, each a tree of messages."""
-    return "mapping" in file.keys or any(fnmatch(name.rpartition("/")[2], _CONVERSATIONS) for name in file.names)
+    return "mapping" in file.keys or (file.has(CONVERSATIONS) and CLAUDE_KEY not in file.keys)
 
 
 def parse(path: Path) -> Iterator[Found]:
     """A message for each that was said, and a fact for each memory that was kept. Raises Invalid."""
     found = False
-    with opened_below(path, _CONVERSATIONS) as files:
+    with opened_below(path, CONVERSATIONS) as files:
         for name, source in files:
             found = True
             for number, conversation in json_items(source, name):
@@ -62,7 +59,7 @@ def _conversation(conversation: Any, where: str) -> Iterator[Found]:
     if not isinstance(mapping, dict) or not isinstance(identity, str):
         yield SkippedItem(where, "It has no id, or no tree of messages.")
         return
-    session = "chatgpt-" + "".join(sign for sign in identity if sign.isalnum() or sign in "-_")[:100]
+    session = session_of("chatgpt", identity)
     title = conversation.get("title")
     branch = list(_branch(mapping, conversation.get("current_node")))
     for number, (key, node) in enumerate(branch, start=1):
@@ -113,13 +110,7 @@ def _message(message: dict[str, Any], identity: str, session: str, title: Any, w
     if role not in _SPOKEN or message.get("recipient", "all") != "all":
         yield SkippedItem(where, "It was not said by the user or the assistant to the other.")
         return
-    meta = {"source": "chatgpt"} | ({"title": title[:200]} if isinstance(title, str) and title else {})
-    try:
-        draft = message_draft(0, session, Message(role, text, event_time=time, meta=meta))
-    except InvalidField as error:
-        yield SkippedItem(where, error.message)
-        return
-    yield Taken(replace(draft, source_ref=f"chatgpt:{identity}"[:500]), where)
+    yield taken("chatgpt", identity, session, title, (role, text, time), where)
 
 
 def _text(content: Any) -> str:

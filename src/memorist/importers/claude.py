@@ -1,6 +1,5 @@
-"""A memory folder of Claude: Markdown files with a head (name, description, type), and MEMORY.md, which lists them.
-
-The folder may be a ZIP archive.
+"""A memory folder of Claude: Markdown files with a head (name, description, type), and MEMORY.md, which lists them; or
+conversations with it. Either may be a ZIP archive.
 """
 
 import re
@@ -9,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from memorist.errors import Invalid
+from memorist.importers.chats import CLAUDE_KEY, parse_claude
 from memorist.importers.files import opened_below, unpacking
 from memorist.importers.items import Found, SkippedItem, Taken, read_text, slug_of, text_of
 from memorist.importers.recognition import FileSample
@@ -23,7 +23,9 @@ _LONGEST_LINE = 500
 
 
 def knows(file: FileSample) -> bool:
-    """Whether it is a folder with the list of memories or with one that has a head, or such a file."""
+    """Whether it is a folder with the list of memories or with one that has a head, such a file, or conversations."""
+    if CLAUDE_KEY in file.keys:
+        return True
     if file.kind == "a ZIP archive":
         return any(name.rpartition("/")[2].lower() == _INDEX for name in file.names) or any(
             _HEAD.match(text) for _, text in _texts(file.path)
@@ -35,8 +37,17 @@ def knows(file: FileSample) -> bool:
 
 
 def parse(path: Path) -> Iterator[Found]:
-    """One named memory for each file; of MEMORY.md, what stands there besides its list. Raises Invalid."""
+    """One named memory for each file; of MEMORY.md, what stands there besides its list; and what was said in
+    conversations. Raises Invalid.
+    """
+    if path.suffix.lower() == ".json" and not path.is_dir():
+        yield from parse_claude(path)
+        return
     found = False
+    if path.is_dir() or zipfile.is_zipfile(path):
+        for one in parse_claude(path):
+            found = True
+            yield one
     for where, text in _texts(path):
         found = True
         if where.rpartition("/")[2].lower() == _INDEX:
@@ -46,7 +57,7 @@ def parse(path: Path) -> Iterator[Found]:
                 continue
         yield _found(where, text)
     if not found:
-        raise Invalid(f"There is no Markdown file in {path}.", field="path")
+        raise Invalid(f"There is no Markdown file and no conversations.json in {path}.", field="path")
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:

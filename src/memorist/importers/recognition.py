@@ -3,11 +3,13 @@
 import json
 import zipfile
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from memorist.errors import Invalid
-from memorist.importers.files import opened, unpacking
+from memorist.importers.chats import CONVERSATIONS
+from memorist.importers.files import opened, opened_below, unpacking
 from memorist.importers.items import first_sign, json_items, json_whole
 
 _SHOWN = 6
@@ -25,12 +27,16 @@ class FileSample:
     text: str = ""
     """How a text begins."""
     first: Any = None
-    """The first item or line of JSON, or the whole object."""
+    """The first item or line of JSON, or the whole object; of a folder or an archive, the first conversation in it."""
 
     @property
     def keys(self) -> frozenset[str]:
         """The fields of the first object."""
         return frozenset(self.first) if isinstance(self.first, dict) else frozenset()
+
+    def has(self, pattern: str) -> bool:
+        """Whether it is a folder or an archive with a file of such a name."""
+        return any(fnmatch(name.rpartition("/")[2], pattern) for name in self.names)
 
     def __str__(self) -> str:
         """For people: what it looks like."""
@@ -44,10 +50,12 @@ def sample(path: Path) -> FileSample:
     """Raises Invalid where it cannot be read."""
     try:
         if path.is_dir():
-            return FileSample(path, "a folder", tuple(sorted(one.name for one in path.iterdir() if one.name[0] != ".")))
+            names = sorted(one.name for one in path.iterdir() if one.name[0] != ".")
+            return FileSample(path, "a folder", tuple(names), first=_first_conversation(path))
         if zipfile.is_zipfile(path):
             with unpacking(path) as archive:
-                return FileSample(path, "a ZIP archive", tuple(sorted(archive.namelist())))
+                names = sorted(archive.namelist())
+            return FileSample(path, "a ZIP archive", tuple(names), first=_first_conversation(path))
         with opened(path) as source:
             beginning = source.read(_BEGINNING)
     except UnicodeDecodeError:
@@ -76,6 +84,15 @@ def _json(path: Path) -> FileSample | None:
             return FileSample(path, "a JSON object", first=json_whole(source, path.name))
         except Invalid:
             return None
+
+
+def _first_conversation(path: Path) -> Any:
+    """Of a folder or an archive; None where there is none, or none that can be read."""
+    try:
+        with opened_below(path, CONVERSATIONS) as files:
+            return next((item for name, source in files for _, item in json_items(source, name)), None)
+    except Invalid:
+        return None
 
 
 def _object(line: str) -> Any:
