@@ -479,3 +479,14 @@ def test_all_three_arms_have_their_bars(people: People, tenant: str, with_models
     assert first.locator(".gauge.rerank dd").inner_text() == "not used"
     assert address_of(page)["rerank"] == ["off"]
     person.check_axe()
+
+
+def test_vectors_without_room_are_not_said_to_be_awaited(people: People, tenant: str, tmp_path: Path) -> None:
+    with serving(Settings(data=tmp_path, port=0, reranker="off", index_memory_mb=0, index_disk_mb=0)) as server:
+        ada = people.sign_in(tenant, served=server)
+        ada.remember("The harbour is behind the old mill.", "The baker closes at noon.")
+        page = ada.goto(f"/recall?q={quote(QUERY)}")
+        expect(page.locator(".notice").filter(has_text="there is no room for their vectors")).to_be_visible()
+        expect(page.get_by_text("wait for their vectors")).to_have_count(0)
+        page = ada.goto("")
+        expect(page.get_by_role("region", name="Health")).to_contain_text("there is no room for their vectors")

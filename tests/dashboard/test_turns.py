@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from memorist.errors import LlmNotConfigured
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft
@@ -68,14 +67,13 @@ def take(
     return person.core.turns.get(principal, turn.id)
 
 
-def test_turn_is_asked_and_followed_while_it_runs(asker: Person, model: ScriptedServer) -> None:
+def test_turn_is_followed_while_it_runs(asker: Person, model: ScriptedServer) -> None:
     asker.core.memories.remember(asker.principal, [Draft("I prefer oat milk.", category="preference")])
     hurry = threading.Event()
     model.always = says(ANSWER, pause=0.25, hurry=hurry)
-    page = asker.goto("/turns")
-    page.get_by_label("Your message").fill("I moved to Lisbon last year. What milk do I like?")
-    page.get_by_role("button", name="Ask").click()
-    page.wait_for_url("**/dashboard/turns/turn_*")
+    said = [Message("user", "I moved to Lisbon last year. What milk do I like?")]
+    turn = asker.core.turns.start(asker.principal, said)
+    page = asker.goto(f"/turns/{turn.id}")
     answer = page.locator("[data-answer]")
     expect(answer).to_contain_text("You prefer")
     assert not answer.inner_text().endswith("last week.")  # It is still coming.
@@ -173,18 +171,16 @@ def test_list_goes_back_by_pages(asker: Person) -> None:
     expect(page.locator(".turns > li")).to_have_count(20)
 
 
-def test_without_a_model_the_page_says_how_to_set_one(ada: Person) -> None:
+def test_page_without_turns_leads_to_the_chat(people: People, ada: Person) -> None:
     page = ada.goto("/turns")
-    expect(page.get_by_role("region", name="Ask with memory")).to_contain_text(LlmNotConfigured().message)
-    assert page.get_by_label("Your message").count() == 0
     expect(page.get_by_role("heading", name="No turns yet")).to_be_visible()
+    assert page.locator("main form").count() == 0
+    page.get_by_role("link", name="Take a turn in the chat").click()
+    page.wait_for_url("**/dashboard/chat")
+    check_looks(people, ada.principal.tenant, "/turns", person=ada, ready=".empty")
 
 
-def test_looks_without_a_model(people: People, ada: Person) -> None:
-    check_looks(people, ada.principal.tenant, "/turns", person=ada, ready=".notice")
-
-
-def test_keyboard_alone_asks_and_opens_a_turn(asker: Person) -> None:
+def test_keyboard_alone_opens_a_turn(asker: Person) -> None:
     take(asker)
     page = asker.goto("")
     page.keyboard.press("g")
@@ -193,24 +189,7 @@ def test_keyboard_alone_asks_and_opens_a_turn(asker: Person) -> None:
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/dashboard/turns/turn_*")
-    page.go_back()
-    page.keyboard.press("/")
-    expect(page.locator("[data-search]")).to_be_focused()
-    page.keyboard.type("What do you know of me?")
-    for _ in range(2):
-        page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/dashboard/turns/turn_*")
     expect(page.locator("[data-live]")).to_have_text("completed")
-
-
-def test_reader_is_offered_nothing_and_is_refused(reader: Person) -> None:
-    page = reader.goto("/turns")
-    assert page.locator("main button").count() == 0
-    assert page.get_by_role("region", name="Ask with memory").count() == 0
-    csrf = page.locator("[name=csrf]").first.get_attribute("value")
-    answer = page.request.post(f"{reader.served.url}/dashboard/turns", form={"csrf": str(csrf), "message": "hi"})
-    assert answer.status == 403
 
 
 def test_another_tenant_or_user_sees_no_turn(people: People, asker: Person) -> None:

@@ -12,7 +12,7 @@ from memorist.errors import InvalidField
 from memorist.memories.policy import Move, Reach
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Visit
-from memorist.surfaces.dashboard.wording import say
+from memorist.surfaces.dashboard.wording import number, say
 from memorist.views.coming import MOST_A_DAY, ComingDay
 
 pages = Pages()
@@ -91,7 +91,7 @@ def _listed(visit: Visit, first: date, chosen: str, today: date) -> dict[str, An
 
 
 def _counted(total: int) -> str:
-    return f"{total:,}" if total <= MOST_A_DAY else f"{MOST_A_DAY:,}+"
+    return number(total) if total <= MOST_A_DAY else f"{number(MOST_A_DAY)}+"
 
 
 def _in_words(counts: Mapping[Move, int]) -> str:

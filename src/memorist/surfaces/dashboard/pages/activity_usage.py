@@ -12,7 +12,7 @@ from memorist.surfaces.dashboard.pages.charts import DayBars, draw_days
 from memorist.surfaces.dashboard.rendering import dollars
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import Visit
-from memorist.surfaces.dashboard.wording import say
+from memorist.surfaces.dashboard.wording import number, say, to_say
 from memorist.views.llm_usage import TurnDay
 
 pages = Pages()
@@ -51,35 +51,20 @@ def show(visit: Visit) -> Response:
 
 def _of_turns(turns: Sequence[TurnDay]) -> list[UsageChart]:
     days = [one.day for one in turns]
-    slowest = max(one.most_s or 0.0 for one in turns)
-    told = {
-        "count": f"{sum(one.turns for one in turns):,}",
-        "failed": f"{sum(one.failed for one in turns):,}",
-        "days": len(days),
-        "cost": dollars(sum(one.cost_usd for one in turns)),
-        "seconds": _seconds(slowest),
-    }
+    waits = [(one.median_s or 0.0, _both(one.median_s, one.most_s)) for one in turns]
+    failed, slowest = sum(one.failed for one in turns), max(one.most_s or 0.0 for one in turns)
+    told = say(
+        "Bars are each day’s median. On the slowest day 95 of 100 took at most {seconds}.", seconds=_seconds(slowest)
+    )
     return [
-        UsageChart(
-            "turns",
-            say("Turns a day"),
-            say("Turns"),
-            draw_days(
-                days,
-                [(one.turns, f"{one.turns:,}") for one in turns],
-                say("{count} in {days} days; {failed} failed.", **told),
-            ),
+        _counts(
+            ("turns", say("Turns a day"), say("Turns")),
+            days,
+            [one.turns for one in turns],
+            to_say("{count} in {days} days; {failed} failed."),
+            failed=number(failed),
         ),
-        UsageChart(
-            "waits",
-            say("How long a turn took"),
-            say("Median, and 95 of 100"),
-            draw_days(
-                days,
-                [(one.median_s or 0.0, _both(one.median_s, one.most_s)) for one in turns],
-                say("Bars are each day’s median. On the slowest day 95 of 100 took at most {seconds}.", **told),
-            ),
-        ),
+        UsageChart("waits", say("How long a turn took"), say("Median, and 95 of 100"), draw_days(days, waits, told)),
         _costs("costs", say("Cost of turns a day"), days, [one.cost_usd for one in turns]),
     ]
 
@@ -87,35 +72,40 @@ def _of_turns(turns: Sequence[TurnDay]) -> list[UsageChart]:
 def _of_calls(calls: Sequence[SpentDay]) -> list[UsageChart]:
     days = [one.day.date() for one in calls]
     means = [one.seconds / one.calls if one.calls else 0.0 for one in calls]
-    told = {
-        "count": f"{sum(one.calls for one in calls):,}",
-        "tokens": f"{sum(one.input_tokens + one.output_tokens for one in calls):,}",
-        "days": len(days),
-        "seconds": _seconds(max(one.slowest for one in calls)),
-    }
+    waits = [(mean, _both(mean or None, one.slowest)) for mean, one in zip(means, calls, strict=True)]
+    slowest = _seconds(max(one.slowest for one in calls))
+    told = say("Bars are each day’s average. The slowest call took {seconds}.", seconds=slowest)
     return [
-        UsageChart(
-            "calls",
-            say("Calls of language models a day"),
-            say("Calls"),
-            draw_days(
-                days,
-                [(one.calls, f"{one.calls:,}") for one in calls],
-                say("{count} in {days} days, with {tokens} tokens.", **told),
-            ),
+        _counts(
+            ("calls", say("Calls of language models a day"), say("Calls")),
+            days,
+            [one.calls for one in calls],
+            to_say("{count} in {days} days, with {tokens} tokens."),
+            tokens=number(sum(one.input_tokens + one.output_tokens for one in calls)),
         ),
         UsageChart(
-            "latency",
-            say("How long a call took"),
-            say("On average, and the slowest"),
-            draw_days(
-                days,
-                [(mean, _both(mean or None, one.slowest)) for mean, one in zip(means, calls, strict=True)],
-                say("Bars are each day’s average. The slowest call took {seconds}.", **told),
-            ),
+            "latency", say("How long a call took"), say("On average, and the slowest"), draw_days(days, waits, told)
         ),
         _costs("spent", say("Cost of calls a day"), days, [one.cost_usd for one in calls]),
     ]
+
+
+def _of_requests(noted: Sequence[NotedDay]) -> UsageChart:
+    return _counts(
+        ("requests", say("Requests a day"), say("Requests")),
+        [one.day.date() for one in noted],
+        [one.entries for one in noted],
+        to_say("{count} in {days} days, today {today}."),
+        today=number(noted[-1].entries),
+    )
+
+
+def _counts(
+    heading: tuple[str, str, str], days: Sequence[date], counts: Sequence[int], words: str, **values: str
+) -> UsageChart:
+    """A chart of how many there were; `words` say it of all days, and `heading` is its id, title and name."""
+    told = say(words, count=number(sum(counts)), days=len(days), **values)
+    return UsageChart(*heading, draw_days(days, [(one, number(one)) for one in counts], told))
 
 
 def _costs(id_: str, title: str, days: Sequence[date], costs: Sequence[float]) -> UsageChart:
@@ -123,19 +113,9 @@ def _costs(id_: str, title: str, days: Sequence[date], costs: Sequence[float]) -
     return UsageChart(id_, title, say("Dollars"), draw_days(days, [(one, dollars(one)) for one in costs], words))
 
 
-def _of_requests(noted: Sequence[NotedDay]) -> UsageChart:
-    total = sum(one.entries for one in noted)
-    told = {"count": f"{total:,}", "days": len(noted), "today": f"{noted[-1].entries:,}"}
-    figures = [(one.entries, f"{one.entries:,}") for one in noted]
-    words = say("{count} in {days} days, today {today}.", **told)
-    return UsageChart(
-        "requests", say("Requests a day"), say("Requests"), draw_days([one.day.date() for one in noted], figures, words)
-    )
-
-
 def _both(one: float | None, other: float | None) -> str:
     return "–" if one is None or other is None else f"{_seconds(one)}, {_seconds(other)}"
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.1f} s" if value >= 0.1 or not value else f"{1000 * value:.0f} ms"
+    return f"{number(value, 1)} s" if value >= 0.1 or not value else f"{number(1000 * value)} ms"

@@ -15,6 +15,7 @@ from memorist.platform.values import JobStatus
 from memorist.surfaces.dashboard.pages import doubts
 from memorist.surfaces.dashboard.pages.charts import RECALL_DAYS, agents_used, draw_growth, draw_recalls
 from memorist.surfaces.dashboard.pages.connect import can_remember, setting_up
+from memorist.surfaces.dashboard.pages.recall import NO_ROOM
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import day, number, say, to_say
@@ -171,6 +172,8 @@ def _search(visit: Visit) -> Sign:
 def _index(visit: Visit, waiting: Waiting) -> Sign:
     if visit.core.embedder is None:
         return Sign("good", say("Index"), say("Every memory is found by its words."))
+    if not waiting.vectors and visit.core.recall.lacks_memory:
+        return Sign("warn", say("Index"), say(NO_ROOM))
     if not waiting.vectors:
         return Sign("good", say("Index"), say("Every memory is found by its meaning."))
     count = up_to(waiting.vectors)

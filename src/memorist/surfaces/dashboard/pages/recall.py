@@ -41,6 +41,9 @@ _NEEDED: dict[str, str] = {
     Scope.USER: to_say("To look among a user's facts, choose whose memories these are, beside the menu."),
     Scope.AGENT: to_say("To look among an agent's facts, name it in “As the agent”."),
 }
+NO_ROOM = to_say(
+    "Some memories are found by their words alone: there is no room for their vectors. Raise MEMORIST_INDEX_MEMORY_MB."
+)
 _MOST_PICKS = 5
 _MOST_RETIRED = 3
 
@@ -182,6 +185,8 @@ def _notices(
         yield say("No session is named, so there is nothing of it: name one in “Current session”.")
     if visit.core.embedder is None:
         yield say("By words alone: this server does not search by meaning. MEMORIST_EMBEDDER=local turns it on.")
+    elif recalled.degraded and _lack_room(visit):
+        yield say(NO_ROOM)
     elif recalled.degraded and by_meaning:
         yield say("Some memories still wait for their vectors. Until then they are found by their words alone.")
     elif recalled.degraded:
@@ -194,6 +199,11 @@ def _notices(
             yield say("Not reranked: this server has no reranker. MEMORIST_RERANKER=local turns it on.")
         else:
             yield say("Not reranked: the reranker has not answered, so this is the first order.")
+
+
+def _lack_room(visit: Visit) -> bool:
+    """Whether vectors that are there do not fit into memory, rather than being awaited."""
+    return visit.core.recall.lacks_memory and not visit.core.overview.waiting(visit.principal).vectors
 
 
 def _why_not(visit: Visit, principal: Principal, recalled: Recalled, *, by_meaning: bool) -> WhyNot | None:

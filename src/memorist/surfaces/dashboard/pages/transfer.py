@@ -18,7 +18,7 @@ from memorist.secrets import redact
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
-from memorist.surfaces.dashboard.wording import say
+from memorist.surfaces.dashboard.wording import number, say
 from memorist.transfer.values import IMPORTING, Chosen
 
 pages = Pages()
@@ -114,11 +114,11 @@ def _told(job: Job) -> dict[str, Any]:
 def _report_lines(name: str, label: str, outcome: ImportOutcome) -> Iterator[str]:
     yield say("Import of {name}, an export of {label}", name=name, label=label)
     yield ""
-    yield say("Stored: {count}", count=f"{outcome.imported:,}")
-    yield say("Already there: {count}", count=f"{outcome.already_there:,}")
-    yield say("Left out: {count}", count=f"{outcome.left_out:,}")
+    yield say("Stored: {count}", count=number(outcome.imported))
+    yield say("Already there: {count}", count=number(outcome.already_there))
+    yield say("Left out: {count}", count=number(outcome.left_out))
     for reason, count in outcome.reasons.items():
-        yield f"  {count:,}  {reason}"
+        yield f"  {number(count)}  {reason}"
     if outcome.skipped:
         yield ""
         yield say("Where they stand, the first {count}:", count=len(outcome.skipped))

@@ -4,14 +4,11 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memorist.errors import LlmNotConfigured
-from memorist.ingestion.service import Message
 from memorist.platform.paging import Page
 from memorist.surfaces.dashboard.pages.turn_steps import answer_of, asked_of, model_of, requested, steps_of
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.streams import turn_stream
-from memorist.surfaces.dashboard.visits import HOME, Visit
-from memorist.surfaces.dashboard.wording import say
+from memorist.surfaces.dashboard.visits import Visit
 from memorist.turns.values import Turn, TurnStatus
 from memorist.views.turn_stories import TurnStory
 
@@ -22,24 +19,13 @@ pages = Pages()
 
 @pages.get("/turns")
 def show(visit: Visit) -> Response:
-    return visit.page("turns.html", section="turns", **_listed(visit), **_asking(visit))
+    return visit.page("turns.html", section="turns", **_listed(visit))
 
 
 @pages.get("/turns/list")
 def show_list(visit: Visit) -> Response:
     """The newest turns alone, for a page that shows one that runs."""
     return visit.part("parts/turn_list.html", **_listed(visit))
-
-
-@pages.post("/turns")
-def start(visit: Visit) -> Response:
-    turn = visit.core.turns.start(
-        visit.principal,
-        [Message("user", visit.text("message"))],
-        include_memory=visit.text("include_memory") == "yes",
-        session=visit.text("session") or None,
-    )
-    return visit.redirect(f"{HOME}/turns/{turn.id}")
 
 
 @pages.get("/turns/{id}")
@@ -80,14 +66,6 @@ def _listed(visit: Visit) -> dict[str, Any]:
         "cursor": cursor,
         "is_somebody": is_somebody(visit),
         "is_running": cursor is None and any(turn.status is TurnStatus.RUNNING for turn in page.items),
-    }
-
-
-def _asking(visit: Visit) -> dict[str, Any]:
-    llm = visit.core.llm
-    return {
-        "model": None if llm is None else llm.model_id,
-        "how_to_configure": say(LlmNotConfigured().message),
     }
 
 
