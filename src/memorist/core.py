@@ -452,7 +452,9 @@ class Core:
     def overview(self) -> "Overview":
         from memorist.views.overview import Overview
 
-        return Overview(self.store, self.clock, self.policies, lambda: self.embedder is not None)
+        return Overview(
+            self.store, self.clock, self.policies, lambda: self.embedder is not None, background=self._background
+        )
 
     @_made_once
     def sample_data(self) -> "SampleData":
@@ -558,7 +560,7 @@ class Core:
     def close(self) -> None:
         if "indexer" in self.__dict__:
             self.indexer.let_go()
-        before = ("backups", "examination", "turns", "feed", "jobs", "profiles")
+        before = ("backups", "examination", "turns", "feed", "jobs", "profiles", "overview")
         for name in (*before, "sweeper", "erasure", "indexer", "recall"):
             # What was never made has nothing to finish.
             if self.__dict__.get(name) is not None:

@@ -83,6 +83,32 @@ def test_topics_that_are_not_read_now_are_read_in_the_background(core: Core, ada
     assert len(tagger.read) == 2
 
 
+def test_who_asks_reads_what_is_new_and_leaves_what_waits_to_the_background(core: Core, ada: Principal) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    read_now: list[str] = []
+
+    class HeldTagger(LocalTagger):
+        def tag(self, passages):  # type: ignore[no-untyped-def]
+            if threading.current_thread() is threading.main_thread():
+                read_now.extend(one.text for one in passages)
+            else:
+                begun.set()
+                assert go_on.wait(60)
+            return super().tag(passages)
+
+    tagger = HeldTagger()
+    topics = Topics(lambda: tagger)
+    older = [core.facts.remember(ada, f"User studies biology in {year}.").memory for year in ("2019", "2020", "2021")]
+    assert topics.of(older, 1, rest_later=True) == ["study", "other", "other"]
+    assert begun.wait(60)
+    newest = core.facts.remember(ada, "User lives in Lisbon.").memory
+    assert topics.of([newest, *older], 2, rest_later=True)[:2] == ["home", "study"]
+    assert read_now == ["User studies biology in 2019.", "User lives in Lisbon."]
+    go_on.set()
+    topics.close()
+    assert topics.of(older, 0) == ["study"] * 3
+
+
 def test_without_a_background_the_next_who_asks_reads_on(core: Core, ada: Principal) -> None:
     tagger = WaitedForTagger()
     topics = Topics(lambda: tagger, background=False)

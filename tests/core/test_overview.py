@@ -1,9 +1,11 @@
 """The overview counts what a caller sees, tells what waits, and counts anew when somebody wrote."""
 
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,7 @@ from memorist.platform.values import JobStatus, Owner, OwnerFilter, Principal, R
 from memorist.store.statements import SqlStatement
 from memorist.testing import StepClock, make_doubt, new_tenant
 from memorist.testing.clocks import START
+from memorist.views import overview as views_overview
 from memorist.views.overview import Overview
 from tests.support.stores import bare
 
@@ -126,6 +129,35 @@ def test_own_writes_are_seen_however_long_counting_takes(
         assert overview.totals(ada).memories == number
     kept = overview.totals(ada)
     assert overview.totals(ada) is kept
+
+
+def test_growth_that_takes_long_is_given_while_it_is_counted_anew(
+    core: Core, ada: Principal, remember: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch, counting, counted = Watch(), views_overview._count_days, threading.Event()
+
+    def slowly(*arguments: Any) -> Any:
+        watch.now += 0.4
+        if threading.current_thread() is not threading.main_thread():
+            counted.set()
+        return counting(*arguments)
+
+    monkeypatch.setattr(views_overview, "_count_days", slowly)
+    overview = Overview(core.store, core.clock, core.policies, lambda: False, monotonic=watch)
+    remember(ada, "first")
+    first = overview.growth(ada)
+    remember(ada, "second")
+    assert overview.growth(ada) is first
+    watch.now += 41
+    assert overview.growth(ada) is first
+    assert counted.wait(60)
+    overview.close()
+    assert [one.memories for one in overview.growth(ada)] == [2]
+    remember(ada, "third")
+    assert [one.memories for one in overview.growth(ada, fresh=True)] == [3]
+    watch.now += 1000
+    remember(ada, "fourth")
+    assert [one.memories for one in overview.growth(ada)] == [4]
 
 
 def test_what_is_written_while_it_counts_is_counted_the_next_time(

@@ -1,5 +1,6 @@
 """What facts are about: what their writer said, what their category says, or what the local tagger reads in them."""
 
+import threading
 from collections.abc import Callable, Sequence
 from itertools import islice
 
@@ -31,6 +32,7 @@ class Topics:
         self._tagger = tagger
         self._read: dict[str, str] = {}
         self._waiting: dict[str, str] = {}
+        self._lock = threading.Lock()
         self._background = background
         self._loop = Loop("topics", self._read_waiting, _NEVER_S, background=background)
         self.version = 0
@@ -41,34 +43,40 @@ class Topics:
 
     def of(self, facts: Sequence[Memory], most_read: int = MOST_READ, *, rest_later: bool = False) -> list[str]:
         """A topic for each of the facts, which come newest first. With `rest_later` those that are not read now are
-        read in the background. Raises ModelError.
+        read in the background; what waits there already is left to it, unless all can be read now. Raises ModelError.
         """
         if len(self._read) > _MOST_KEPT:
             self._read = {}
         said = [_said(fact) for fact in facts]
         unsaid = {fact.content_hash: fact.content for fact, topic in zip(facts, said, strict=True) if topic is None}
         unread = {key: text for key, text in unsaid.items() if key not in self._read}
-        self._read_anew(unread, most_read)
-        if rest_later and len(unread) > most_read and self._tagger() is not None:
-            self._leave(dict(islice(unread.items(), most_read, most_read + MOST_READ)))
+        is_left = rest_later and len(unread) > most_read
+        self._read_anew(
+            {key: text for key, text in unread.items() if not (is_left and key in self._waiting)}, most_read
+        )
+        if is_left and self._tagger() is not None:
+            self._leave({key: text for key, text in islice(unread.items(), MOST_READ) if key not in self._read})
         return [topic or self._read.get(fact.content_hash, "other") for fact, topic in zip(facts, said, strict=True)]
 
     def _leave(self, texts: dict[str, str]) -> None:
         if not self._background:
             self.version += 1  # The next who asks reads on.
             return
-        self._waiting |= texts
+        with self._lock:
+            self._waiting |= texts
         self._loop.start()
         self._loop.wake()
 
     def _read_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, {}
-        left = {key: text for key, text in waiting.items() if key not in self._read}
-        while left and not self._loop.stopping:
-            some = dict(islice(left.items(), _AT_ONCE))
-            self._read_anew(some, _AT_ONCE)
-            left = {key: text for key, text in left.items() if key not in some}
-        self.version += bool(waiting)
+        has_read = False
+        while self._waiting and not self._loop.stopping:
+            with self._lock:
+                some = dict(islice(self._waiting.items(), _AT_ONCE))
+            self._read_anew({key: text for key, text in some.items() if key not in self._read}, _AT_ONCE)
+            with self._lock:
+                self._waiting = {key: text for key, text in self._waiting.items() if key not in some}
+            has_read = True
+        self.version += has_read
 
     def _read_anew(self, texts: dict[str, str], most: int) -> None:
         chosen = list(texts.items())[:most]

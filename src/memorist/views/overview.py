@@ -2,7 +2,7 @@
 
 Counting reads an index from one end to the other, so that what was counted is kept for a moment: until somebody writes
 here, and for at most some seconds, since others may write elsewhere. However long counting takes, one's own writes are
-seen at once.
+seen at once. How memories grew is no different for one more: what takes long to count is counted in the background.
 """
 
 import time
@@ -16,6 +16,7 @@ from memorist.memories.policies import Policies
 from memorist.memories.policy import Mode
 from memorist.memories.values import Kind, Status
 from memorist.platform import access, folding
+from memorist.platform.loop import Loop
 from memorist.platform.values import JobStatus, Owner, OwnerFilter, Principal, SignIn
 from memorist.ports import Reader, Store
 from memorist.times import Clock
@@ -28,10 +29,12 @@ _OWNERS = 20
 _LOOKED_AT = 100
 _SESSIONS = 20
 _KEPT_S = 10.0
+_NEVER_S = 86_400.0
 _MOST_KEPT = 1000
 # Counting takes a hundredth of the time at most.
 _COSTLY_S = 0.05
 _COUNTING_SHARE = 100
+_OUTDATED_S = 600.0
 
 _NOBODY = Owner()
 
@@ -103,6 +106,7 @@ class Overview:
         embeds: Callable[[], bool],
         *,
         monotonic: Callable[[], float] = time.monotonic,
+        background: bool = True,
     ) -> None:
         """`embeds` says whether memories get vectors here: where they do not, none waits for them."""
         self._store = store
@@ -113,38 +117,55 @@ class Overview:
         self._totals: dict[_Key, _Counted[Totals]] = {}
         self._growth: dict[_Key, _Counted[tuple[DayCount, ...]]] = {}
         self._writes: dict[str, int] = {}
+        self._background = background
+        self._due: dict[_Key, None] = {}
+        self._loop = Loop("overview", self._recount, _NEVER_S, background=background)
         store.on_write(self._note_write)
+
+    def close(self) -> None:
+        self._loop.close()
 
     def totals(self, principal: Principal, *, fresh: bool = False) -> Totals:
         """What the caller sees, counted now or, unless it must be `fresh`, a moment ago. Raises StoreError."""
-        return self._counted(self._totals, principal, self._count, fresh=fresh)
+        key = (principal.tenant, access.visible_slices(principal))
+        before = self._totals.get(key)
+        if before is not None and not fresh and self._holds(before, principal.tenant):
+            return before.found
+        return self._count_now(self._totals, key, self._count)
 
     def growth(self, principal: Principal, *, fresh: bool = False) -> tuple[DayCount, ...]:
         """What the caller sees, by the day it was written on and by its kind, likewise; counts that took long are kept
-        longer, whatever is written meanwhile.
+        longer, whatever is written meanwhile, and given once more while they are counted anew.
         """
-        return self._counted(self._growth, principal, _count_days, fresh=fresh)
-
-    def _counted(
-        self,
-        kept: dict[_Key, "_Counted[T]"],
-        principal: Principal,
-        count: Callable[[tuple[OwnerFilter, ...], Reader], T],
-        *,
-        fresh: bool,
-    ) -> T:
         key = (principal.tenant, access.visible_slices(principal))
-        before = kept.get(key)
-        if before is not None and not fresh and self._holds(before, principal.tenant):
+        before = self._growth.get(key)
+        if before is None or fresh:
+            return self._count_now(self._growth, key, _count_days)
+        age = self._monotonic() - before.at
+        if self._holds(before, principal.tenant) or (before.took > _COSTLY_S and age < _COUNTING_SHARE * before.took):
             return before.found
-        writes, began = self._writes.get(principal.tenant, 0), self._monotonic()
-        found = self._store.read(principal.tenant, partial(count, key[1]))
+        if before.took <= _COSTLY_S or age > _OUTDATED_S or not self._background:
+            return self._count_now(self._growth, key, _count_days)
+        self._due[key] = None
+        self._loop.start()
+        self._loop.wake()
+        return before.found
+
+    def _recount(self) -> None:
+        while self._due and not self._loop.stopping:
+            key, _ = self._due.popitem()
+            self._count_now(self._growth, key, _count_days)
+
+    def _count_now(
+        self, kept: dict[_Key, "_Counted[T]"], key: _Key, count: Callable[[tuple[OwnerFilter, ...], Reader], T]
+    ) -> T:
+        tenant, slices = key
+        writes, began = self._writes.get(tenant, 0), self._monotonic()
+        found = self._store.read(tenant, partial(count, slices))
         if len(kept) >= _MOST_KEPT:
             kept.clear()
         now = self._monotonic()
-        # The growth of long is no different for one memory more.
-        took = now - began if kept is self._growth else 0.0
-        kept[key] = _Counted(found, now, took, writes)
+        kept[key] = _Counted(found, now, now - began, writes)
         return found
 
     def waiting(self, principal: Principal) -> Waiting:
@@ -185,9 +206,7 @@ class Overview:
         self._writes[tenant] = self._writes.get(tenant, 0) + 1
 
     def _holds(self, kept: "_Counted[Any]", tenant: str) -> bool:
-        age = self._monotonic() - kept.at
-        is_costly = kept.took > _COSTLY_S and age < _COUNTING_SHARE * kept.took
-        return is_costly or (kept.writes == self._writes.get(tenant, 0) and age < _KEPT_S)
+        return kept.writes == self._writes.get(tenant, 0) and self._monotonic() - kept.at < _KEPT_S
 
     def _count(self, slices: tuple[OwnerFilter, ...], tx: Reader) -> Totals:
         now = self._clock.now()

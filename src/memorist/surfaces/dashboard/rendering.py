@@ -78,6 +78,11 @@ _ADMIN_MENU = (
 
 def menu(*, is_admin: bool) -> tuple[MenuItem, ...]:
     """The pages that there are for somebody, in the reader's language."""
+    return _menu(language(), is_admin)
+
+
+@lru_cache
+def _menu(_language: str, is_admin: bool) -> tuple[MenuItem, ...]:
     return tuple(item._replace(label=say(item.label)) for item in (*_MENU, *(_ADMIN_MENU if is_admin else ())))
 
 

@@ -61,9 +61,8 @@ def to_say(text: str) -> str:
 
 def number(value: float, digits: int = 0) -> str:
     """A number as the reader writes it."""
-    pattern = say("1,234.5")
-    swapped = {",": pattern[1], ".": pattern[5]}
-    return "".join(swapped.get(sign, sign) for sign in f"{value:,.{digits}f}")
+    said, pattern = f"{value:,.{digits}f}", say("1,234.5")
+    return said if pattern == "1,234.5" else said.translate({ord(","): pattern[1], ord("."): pattern[5]})
 
 
 def day(value: date) -> str:
