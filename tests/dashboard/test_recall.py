@@ -481,6 +481,30 @@ def test_all_three_arms_have_their_bars(people: People, tenant: str, with_models
     person.check_axe()
 
 
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [("/recall", ".hit"), ("/recall/compare", ".side-found .hit"), ("/chat", ".memory .told li")],
+)
+def test_page_is_shown_before_the_reranker_has_decided(
+    people: People, tenant: str, with_models: Served, path: str, found: str
+) -> None:
+    person = people.sign_in(tenant, served=with_models)
+    person.remember("The harbour is behind the old mill.")
+    address = f"{path}?q={quote(QUERY)}"
+    shown = person.page.request.get(f"{with_models.url}/dashboard{address}").text()
+    assert "behind the old mill" not in shown
+    assert "behind the old mill" in person.page.request.get(f"{with_models.url}/dashboard{address}&whole=1").text()
+    before = person.goto("/memories/new").evaluate("history.length")
+    page = person.goto(address)
+    expect(page.locator(found).first).to_contain_text("behind the old mill")
+    assert page.evaluate("history.length") == before + 1
+    assert page.url.endswith(address)
+    plain = people.sign_in(tenant, served=with_models, java_script_enabled=False)
+    page = plain.goto(address)
+    page.get_by_role("link", name="Show", exact=True).click()
+    expect(page.locator(found).first).to_contain_text("behind the old mill")
+
+
 def test_vectors_without_room_are_not_said_to_be_awaited(people: People, tenant: str, tmp_path: Path) -> None:
     with serving(Settings(data=tmp_path, port=0, reranker="off", index_memory_mb=0, index_disk_mb=0)) as server:
         ada = people.sign_in(tenant, served=server)

@@ -132,6 +132,18 @@ class Visit:
 
     # Answers
 
+    def later(self, *, reranks: bool) -> str | None:
+        """Where htmx finds a part of a page, once the page is shown: where the reranker, which takes
+        longest, decides what is in it. None where the page has it. Without scripts `whole` asks for the page with it.
+        """
+        if self.is_partial or not reranks or "whole" in self.query or self.core.reranker is None:
+            return None
+        return f"{self.request.url.path}?{self.request.url.query}"
+
+    def is_later(self, part: str) -> bool:
+        """Whether a shown page asks for a part of it that came later: nobody went on to another address."""
+        return self.request.headers.get("hx-trigger") == part
+
     def page(self, template: str, /, *, status: int = 200, **context: Any) -> Response:
         """A whole page. Its template extends layout.html, and `section` in it names the entry of the menu."""
         response = HTMLResponse(rendering.render(template, self._context(context)), status)

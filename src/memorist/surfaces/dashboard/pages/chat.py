@@ -42,7 +42,9 @@ _NO_MORE = 286
 @pages.get("/chat")
 def show(visit: Visit) -> Response:
     hindrance = _hindrance(visit)
-    context = _context(visit) if hindrance else None
+    _budget(visit)
+    later = visit.later(reranks=bool(hindrance and visit.query.get("q", "").strip()))
+    context = _context(visit) if hindrance and later is None else None
     if visit.is_partial:
         return visit.part("parts/chat_context.html", context=context)
     session = _session(visit.query.get("session", ""))
@@ -52,6 +54,7 @@ def show(visit: Visit) -> Response:
         section="chat",
         hindrance=hindrance,
         context=context,
+        later=later,
         question=visit.query.get("q", ""),
         longest=validation.MAX_QUERY,
         budget={"least": LEAST_TOKENS, "most": MOST_TOKENS, "usual": visit.settings.context_tokens},
@@ -151,9 +154,13 @@ def _context(visit: Visit) -> chat_context.ShownContext | None:
     question = visit.query.get("q", "").strip()
     if not question:
         return None
-    budget = visit.number("budget", visit.settings.context_tokens, least=LEAST_TOKENS, most=MOST_TOKENS)
     with unnoted():
-        return chat_context.of_layout(visit.core.composer.lay_out(visit.principal, question, budget_tokens=budget))
+        laid_out = visit.core.composer.lay_out(visit.principal, question, budget_tokens=_budget(visit))
+    return chat_context.of_layout(laid_out)
+
+
+def _budget(visit: Visit) -> int:
+    return visit.number("budget", visit.settings.context_tokens, least=LEAST_TOKENS, most=MOST_TOKENS)
 
 
 def _told(visit: Visit, story: TurnStory) -> dict[str, Any]:

@@ -53,8 +53,9 @@ def show(visit: Visit) -> Response:
     asked = RecallForm.of(visit.request.query_params)
     context: dict[str, Any] = {"asked": asked, "page": PAGE, "longest_query": LONGEST_QUERY}
     status = 200
+    later = visit.later(reranks=bool(asked.query) and asked.fields["rerank"] != "off")
     try:
-        context["answer"] = _answer(visit, asked) if asked.query else None
+        context["answer"] = _answer(visit, asked) if asked.query and later is None else None
         context["refusal"] = None
     except MemoristError as error:
         status = visit.site.status_of(error)
@@ -62,12 +63,13 @@ def show(visit: Visit) -> Response:
             raise
         context |= {"answer": None, "refusal": refusal(error, asked)}
     if visit.is_partial:
-        return visit.part("parts/recall_answer.html", beside=True, headers={"HX-Push-Url": asked.address()}, **context)
+        headers = {} if visit.is_later("answer") else {"HX-Push-Url": asked.address()}
+        return visit.part("parts/recall_answer.html", beside=True, headers=headers, **context)
     choices = {
         "scopes": {scope: say(label) for scope, label in SCOPES.items()},
         "kinds": {kind: say(rules.many).capitalize() for kind, rules in KINDS.items()},
     }
-    return visit.page("recall.html", status=status, section="recall", beside=False, **choices, **context)
+    return visit.page("recall.html", status=status, section="recall", beside=False, later=later, **choices, **context)
 
 
 @pages.get("/recall/section")

@@ -30,15 +30,18 @@ _MOST_WEIGHT = 100.0
 def show(visit: Visit) -> Response:
     given = visit.request.query_params
     asked = [_AskedSide.of(given, side) for side in SIDES]
-    compared = compare(*(_recalled(visit, side) for side in asked)) if asked[0].form.query else None
+    is_asked = bool(asked[0].form.query)
+    later = visit.later(reranks=is_asked and any(side.form.fields["rerank"] != "off" for side in asked))
+    compared = compare(*(_recalled(visit, side) for side in asked)) if is_asked and later is None else None
     told: dict[str, Any] = {"asked": asked, "compared": compared, "address": COMPARE}
     if visit.is_partial:
-        headers = {"HX-Push-Url": _address(given)}
+        headers = {} if visit.is_later("compared") else {"HX-Push-Url": _address(given)}
         return visit.part("parts/recall_compared.html", beside=True, headers=headers, **told)
     return visit.page(
         "recall_compare.html",
         section="recall",
         beside=False,
+        later=later,
         scopes={scope: say(label) for scope, label in recall.SCOPES.items()},
         shared=[(name, value) for name, value in given.multi_items() if name in (*_SHARED, "kind") and value],
         longest_query=LONGEST_QUERY,
