@@ -393,6 +393,28 @@ def test_counts_follow_every_write_at_once(core: Core, ada: Principal, bob: Prin
     assert counted_facets(core, ada).counts["state"] == {Status.ACTIVE: 2, Status.ARCHIVED: 1}
 
 
+def test_counts_of_another_process_follow_its_writes_and_are_kept_without(
+    core: Core, ada: Principal, remember: Remember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Elsewhere(facet_counts.FacetCounts):
+        """Is not told what is written here, as another process is not."""
+
+        def _written(self, tenant: str) -> None:
+            pass
+
+    now = [0.0]
+    monkeypatch.setattr(facet_counts.time, "monotonic", lambda: now[0])
+    remember(ada, "one")
+    elsewhere = Elsewhere(core.store, core.clock, budget_s=1)
+    assert elsewhere.of(ada, Browse()).counts["state"] == {Status.ACTIVE: 1}
+    counted = list(elsewhere._kept.values())
+    now[0] += 6
+    elsewhere.of(ada, Browse())
+    assert list(elsewhere._kept.values()) == counted
+    remember(ada, "two")
+    assert elsewhere.of(ada, Browse()).counts["state"] == {Status.ACTIVE: 2}
+
+
 def test_project_with_the_longest_name_can_be_written_and_browsed(
     core: Core, ada: Principal, remember: Remember
 ) -> None:

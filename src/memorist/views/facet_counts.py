@@ -1,8 +1,8 @@
 """What memories can be narrowed down to, and how many there are of each; see views.browsing.
 
 Counting reads an index, for a few hundredths of a second at most. What was counted is kept for a moment, until this
-process writes something of the tenant: who narrows a list down step by step counts once, and what there was no time for
-is counted the next time.
+process writes something of the tenant, and longer while nobody else wrote: who narrows a list down step by step counts
+once, and what there was no time for is counted the next time.
 """
 
 import threading
@@ -15,15 +15,16 @@ from functools import cache
 
 from memorist.memories.values import Status
 from memorist.platform import access, folding
-from memorist.platform.values import Owner, Principal
+from memorist.platform.values import FeedPosition, Owner, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock
 from memorist.views.values import Browse, FacetRow, Facets, ProjectRow
 
 _GROUPS = 400
 _MOST_PROJECTS = 50
-# Other processes write too.
+# Other processes write too, and memories expire.
 _KEPT_S = 5.0
+_KEPT_UNCHANGED_S = 60.0
 _MOST_KEPT = 64
 
 _FACETS = ("state", "profile", "category", "kind", "trust")
@@ -39,6 +40,9 @@ class _CountedFacets:
     rows: tuple[FacetRow, ...]
     projects: tuple[ProjectRow, ...]
     until: float
+    last: float
+    """When it is counted anew though nobody wrote."""
+    head: FeedPosition
     left: _Users
     """Whose are still to be counted; of the first of them, those after the last row."""
     left_projects: _Users
@@ -80,7 +84,7 @@ class FacetCounts:
         with self._lock:
             kept = self._kept.get((tenant, users))
             writes = self._writes[tenant]
-        if kept is not None and time.monotonic() > kept.until:
+        if kept is not None and time.monotonic() > kept.until and not self._is_true(tenant, kept):
             kept = None
         if kept is not None and kept.is_complete:
             return kept
@@ -94,6 +98,10 @@ class FacetCounts:
                     self._kept.popitem(last=False)
         return counted
 
+    def _is_true(self, tenant: str, kept: _CountedFacets) -> bool:
+        """Whether nobody wrote since, and it is not long ago."""
+        return time.monotonic() < kept.last and self._store.read(tenant, lambda tx: tx.feed.head()) == kept.head
+
     def _written(self, tenant: str) -> None:
         with self._lock:
             self._writes[tenant] += 1
@@ -105,7 +113,8 @@ def _count(tx: Reader, users: _Users, before: _CountedFacets | None, now: dateti
     """Count on from what was counted before, as far as the time allows."""
     until = time.perf_counter() + budget_s
     if before is None:
-        before = _CountedFacets((), (), time.monotonic() + _KEPT_S, users, users)
+        at = time.monotonic()
+        before = _CountedFacets((), (), at + _KEPT_S, at + _KEPT_UNCHANGED_S, tx.feed.head(), users, users)
     projects, left_projects = _more_projects(tx, before, until - budget_s / 2)
     rows = list(before.rows)
     left = before.left
