@@ -147,7 +147,9 @@ def dashboard(
     rows = [[name, *(f"{view[column]:.1f}" for column in columns)] for name, view in result["views"].items()]
     print_table(["view", *columns], rows, whole=["view"])
     slowest = f"the slowest view takes {result['slowest_ms_p95']:.1f} ms (95th percentile)"
-    note(f"{result['memories']:,} memories in {result['database']}; {slowest}.")
+    floor = result["reranked_recall"]
+    told = "" if floor is None else f" A reranked recall without a page takes {floor['ms_p95']:.1f} ms."
+    note(f"{result['memories']:,} memories in {result['database']}; {slowest}.{told}")
 
 
 @with_flags(*STORE)
