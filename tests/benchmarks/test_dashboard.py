@@ -42,9 +42,9 @@ def test_every_view_is_timed(core: Core, own_settings: Settings, tenant: str) ->
     result = measure_dashboard(core, own_settings, tenant, "run", memories=240, rounds=2, report=lambda *_: None)
 
     assert set(result) == {
-        "memories", "users", "turns", "rounds", "database", "embedder", "slowest_ms_p95", "views",
+        "memories", "users", "turns", "rounds", "database", "embedder", "slowest_ms_p95", "reranked_recall", "views",
     }  # fmt: skip
-    assert (result["memories"], result["rounds"], result["embedder"]) == (240, 2, None)
+    assert (result["memories"], result["rounds"], result["embedder"], result["reranked_recall"]) == (240, 2, None, None)
     pages = {item.label.lower() for item in menu(is_admin=True)}
     others = {"memory", "turn", "recall, a question", "conversation", "document", "memories, while typing", "set up"}
     assert {name.split(" (")[0] for name in result["views"]} >= pages | others
