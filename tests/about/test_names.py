@@ -27,6 +27,7 @@ from memorist.about.names import Named, names, names_in
         ("Running helps. Sleep too! Why not?", []),
         ('Asked "Where to?", User said: Home again.', []),
         ("User will be away on Monday in March, I'm sure.", []),
+        ("User repairs bicycles on Mondays.", []),
         ("User REALLY loves it.", []),
         ("Asked for it, User said Yeah, Here's one from last Fri.", []),
         ("Nutzer hat eine Wohnung mit Balkon und Garten.", []),

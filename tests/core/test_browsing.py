@@ -1,10 +1,12 @@
 """Browsing: every state, searched literally, narrowed and sorted, in pages that neither skip nor repeat a row."""
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -403,7 +405,8 @@ def test_counts_of_another_process_follow_its_writes_and_are_kept_without(
             pass
 
     now = [0.0]
-    monkeypatch.setattr(facet_counts.time, "monotonic", lambda: now[0])
+    clocks = SimpleNamespace(monotonic=lambda: now[0], perf_counter=time.perf_counter)
+    monkeypatch.setattr(facet_counts, "time", clocks)
     remember(ada, "one")
     elsewhere = Elsewhere(core.store, core.clock, budget_s=1)
     assert elsewhere.of(ada, Browse()).counts["state"] == {Status.ACTIVE: 1}

@@ -33,6 +33,7 @@ _BETWEEN = re.compile(r" (?:(?:of|de|da|del|van|von) )?")
 _NO_NAMES = {
     "i", "user", "assistant", "mr", "mrs", "ms", "dr", "ok", "okay", "tv", "am", "pm",
     "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+    "mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays",
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep",
     "oct", "nov", "dec", "a", "an", "and", "but", "he", "hello", "here", "hey", "hi", "his", "her", "how", "if", "in",
