@@ -272,3 +272,18 @@ def test_out_of_memory_is_no_fault_of_the_sender(
             patched.setattr(by_keyword.core.memories, "list", exhausted)
             assert_problem(client.get("/v1/memories"), 503, "server_busy")
     assert problems.status_of(problems.meant_by(ValueError())) == 500
+
+
+# Where it is warm
+
+
+def test_affinity_is_of_whose_memories_a_request_is_about_and_changes_nothing(by_keyword: Served) -> None:
+    with by_keyword.client("many", Role.SERVICE, user=None) as service, by_keyword.client("many", user="adä") as own:
+        asked = {"X-Memorist-User": "adä".encode(), "X-Memorist-Affinity": b"anything; at-all"}
+        answers = [own.get("/v1/memories"), service.get("/v1/memories", headers=asked)]
+        hints = [answer.headers["X-Memorist-Affinity"] for answer in answers]
+        # Pinned: a proxy would send everybody elsewhere after an upgrade.
+        assert hints == ["59f9cbec45fbfe8e"] * 2
+        others = [service.get("/v1/memories", headers={"X-Memorist-User": name}) for name in ("bob", "cleo")]
+        assert len({*hints, *(answer.headers["X-Memorist-Affinity"] for answer in others)}) == 3
+    assert "X-Memorist-Affinity" not in httpx2.get(f"{by_keyword.url}/v1/memories").headers

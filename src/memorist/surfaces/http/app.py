@@ -50,6 +50,7 @@ _SENT_BY_BROWSERS = [
     "If-Match",
     "If-None-Match",
     "Last-Event-ID",
+    "X-Memorist-Affinity",
     "X-Memorist-Agent",
     "X-Memorist-Session",
     "X-Memorist-User",
@@ -74,7 +75,7 @@ def _for_browsers(app: ASGIApp, origins: str) -> ASGIApp:
         allow_origins=allowed,
         allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
         allow_headers=_SENT_BY_BROWSERS,
-        expose_headers=["ETag", "Idempotency-Replayed", "Location", "Retry-After"],
+        expose_headers=["ETag", "Idempotency-Replayed", "Location", "Retry-After", "X-Memorist-Affinity"],
     )
 
 

@@ -18,7 +18,7 @@ from memorist.platform.acts import ACT, OK, CurrentAct
 from memorist.platform.values import Principal
 from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
-from memorist.surfaces.http.callers import KNOWN, bearer
+from memorist.surfaces.http.callers import KNOWN, affinity, bearer
 from memorist.surfaces.http.fairness import Failures, Fairness, Place
 from memorist.surfaces.http.problems import BY_STATUS, meant_by, problem
 from memorist.surfaces.http.request_log import RequestLog, route_of
@@ -97,6 +97,8 @@ class Boundary:
         scope["state"][KNOWN] = exchange.act.principal = holder
         self._failures.forgive(exchange.address)
         user = exchange.user or holder.user
+        whose = (exchange.user.encode("latin-1") if exchange.user else (holder.user or "").encode())[:_LONGEST_NAME]
+        exchange.added = [*self._added, (b"x-memorist-affinity", affinity(holder.tenant, whose))]
         await self._fairness.enter(holder, user, exchange.place)
         WHOSE.set((holder.tenant, user or ""))
         announced = exchange.announced_length

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import TypeVar
 
 from fastapi import Request
@@ -17,6 +18,11 @@ T = TypeVar("T")
 KNOWN = "known"
 """Where the boundary leaves the holder of the valid key of a request, in the state of its scope."""
 _ACTING_HEADERS = {b"x-memorist-user": "user", b"x-memorist-agent": "agent", b"x-memorist-session": "session"}
+
+
+def affinity(tenant: str, user: bytes) -> bytes:
+    """Whose memories a request is about, for proxies: the same in every process and release, and names nobody."""
+    return blake2b(tenant.encode() + b"\0" + user, digest_size=8).hexdigest().encode()
 
 
 def core_of(request: Request) -> Core:
