@@ -393,9 +393,22 @@ def run_server(settings: Settings, *, as_json: bool = False, origins: Mapping[st
             "tools, such as pg_dump, and leave this out.",
             field="backup_every_hours",
         )
-    core = open_core(settings, watch=observer(settings))
+    is_alone = settings.workers == 1
+    core = open_core(settings, background=is_alone, watch=observer(settings) if is_alone else None)
     core.start()
     serve(core, settings, as_json=as_json, origins=origins)
+
+
+def run_worker() -> None:
+    """Serve as one of several processes, as the one that started this says on stdin. Raises StoreError."""
+    from memorist.observing.observer import observer
+    from memorist.surfaces.http.server import serve_with_others
+    from memorist.surfaces.http.workers import Task
+
+    task = Task.read()
+    core = open_core(task.settings, watch=observer(task.settings))
+    core.start(rounds=task.number == 0)
+    serve_with_others(core, task)
 
 
 def run_mcp(

@@ -511,12 +511,17 @@ class Core:
 
         return Imports(self.memories, self.transfer, self.jobs, self.options.uploads)
 
-    def start(self) -> None:
-        """For servers: get the models ready, index what waits and do the jobs that are due, in the background."""
+    def start(self, *, rounds: bool = True) -> None:
+        """For servers: get the models ready, index what waits and do the jobs that are due, in the background.
+
+        Without `rounds` only what is written here is seen to: another process of the machine looks after the rest.
+        """
         if not self._background:
             return
         if self.embedder is not None:
-            self.indexer.start(warm=self.recall.load)
+            self.indexer.start(warm=self.recall.load, everybody=rounds)
+        if not rounds:
+            return
         self.imports.tidy()
         self.jobs.start()
         self.turns.start_reaping()

@@ -28,8 +28,8 @@ LOCAL_KEY_FILE = "local.key"
 _FOLDER = "servers"
 # Who asks, where the database and its key are and how a server is reached change no answer.
 _NO_MATTER = {
-    "data", "database", "host", "port", "tenant", "user", "agent", "api_key", "url", "connection", "log_level",
-    "log_format", "encryption_key_file", "encryption_key", "encryption_key_command",
+    "data", "database", "host", "port", "workers", "tenant", "user", "agent", "api_key", "url", "connection",
+    "log_level", "log_format", "encryption_key_file", "encryption_key", "encryption_key_command",
 }  # fmt: skip
 _PATIENCE_S = 1.0
 _LONGEST_ANSWER = 4096

@@ -83,6 +83,12 @@ class Settings:
         "127.0.0.1", "Address that the server listens on. Other than loopback, it needs a key to exist."
     )
     port: int = _setting(8377, "Port that the server listens on; 0 takes a free one.", _between(0, 65535))
+    workers: int = _setting(
+        1,
+        "Processes that serve together on one machine, on one socket. Each has its own models, indexes in memory, "
+        "connections to the database and limits.",
+        _between(1, 64),
+    )
     first_key: str = _setting(
         "",
         "File of the first key, an admin's, for a database that has none yet: the key in it is taken, or one is made "

@@ -5,6 +5,7 @@ Which trace a thread or task works for is known here too: log lines, and what ot
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -109,6 +110,10 @@ class Watch:
     def exposition(self, gauges: Callable[[], Mapping[str, Mapping[str, float]]]) -> tuple[bytes, str] | None:  # noqa: ARG002
         """What was counted, with what these show now, and its media type; None where nothing is."""
         return None
+
+    def share(self, folder: Path, number: int, gauges: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        """Count together with the other processes of this server, which meet in the folder; `gauges`: what this one
+        alone shows."""
 
     def close(self) -> None:
         """Send what was not sent yet."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memorist.models.fair_share import COMPUTING
 from memorist.observing.metrics import Gauges, Metrics
 from memorist.observing.models import WATCHED
+from memorist.observing.siblings import Siblings, summed
 from memorist.settings import Settings
 from memorist.watching import Facts, Watch, Watched
 
@@ -34,6 +36,7 @@ class Observer(Watch):
     def __init__(self, metrics: Metrics | None, tracing: "Tracing | None" = None) -> None:
         self._metrics = metrics
         self._tracing = tracing
+        self._siblings: Siblings | None = None
         self._takers: dict[tuple[str, str], Callable[[float], None]] = {}
         self.requests = 0
         """How many are being answered: counted on the event loop alone."""
@@ -67,10 +70,20 @@ class Observer(Watch):
     def exposition(self, gauges: Gauges) -> tuple[bytes, str] | None:
         if self._metrics is None:
             return None
+        text, media_type = self._own_text(self._metrics, gauges)
+        return (text if self._siblings is None else summed(text, self._siblings.texts())), media_type
+
+    def share(self, folder: Path, number: int, gauges: Gauges) -> None:
+        if (metrics := self._metrics) is not None:
+            self._siblings = Siblings(folder, number, lambda: self._own_text(metrics, gauges)[0])
+
+    def _own_text(self, metrics: Metrics, gauges: Gauges) -> tuple[bytes, str]:
         own = {"requests": {"": float(self.requests)}, "models waiting": {"": float(COMPUTING.waiting)}}
-        return self._metrics.text(lambda: {**gauges(), **own})
+        return metrics.text(lambda: {**gauges(), **own})
 
     def close(self) -> None:
+        if self._siblings is not None:
+            self._siblings.close()
         if self._tracing is not None:
             self._tracing.close()
 

@@ -37,7 +37,7 @@ class Census:
 
     def values(self) -> Values:
         """What there is. Where the database cannot be asked, it is only what this process knows."""
-        now = {"info": {__version__: 1.0}, **_single(self._at_work()), **_single(self._store.queues())}
+        now = {"info": {__version__: 1.0}, **self.here()}
         # Whoever comes while another counts gets what was counted before.
         if time.monotonic() >= self._count_after and self._counting.acquire(blocking=False):
             try:
@@ -49,6 +49,10 @@ class Census:
         if not self._counted:
             return now
         return {**now, **self._counted, "counted": {"": time.monotonic() - self._counted_at}}
+
+    def here(self) -> Values:
+        """What this process alone does and has at the moment."""
+        return {**_single(self._at_work()), **_single(self._store.queues())}
 
     def _count(self) -> None:
         started = time.monotonic()

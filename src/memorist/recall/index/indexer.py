@@ -172,10 +172,12 @@ class Indexer:
 
     # In the background
 
-    def start(self, *, warm: Callable[[], None] = lambda: None) -> None:
-        """For servers: work on all tenants that there are from now on. `warm` runs first, on the same thread."""
-        if self._embedder is not None:
-            self._loop.tell_of_everybody(first=lambda: self._noting(warm))
+    def start(self, *, warm: Callable[[], None] = lambda: None, everybody: bool = True) -> None:
+        """For servers: work on all tenants from now on, or on those written here. `warm` runs first, on the thread."""
+        if self._embedder is None:
+            return
+        begin = self._loop.tell_of_everybody if everybody else self._loop.start
+        begin(first=lambda: self._noting(warm))
 
     def close(self) -> None:
         self.let_go()

@@ -13,12 +13,13 @@ def serve(
     flags: Flags,
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(metavar="PORT", help="Port to listen on; 0 takes a free one.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Processes that serve together.")] = None,
     tls_cert: Annotated[str | None, typer.Option(metavar="FILE", help="Speak TLS with this certificate (PEM).")] = None,
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its private key (PEM).")] = None,
 ) -> None:
     """Run the server until it is stopped with Ctrl-C or SIGTERM."""
     from memorist.bootstrap import run_server
 
-    given = {"host": host, "port": port, "tls_cert": tls_cert, "tls_key": tls_key}
+    given = {"host": host, "port": port, "workers": workers, "tls_cert": tls_cert, "tls_key": tls_key}
     loaded = load_settings({**flags.as_settings(), **given})
     run_server(loaded.settings, as_json=flags.as_json, origins=loaded.origins)

@@ -23,10 +23,10 @@ from memorist.surfaces.http.app import create_app
 from memorist.surfaces.http.connections import Connections, Limits
 from memorist.surfaces.http.logs import set_up_logging
 from memorist.surfaces.http.tls import Tls
+from memorist.surfaces.http.workers import BACKLOG, SharedSocket, Task, run_together, stop_with_parent
 from memorist.version import __version__
 
 _GRACE_SECONDS = 30
-_BACKLOG = 2048
 _TICKS_A_SECOND = 10
 _GREETING_LINK_LIFETIME = timedelta(hours=1)
 
@@ -59,7 +59,22 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
         core.close()
         raise
     with while_serving:
-        Server(configured(core, settings, origins, tls), core, while_serving, tls).run(sockets=[listener])
+        if settings.workers > 1:
+            core.close()  # Each has its own.
+            run_together(listener, settings, origins)
+        else:
+            Server(configured(core, settings, origins, tls), core, while_serving, tls).run(sockets=[listener])
+
+
+def serve_with_others(core: Core, task: Task) -> None:
+    """Serve the socket of several processes until told to stop, and close the core."""
+    set_up_logging(task.settings)
+    stop_with_parent()
+    core.watch.share(task.folder, task.number, core.census.here)
+    tls = Tls.of(task.settings)
+    config = configured(core, task.settings, task.origins, tls)
+    config.backlog = 1
+    Server(config, core, tls=tls).run(sockets=[SharedSocket(fileno=task.descriptor)])
 
 
 def configured(
@@ -181,7 +196,7 @@ def _listen(settings: Settings) -> socket.socket:
     try:
         listener.bind((settings.host.strip("[]"), settings.port))
         # From here on a connection waits instead of being refused, so that the greeting holds when it is read.
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         why = f"{error.strerror or error}. Choose another with --port"

@@ -1,0 +1,100 @@
+"""Several processes of one server: they answer for each other, are started again, end together and count together."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from memorist.observing.metrics import Metrics
+from memorist.observing.siblings import Siblings, summed
+from tests.http.conftest import new_memory
+from tests.http.test_server import local_key, running
+from tests.support.waiting import eventually
+
+
+@pytest.fixture(autouse=True)
+def _without_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("EMBEDDER", "RERANKER", "EXTRACTOR"):
+        monkeypatch.setenv(f"MEMORIST_{name}", "off")
+
+
+def started(data: Path) -> list[int]:
+    """Every process that began to serve."""
+    log = (data.parent / f"{data.name}.log").read_text()
+    return [int(pid) for pid in re.findall(r"Started server process \[(\d+)\]", log)]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_one_that_is_killed_is_missed_by_nobody_and_started_again(tmp_path: Path, own_database_url: str) -> None:
+    data = tmp_path / "data"
+    with running(data, "--workers", "2", "--database", own_database_url) as (process, address):
+        eventually(lambda: len(started(data)) == 2)
+        headers = local_key(data)
+
+        def write(number: int) -> int:
+            # A connection of its own each: one that is open to the process that dies ends with it.
+            return httpx2.post(f"{address}/v1/memories", json=new_memory(f"n{number}"), headers=headers).status_code
+
+        assert [write(number) for number in range(6)] == [201] * 6
+        os.kill(started(data)[0], signal.SIGKILL)
+        assert [write(number) for number in range(6, 18)] == [201] * 12
+        eventually(lambda: len(started(data)) == 3)
+        assert httpx2.get(f"{address}/readyz").json() == {"status": "ready"}
+        seen = httpx2.get(f"{address}/v1/memories", params={"limit": 100}, headers=headers).json()["data"]
+        assert len(seen) == 18
+        process.terminate()
+        assert process.wait(timeout=40) == -signal.SIGTERM
+        assert not [pid for pid in started(data) if is_alive(pid)]
+
+
+def test_they_count_together_and_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(data, "--workers", "2") as (process, address):
+        eventually(lambda: len(started(data)) == 2)
+        for _ in range(8):
+            httpx2.get(f"{address}/docs")
+        told = 'memorist_http_requests_total{method="GET",route="/docs",status="200"} 8.0'
+        for _ in range(4):
+            eventually(lambda: told in httpx2.get(f"{address}/metrics").text)
+        process.kill()
+        eventually(lambda: not [pid for pid in started(data) if is_alive(pid)])
+
+
+def test_counts_are_added_up_and_what_is_of_the_database_is_shown_once(tmp_path: Path) -> None:
+    metrics = [Metrics(), Metrics()]
+    for one, status in zip(metrics, (200, 201), strict=True):
+        one.request("/v1/recall", "POST", status, 0.02)
+        one.count("degraded", "", 2)
+    shared = [
+        lambda: {"jobs running": {"": 3.0}, "lag": {"": 2.0}},
+        lambda: {"jobs running": {"": 4.0}, "lag": {"": 5.0}},
+    ]
+    siblings = [
+        Siblings(tmp_path, number, lambda one=one, gauges=gauges: one.text(gauges)[0])
+        for number, (one, gauges) in enumerate(zip(metrics, shared, strict=True))
+    ]
+    own = metrics[0].text(lambda: {**shared[0](), "tenants": {"": 7.0}})[0]
+    text = summed(own, siblings[0].texts()).decode()
+    for line in (
+        "memorist_recalls_degraded_total 4.0",
+        'memorist_http_requests_total{method="POST",route="/v1/recall",status="200"} 1.0',
+        'memorist_http_requests_total{method="POST",route="/v1/recall",status="201"} 1.0',
+        'memorist_http_request_seconds_count{method="POST",route="/v1/recall"} 2.0',
+        "memorist_jobs_running 7.0",
+        "memorist_index_lag_seconds 5.0",
+        "memorist_tenants 7.0",
+    ):
+        assert f"\n{line}\n" in text
+    siblings[1].close()
+    assert list(siblings[0].texts()) == []
+    siblings[0].close()
