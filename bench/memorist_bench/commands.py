@@ -1,4 +1,4 @@
-"""`memorist bench recall`, `speed`, `dashboard`, `judge`, `extraction` and `secrets`."""
+"""`memorist bench recall`, `speed`, `dashboard`, `load`, `judge`, `extraction` and `secrets`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -152,6 +152,52 @@ def dashboard(
     note(f"{result['memories']:,} memories in {result['database']}; {slowest}.{told}")
 
 
+@with_flags(*STORE, *REFUSED_KEY)
+def load(
+    flags: Flags,
+    users: Annotated[int, typer.Option(metavar="N", help="How many users there are.")] = 1000,
+    memories: Annotated[int, typer.Option(metavar="N", help="How many memories each of them has.")] = 20,
+    servers: Annotated[
+        list[int] | None, typer.Option(metavar="N", help="With so many servers; repeatable. By default 1, then 2.")
+    ] = None,
+    at_once: Annotated[int, typer.Option(metavar="N", help="Requests in flight.")] = 16,
+    seconds: Annotated[float, typer.Option(metavar="S", help="How long each is asked at most.")] = 20.0,
+    requests: Annotated[int, typer.Option(metavar="N", help="How much each is asked at most.")] = 100_000,
+    rerank: Annotated[bool, typer.Option("--rerank", help="With the reranker.")] = False,
+) -> None:
+    """Measure how servers bear many users at once: nine recalls to one write, over HTTP on this machine.
+
+    Without --data or --database SQLite is asked, in a temporary folder. A PostgreSQL, or Citus, in --database is asked
+    in turns with such an SQLite, and both are compared; its rows are erased afterwards. Of several servers a user is
+    always sent to the same, as a proxy does by X-Memorist-Affinity. `cpu_ms_per_recall` is of the servers' processes,
+    without the database's; `recall_to_empty` is how many times as long a recall takes as an empty handler, /healthz.
+    """
+    from contextlib import ExitStack
+    from dataclasses import replace
+
+    from memorist_bench.load import Amounts, AskedDatabase, measure_load
+
+    counts = tuple(servers or (1, 2))
+    asked = {"users": users, "memories": memories, "servers": min(counts), "at-once": at_once, "requests": requests}
+    for name, value in (*asked.items(), ("seconds", seconds)):
+        if value <= 0:
+            raise InvalidField(f"--{name} must be more than 0.", field=name)
+    with ExitStack() as spaces, progress_bar() as report:
+        given = spaces.enter_context(scratch(flags))
+        found = {"sqlite" if given.settings.sqlite_path() else "postgresql": given}
+        if "sqlite" not in found:
+            found["sqlite"] = spaces.enter_context(scratch(replace(flags, data=None, database=None)))
+        places = {name: AskedDatabase(one.core, one.settings, one.tenant, one.prefix) for name, one in found.items()}
+        result = measure_load(places, Amounts(users, memories, at_once, seconds, requests, counts, rerank), report)
+    if flags.as_json:
+        print_json(result)
+        return
+    for run in result.pop("runs"):
+        rows = [[name, _number(value)] for name, value in run.items()]
+        print_table(["measured", "value"], rows, whole=["measured"])
+    print_table(["in all", "value"], [[name, _number(value)] for name, value in result.items()], whole=["in all"])
+
+
 @with_flags(*STORE)
 def secrets(
     flags: Flags,
@@ -285,6 +331,7 @@ app = new_group()
 register(app, "recall", recall)
 register(app, "speed", speed)
 register(app, "dashboard", dashboard)
+register(app, "load", load)
 register(app, "judge", judge)
 register(app, "extraction", extraction)
 register(app, "secrets", secrets)

@@ -1,15 +1,11 @@
 """How long the server takes for each view of the dashboard, with so many memories behind it."""
 
 import http.client
-import json
-import os
 import random
 import re
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from html import unescape
 from typing import Any
@@ -23,6 +19,7 @@ from memorist.settings import Settings
 from memorist_bench.dashboard_filling import Filled, fill
 from memorist_bench.metrics import milliseconds
 from memorist_bench.quality import Report
+from memorist_bench.serving import serving
 
 _PAGES = {
     "home": "",
@@ -101,7 +98,7 @@ def measure_dashboard(
     filled = fill(core, tenant, prefix, memories, report)
     link = core.sign_ins.make_link(admin)
     try:
-        with _serving(settings) as address, closing(_Visitor(address, link)) as visitor:
+        with serving(settings) as address, closing(_Visitor(address, link)) as visitor:
             timings = _ViewTimings(visitor, filled)
             timings.run(rounds, report)
     finally:
@@ -134,26 +131,6 @@ def _reranked(core: Core, principal: Principal, filled: Filled) -> dict[str, flo
         core.recall.recall(principal, Question(values["question"].replace("+", " ")))
         seconds.append(time.perf_counter() - began)
     return {"ms_p50": milliseconds(seconds, 50), "ms_p95": milliseconds(seconds, 95)}
-
-
-@contextmanager
-def _serving(settings: Settings) -> Iterator[str]:
-    """The address of a server over the same database, which ends with the block."""
-    flags = ["--data", str(settings.data), "--database", settings.database_url()]
-    with subprocess.Popen(
-        [sys.executable, "-m", "memorist", "serve", "--host", "127.0.0.1", "--port", "0", "--json", *flags],
-        stdout=subprocess.PIPE,
-        env=os.environ | {"MEMORIST_LOG_LEVEL": "error"},
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            greeting = process.stdout.readline()
-            if not greeting:
-                raise MemoristError("The server did not start; its own words are above.")
-            yield json.loads(greeting)["url"]
-        finally:
-            process.terminate()
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,12 +61,8 @@ def measure_speed(
     report: Report,
 ) -> dict[str, Any]:
     """Fill a tenant, then time everything in turns. Raises ModelError or StoreError."""
-    people = _People(tenant, prefix, users, burst=max(1, min(_BURST, memories // (_TURNS * users))))
     size_before = _size_bytes(core)
-    sessions = _sessions(memories, users)
-    ingested = _ingest(core, people, sessions, memories, report)
-    for done in _fill(core, people, sessions, ingested.pool):
-        report("Filling", ingested.count + done, memories)
+    people, ingested = fill_tenant(core, tenant, prefix, memories, users, report)
     bytes_per_memory = (_size_bytes(core) - size_before) / memories
     sampled = people.sample()
     timings = _Timings(core, tenant, sampled, scope=-(-memories // users))
@@ -87,6 +83,18 @@ def measure_speed(
         "disk_bytes_per_memory": round(bytes_per_memory, 1),
         "cold_recall_s": round(cold_seconds, 3),
     }
+
+
+def fill_tenant(
+    core: Core, tenant: str, prefix: str, memories: int, users: int, report: Report
+) -> "tuple[_People, _Ingested]":
+    """Invented memories of so many users. Raises ModelError or StoreError."""
+    people = _People(tenant, prefix, users, burst=max(1, min(_BURST, memories // (_TURNS * users))))
+    sessions = _sessions(memories, users)
+    ingested = _ingest(core, people, sessions, memories, report)
+    for done in _fill(core, people, sessions, ingested.pool):
+        report("Filling", ingested.count + done, memories)
+    return people, ingested
 
 
 @dataclass(frozen=True, slots=True)

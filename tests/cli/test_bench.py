@@ -98,3 +98,23 @@ def test_dashboard_erases_what_it_put_into_a_given_database(cli: Cli, own_databa
 @pytest.mark.parametrize("options", [["--memories", "0"], ["--rounds", "0"]])
 def test_dashboard_refuses_what_makes_no_sense(cli: Cli, options: list[str]) -> None:
     assert cli("bench", "dashboard", *options).code == 2
+
+
+def test_load_asks_servers_of_both_databases_and_compares_them(
+    cli: Cli, own_postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("EMBEDDER", "RERANKER"):
+        monkeypatch.setenv(f"MEMORIST_{name}", "off")
+    few = ["--users", "5", "--memories", "4", "--at-once", "2", "--seconds", "60", "--requests", "60"]
+    found = cli.json("bench", "load", *few, "--servers", "2", "--database", own_postgres_url)
+    assert (found["errors"], found["users"], found["memories"]) == (0, 5, 20)
+    assert [(run["database"], run["servers"]) for run in found["runs"]] == [("postgresql", 2), ("sqlite", 2)]
+    for run in found["runs"]:
+        assert run["requests"] == 60
+        for kind in ("recall", "write"):
+            assert 0 < run[f"{kind}_ms_p50"] <= run[f"{kind}_ms_p95"] <= run[f"{kind}_ms_p99"]
+        assert run["recall_to_empty"] > 0
+    assert found["postgresql_to_sqlite"]["2"] > 0
+    status = cli.json("index", "status", "--all", "--database", own_postgres_url)["items"]
+    assert {one["tenant"]: one["total"] for one in status}["memorist-scratch"] == 0
+    assert cli("bench", "load", "--users", "0").code == 2

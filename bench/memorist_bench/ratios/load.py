@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator, Sequence
 
 CONNECTIONS = 16
-_OK = b"HTTP/1.1 200 "
 _LENGTH = b"content-length: "
 _END_OF_HEAD = b"\r\n\r\n"
 
 
-class _Connection:
+class LoadConnection:
     def __init__(self, port: int, requests: Iterator[bytes]) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -22,23 +21,29 @@ class _Connection:
     def send(self) -> None:
         self.socket.sendall(next(self._requests))
 
-    def receive(self) -> bool:
-        """Take what has come; True where the answer is complete. Raises RuntimeError unless it is a 200."""
+    def receive(self) -> bytes | None:
+        """Take what has come; the status of the answer where it is complete. Raises RuntimeError where it cannot be."""
         data = self.socket.recv(65536)
         if not data:
             raise RuntimeError("the server closed a connection")
         self._received += data
         head = self._received.find(_END_OF_HEAD)
         if head < 0:
-            return False
-        if not self._received.startswith(_OK):
-            raise RuntimeError(f"the server answered {self._received[:200]!r}")
+            return None
         at = self._received.lower().index(_LENGTH) + len(_LENGTH)
         length = int(self._received[at : self._received.index(b"\r", at)])
         if len(self._received) < head + len(_END_OF_HEAD) + length:
-            return False
+            return None
+        status = self._received[9:12]
         self._received = b""
-        return True
+        return status
+
+    def succeed(self) -> bool:
+        """Whether the answer is complete. Raises RuntimeError unless it is a 200."""
+        status = self.receive()
+        if status not in (None, b"200"):
+            raise RuntimeError(f"the server answered {status!r}")
+        return status is not None
 
 
 def burst(port: int, requests: Sequence[bytes], seconds: float, at_once: int = CONNECTIONS) -> float:
@@ -48,7 +53,7 @@ def burst(port: int, requests: Sequence[bytes], seconds: float, at_once: int = C
     """
     with selectors.DefaultSelector() as selector:
         connections = [
-            _Connection(port, itertools.cycle([*requests[first:], *requests[:first]])) for first in range(at_once)
+            LoadConnection(port, itertools.cycle([*requests[first:], *requests[:first]])) for first in range(at_once)
         ]
         try:
             for connection in connections:
@@ -61,14 +66,14 @@ def burst(port: int, requests: Sequence[bytes], seconds: float, at_once: int = C
                 connection.socket.close()
 
 
-def _ask(selector: selectors.BaseSelector, connections: Sequence[_Connection], seconds: float) -> float:
+def _ask(selector: selectors.BaseSelector, connections: Sequence[LoadConnection], seconds: float) -> float:
     answers = 0
     started = now = time.perf_counter()
     for connection in connections:
         connection.send()
     while now < started + seconds:
         for key, _ in selector.select():
-            if key.data.receive():
+            if key.data.succeed():
                 answers += 1
                 key.data.send()
         now = time.perf_counter()
@@ -78,4 +83,4 @@ def _ask(selector: selectors.BaseSelector, connections: Sequence[_Connection], s
 def _wait_for(selector: selectors.BaseSelector, answers: int) -> None:
     while answers:
         for key, _ in selector.select():
-            answers -= key.data.receive()
+            answers -= key.data.succeed()

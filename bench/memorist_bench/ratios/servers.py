@@ -64,9 +64,12 @@ def post(port: int, path: str, key: str, body: Mapping[str, Any]) -> Any:
         return json.load(answer)
 
 
-def request(method: str, path: str, key: str, body: Mapping[str, Any] | None = None) -> bytes:
-    """A request as it is sent."""
+def request(
+    method: str, path: str, key: str, body: Mapping[str, Any] | None = None, *, user: str | None = None
+) -> bytes:
+    """A request as it is sent, for a user where one is named."""
     content = b"" if body is None else json.dumps(body).encode()
     told = f"content-type: application/json\r\ncontent-length: {len(content)}\r\n" if content else ""
+    told += f"x-memorist-user: {user}\r\n" if user else ""
     head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: */*\r\nauthorization: Bearer {key}\r\n{told}\r\n"
     return head.encode() + content
