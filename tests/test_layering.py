@@ -70,6 +70,7 @@ PUBLIC = {
         "loop",
         "paging",
         "redaction",
+        "rounds",
         "spending",
         "tokens",
         "validation",

@@ -1,6 +1,7 @@
 """What the features need of a database, as Protocols: a capability each, and the store that has them all."""
 
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -26,7 +27,7 @@ from memorist.platform.port import (
     SpendingReads,
     SpendingWrites,
 )
-from memorist.platform.values import ApiKey, SignIn, Tenant
+from memorist.platform.values import ApiKey, DueWork, SignIn, Tenant
 from memorist.recall.port import IndexReads, IndexWrites, PastRecallReads, PastRecallWrites
 from memorist.turns.port import TurnReads, TurnWrites
 from memorist.views.port import BrowsingReads, OverviewReads, SurroundingsReads
@@ -201,6 +202,18 @@ class Store(Protocol):
         ...
 
     def list_tenants(self) -> list[Tenant]: ...
+
+    def find_tenant(self, name: str) -> Tenant | None: ...
+
+    def due_tenants(self, work: DueWork, now: datetime, *, after: str = "", limit: int = 100) -> list[str]:
+        """Who has such work that is due, in the order of their names, after a name. It costs what waits, whoever waits
+        for it: no more where there are more tenants.
+        """
+        ...
+
+    def tenants_of_other_models(self, model: str, *, limit: int = 100) -> list[str]:
+        """Some of those whose vectors are not of this model, likewise."""
+        ...
 
     def index_model(self, tenant: str) -> str | None:
         """The model that a tenant's vectors are made with, '' before the first; None where there is no such tenant."""

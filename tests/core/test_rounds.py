@@ -1,15 +1,25 @@
-"""Whom background workers look at: what they are told of at once, everybody else in turns."""
+"""Whom background workers look at: what they are told of at once, and whoever has work, at no cost for the others."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
 from memorist.bootstrap import open_store
+from memorist.core import Core
 from memorist.errors import StoreUnavailable
-from memorist.platform.rounds import Rounds
-from memorist.platform.values import Tenant
+from memorist.ids import new_id
+from memorist.memories import writing
+from memorist.options import Options
+from memorist.platform.rounds import FindDue, Rounds
+from memorist.platform.values import DueWork, Job, Principal, Role, Tenant
+from memorist.store.drivers import Connection
 from memorist.store.sql_store import SqlStore
-from memorist.testing.clocks import START
+from memorist.store.statements import SqlStatement
+from memorist.testing import make_memory
+from memorist.testing.clocks import START, FrozenClock
 from tests.support.stores import bare
 
 
@@ -30,8 +40,17 @@ def tenants(new_store: SqlStore) -> list[str]:
     return names
 
 
+def jobs_of(store: SqlStore) -> FindDue:
+    return lambda after, limit: store.due_tenants(DueWork.JOBS, START, after=after, limit=limit)
+
+
+def promise(store: SqlStore, tenant: str, run_at: datetime = START) -> None:
+    job = Job("", "judging", Principal(tenant, Role.ADMIN), {}, run_at, START, START)
+    store.write(tenant, lambda tx: tx.jobs.insert(replace(job, id=new_id("job"))))
+
+
 def test_nobody_is_looked_at_who_was_not_told_of(new_store: SqlStore, tenants: list[str]) -> None:
-    rounds = Rounds(new_store)
+    rounds = Rounds(jobs_of(new_store))
     assert rounds.take() == []
     rounds.tell(tenants[3])
     assert rounds.take() == [tenants[3]]
@@ -39,42 +58,114 @@ def test_nobody_is_looked_at_who_was_not_told_of(new_store: SqlStore, tenants: l
     assert rounds.take() == [tenants[3]]
 
 
-def test_everybody_is_looked_at_first_and_then_a_few_at_a_time(new_store: SqlStore, tenants: list[str]) -> None:
-    rounds = Rounds(new_store, at_a_time=10)
+def test_those_that_have_work_are_looked_at_a_few_at_a_time(new_store: SqlStore, tenants: list[str]) -> None:
+    rounds = Rounds(jobs_of(new_store), at_a_time=10, share=0)
     rounds.tell_of_everybody()
-    assert rounds.take() == tenants
+    assert rounds.take() == []
+    for tenant in tenants:
+        promise(new_store, tenant)
+    promise(new_store, "tenant-00")
     assert [rounds.take() for _ in range(4)] == [tenants[:10], tenants[10:20], tenants[20:], tenants[:10]]
 
 
 def test_what_is_told_of_goes_before_its_turn(new_store: SqlStore, tenants: list[str]) -> None:
-    rounds = Rounds(new_store, at_a_time=10)
+    rounds = Rounds(jobs_of(new_store), at_a_time=10, share=0)
     rounds.tell_of_everybody()
-    rounds.take()
+    promise(new_store, tenants[2])
+    promise(new_store, tenants[4], START + timedelta(seconds=1))
     rounds.tell(tenants[24])
-    assert rounds.take() == [*tenants[:10], tenants[24]]
-    assert rounds.take() == tenants[10:20]
+    assert rounds.take() == [tenants[2], tenants[24]]
+    assert rounds.take() == [tenants[2]]
 
 
-def test_new_tenants_are_found_by_the_next_round(new_store: SqlStore) -> None:
-    rounds = Rounds(new_store, at_a_time=10)
+def test_a_store_that_takes_long_is_asked_less_often(new_store: SqlStore, tenants: list[str]) -> None:
+    rounds = Rounds(jobs_of(new_store), share=10**9)
     rounds.tell_of_everybody()
-    rounds.take()
-    new_store.create_tenant(Tenant("a-new-one", START))
-    assert "a-new-one" in rounds.take()
+    promise(new_store, tenants[2])
+    assert rounds.take() == [tenants[2]]
+    rounds.tell(tenants[5])
+    assert [rounds.take(), rounds.take()] == [[tenants[5]], []]
 
 
 def test_what_was_told_of_survives_a_database_that_does_not_answer(
     new_store: SqlStore, tenants: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rounds = Rounds(new_store)
+    rounds = Rounds(jobs_of(new_store), share=0)
     rounds.tell_of_everybody()
     rounds.tell(tenants[0])
 
-    def refuse() -> list[Tenant]:
+    def refuse(*_: object, **__: object) -> list[str]:
         raise StoreUnavailable
 
     with monkeypatch.context() as patch:
-        patch.setattr(new_store, "list_tenants", refuse)
+        patch.setattr(new_store, "due_tenants", refuse)
         with pytest.raises(StoreUnavailable):
             rounds.take()
-    assert rounds.take() == tenants
+    assert rounds.take() == [tenants[0]]
+
+
+# What it costs
+
+
+MANY = 5000
+STATEMENTS = ("tenants_with_jobs", "tenants_with_waiting", "tenants_with_lost_turns", "tenants_with_erasures")
+
+
+@pytest.fixture
+def crowded(new_store: SqlStore) -> SqlStore:
+    """Thousands of tenants with memories, all of whose work is done; one of them has work of each kind."""
+
+    def fill(connection: Connection) -> None:
+        insert = new_store.statements["insert_tenant"]
+        rows = [{"id": f"tenant-{number:05}", "created_at": 0} for number in range(MANY)]
+        connection.run_many(insert, rows)
+        set_model = new_store.statements["set_index_model"]
+        connection.run_many(set_model, [{"tenant": row["id"], "model": "model-1"} for row in rows])
+
+    new_store.driver.write(None, fill)
+    for number in (17, 4000):
+        tenant = f"tenant-{number:05}"
+        promise(new_store, tenant)
+        new_store.write(tenant, lambda tx, tenant=tenant: writing.insert(tx, make_memory(tenant)))
+    new_store.driver.write(None, lambda connection: connection.script("ANALYZE"))
+    return new_store
+
+
+def test_rounds_read_what_waits_and_not_the_tenants(crowded: SqlStore) -> None:
+    due = ["tenant-00017", "tenant-04000"]
+    assert crowded.due_tenants(DueWork.JOBS, START) == due
+    assert crowded.due_tenants(DueWork.VECTORS, START) == due
+    assert crowded.due_tenants(DueWork.JOBS, START, after=due[0]) == due[1:]
+    assert crowded.due_tenants(DueWork.LOST_TURNS, START) == crowded.due_tenants(DueWork.ERASURES, START) == []
+    assert crowded.tenants_of_other_models("model-1") == []
+    assert len(crowded.tenants_of_other_models("model-2", limit=7)) == 7
+    for name in (*STATEMENTS, "tenants_of_other_models"):
+        plan = _plan(crowded, name)
+        assert not re.search(r"SCAN (TABLE )?\w+$|Seq Scan on tenants", plan, re.MULTILINE), (name, plan)
+
+
+def test_a_round_is_one_statement_however_many_tenants_there_are(
+    crowded: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crowded, "list_tenants", lambda: pytest.fail("every tenant was read"))
+    core = Core(crowded, FrozenClock(START), Options(), background=False)
+    asked: list[str | None] = []
+    read = crowded.driver.read
+    monkeypatch.setattr(
+        crowded.driver, "read", lambda tenant, *given, **named: asked.append(tenant) or read(tenant, *given, **named)
+    )
+    assert core.erasure.resume() == []
+    assert asked == ["*"]
+    assert core.identity.create_tenant("tenant-00042")[1] is False
+
+
+def _plan(store: SqlStore, name: str) -> str:
+    statement = store.statements[name]
+    values = {"now": 1, "after": "", "limit": 100, "model": "model-1"}
+    given = {one: values[one] for one in statement.parameters}
+    is_sqlite = "SQLite" in str(store.describe()["engine"])
+    explain = SqlStatement(
+        "explain", "", f"EXPLAIN {'QUERY PLAN' if is_sqlite else ''} {statement.sql}", statement.parameters
+    )
+    rows = store.driver.read("*", lambda connection: connection.rows(explain, given))
+    return "\n".join(str(row[-1]) for row in rows)

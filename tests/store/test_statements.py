@@ -79,6 +79,7 @@ def test_only_statements_above_tenants_are_global() -> None:
         "find_index_model",
         "find_key",
         "find_sign_in",
+        "find_tenant",
         "get_observed_from",
         "has_migrations_table",
         "insert_tenant",
@@ -90,6 +91,11 @@ def test_only_statements_above_tenants_are_global() -> None:
         "record_migration",
         "set_index_model",
         "share_tenant",
+        "tenants_of_other_models",
+        "tenants_with_erasures",
+        "tenants_with_jobs",
+        "tenants_with_lost_turns",
+        "tenants_with_waiting",
     }
 
 

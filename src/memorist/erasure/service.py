@@ -17,7 +17,8 @@ from memorist.ingestion.values import Document
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform import access, validation
 from memorist.platform.loop import Loop, unexpected_is_logged
-from memorist.platform.values import Owner, Principal
+from memorist.platform.rounds import all_due
+from memorist.platform.values import DueWork, Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -164,9 +165,9 @@ class Erasure:
         """
         finished: list[Receipt] = []
         failures: list[MemoristError] = []
-        for tenant in self._store.list_tenants():
+        for tenant in all_due(self._store, DueWork.ERASURES, self._clock.now()):
             try:
-                unfinished = self._unfinished(tenant.id)
+                unfinished = self._unfinished(tenant)
             except MemoristError as error:
                 failures.append(error)
                 continue

@@ -82,7 +82,7 @@ class Identity:
         return (tenant if is_new else self._tenant(name) or tenant), is_new
 
     def _tenant(self, name: str) -> Tenant | None:
-        return next((found for found in self._store.list_tenants() if found.id == name), None)
+        return self._store.find_tenant(name)
 
     def list_tenants(self) -> Sequence[Tenant]:
         return self._store.list_tenants()

@@ -23,7 +23,7 @@ from memorist.platform.acts import working
 from memorist.platform.loop import TenantLoop, unexpected_is_logged
 from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
-from memorist.platform.values import Job, JobStatus, Principal
+from memorist.platform.values import DueWork, Job, JobStatus, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -83,7 +83,7 @@ class Jobs:
         self._running: set[threading.Thread] = set()
         self._loop = TenantLoop(
             "jobs",
-            store,
+            lambda after, limit: store.due_tenants(DueWork.JOBS, clock.now(), after=after, limit=limit),
             self._hand_out,
             _POLL_SECONDS,
             _MOST_DOUBLINGS,

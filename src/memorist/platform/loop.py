@@ -12,8 +12,7 @@ from typing import TypeVar
 
 from memorist.errors import MemoristError
 from memorist.models.fair_share import BACKGROUND, WHOSE
-from memorist.platform.rounds import Rounds
-from memorist.ports import Store
+from memorist.platform.rounds import FindDue, Rounds
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
@@ -136,12 +135,12 @@ class Loop:
 
 
 class TenantLoop(Loop):
-    """Work for one tenant after the other: those it is told of, and the others a few at a time."""
+    """Work for one tenant after the other: those it is told of, and those that have work, a few at a time."""
 
     def __init__(
         self,
         name: str,
-        store: Store,
+        find_due: FindDue,
         work: Callable[[str], object],
         every: float,
         backoff: int,
@@ -150,7 +149,7 @@ class TenantLoop(Loop):
         last: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(name, self._go_round, every, backoff, background=background, last=last)
-        self._rounds = Rounds(store)
+        self._rounds = Rounds(find_due)
         self._work_for = work
 
     def tell(self, tenant: str) -> None:

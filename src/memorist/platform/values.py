@@ -245,6 +245,15 @@ class UserToken:
     expires_at: datetime
 
 
+class DueWork(StrEnum):
+    """What may wait to be done in the background, for any tenant."""
+
+    JOBS = "jobs"
+    VECTORS = "vectors"
+    LOST_TURNS = "lost_turns"
+    ERASURES = "erasures"
+
+
 class JobStatus(StrEnum):
     """Where a job stands: it waits for its next attempt, it succeeded, or it was given up."""
 

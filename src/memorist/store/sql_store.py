@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import EncryptionKeyError
-from memorist.platform.values import ApiKey, SignIn, Tenant
+from memorist.platform.values import ApiKey, DueWork, SignIn, Tenant
 from memorist.ports import Reader, Writer
 from memorist.store.drivers import Connection, Driver
 from memorist.store.file_search import find_in_files
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
     from memorist.store.sealing import MasterKeys
 
 T = TypeVar("T")
+
+_ANYBODY = "*"
+"""No tenant's name: whoever reads as this sees whose work waits, and nothing else."""
+
+_WHOSE_WORK = {
+    DueWork.JOBS: "tenants_with_jobs",
+    DueWork.VECTORS: "tenants_with_waiting",
+    DueWork.LOST_TURNS: "tenants_with_lost_turns",
+    DueWork.ERASURES: "tenants_with_erasures",
+}
 
 
 class SqlStore:
@@ -98,6 +109,20 @@ class SqlStore:
 
     def list_tenants(self) -> list[Tenant]:
         return [Tenant(row[0], from_micros(row[1])) for row in self._global_rows("list_tenants", {})]
+
+    def find_tenant(self, name: str) -> Tenant | None:
+        rows = self._global_rows("find_tenant", {"tenant": name})
+        return Tenant(rows[0][0], from_micros(rows[0][1])) if rows else None
+
+    def due_tenants(self, work: DueWork, now: datetime, *, after: str = "", limit: int = 100) -> list[str]:
+        statement = self.statements[_WHOSE_WORK[work]]
+        known = {"now": to_micros(now), "after": after, "limit": limit}
+        given = {name: known[name] for name in statement.parameters}
+        rows = self.driver.read(_ANYBODY, lambda connection: connection.rows(statement, given), snapshot=False)
+        return [row[0] for row in rows]
+
+    def tenants_of_other_models(self, model: str, *, limit: int = 100) -> list[str]:
+        return [row[0] for row in self._global_rows("tenants_of_other_models", {"model": model, "limit": limit})]
 
     def index_model(self, tenant: str) -> str | None:
         rows = self._global_rows("find_index_model", {"tenant": tenant})

@@ -14,6 +14,8 @@ from memorist.errors import TurnAbandoned, TurnInterrupted, TurnTooLong
 from memorist.models.fair_share import WHOSE, in_background
 from memorist.platform.acts import working
 from memorist.platform.loop import Loop
+from memorist.platform.rounds import all_due
+from memorist.platform.values import DueWork
 from memorist.ports import Store, Writer
 from memorist.times import Clock
 from memorist.turns.limits import TurnLimits
@@ -112,7 +114,7 @@ class Runner:
     def _beat(self) -> None:
         self.hold_all()
         if self._beats % _REAP_EVERY == 0:
-            self._loop.each([tenant.id for tenant in self._store.list_tenants()], self.reap)
+            self._loop.each(list(all_due(self._store, DueWork.LOST_TURNS, self._clock.now())), self.reap)
         self._beats += 1
 
     def _end_lost(self, tenant: str, turn: Turn) -> bool:

@@ -19,6 +19,7 @@ from memorist.models import passages
 from memorist.models.port import Embedder
 from memorist.platform import acts
 from memorist.platform.loop import TenantLoop
+from memorist.platform.values import DueWork
 from memorist.ports import Store, Writer
 from memorist.recall.index.embedding import embedded, texts_of
 from memorist.recall.ranking import Scores
@@ -69,7 +70,9 @@ class Indexer:
         self._embedder = embedder
         self._inline = inline if embedder is not None and embedder.is_local else 0
         self._prepared: set[str] = set()
-        self._loop = TenantLoop("indexer", store, self._catch_up, _POLL_SECONDS, _MOST_DOUBLINGS, background=background)
+        self._loop = TenantLoop(
+            "indexer", self._find_due, self._catch_up, _POLL_SECONDS, _MOST_DOUBLINGS, background=background
+        )
         self._failed: str | None = None
         self._background = background
         self._told: Counter[str] = Counter()
@@ -182,6 +185,13 @@ class Indexer:
     def close(self) -> None:
         self.let_go()
         self._loop.close()
+
+    def _find_due(self, after: str, limit: int) -> list[str]:
+        found: list[str] = self._store.due_tenants(DueWork.VECTORS, self._clock.now(), after=after, limit=limit)
+        if after or not self.model:
+            return found
+        others = set(self._store.tenants_of_other_models(self.model, limit=limit)) - self._prepared
+        return found if len(found) == limit else sorted(others.union(found))[:limit]
 
     def _catch_up(self, tenant: str) -> None:
         """Embed all that waits. Raises what keeps it from that."""

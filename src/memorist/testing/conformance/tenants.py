@@ -7,7 +7,7 @@ from typing import Any
 
 from memorist.memories import writing
 from memorist.memories.values import Kind, Query
-from memorist.platform.values import Tenant
+from memorist.platform.values import DueWork, Tenant
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.values import IndexPosition
 from memorist.testing.clocks import START
@@ -49,6 +49,28 @@ class TenantConformance(StoreFixtures):
         store.create_tenant(Tenant(older, START))
         ids = [tenant.id for tenant in store.list_tenants()]
         assert ids.index(older) < ids.index(newer)
+
+    def test_tenant_is_found_by_its_name(self, store: Store, tenant: str) -> None:
+        found = store.find_tenant(tenant)
+        assert found is not None
+        assert (found.id, store.find_tenant(new_tenant())) == (tenant, None)
+
+    def test_whose_memories_wait_is_told_in_order_and_page_by_page(
+        self, store: Store, tenant: str, neighbour: str
+    ) -> None:
+        first, second = sorted((tenant, neighbour))
+        before = first[:-1] + chr(ord(first[-1]) - 1)
+        assert first not in store.due_tenants(DueWork.VECTORS, START, after=before, limit=1)
+        for one in (first, second):
+            store.write(one, lambda tx, one=one: writing.insert(tx, make_memory(one)))  # type: ignore[misc]
+        assert store.due_tenants(DueWork.VECTORS, START, after=before, limit=1) == [first]
+        assert second in store.due_tenants(DueWork.VECTORS, START, after=first, limit=10_000)
+        assert first not in store.due_tenants(DueWork.JOBS, START, limit=10_000)
+
+    def test_whose_vectors_are_of_another_model_is_told(self, store: Store, tenant: str) -> None:
+        store.set_index_model(tenant, "model-1")
+        assert tenant in store.tenants_of_other_models("model-2", limit=100_000)
+        assert tenant not in store.tenants_of_other_models("model-1", limit=100_000)
 
     def test_model_of_a_tenant_is_noted(self, store: Store, tenant: str, neighbour: str) -> None:
         assert store.index_model(tenant) == ""
