@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from memorist.memories import writing
 from memorist.options import Options
 from memorist.platform.rounds import FindDue, Rounds
 from memorist.platform.values import DueWork, Job, Principal, Role, Tenant
+from memorist.ports import Writer
 from memorist.store.drivers import Connection
 from memorist.store.sql_store import SqlStore
 from memorist.store.statements import SqlStatement
@@ -126,7 +129,7 @@ def crowded(new_store: SqlStore) -> SqlStore:
     for number in (17, 4000):
         tenant = f"tenant-{number:05}"
         promise(new_store, tenant)
-        new_store.write(tenant, lambda tx, tenant=tenant: writing.insert(tx, make_memory(tenant)))
+        new_store.write(tenant, partial(_insert_one, tenant))
     new_store.driver.write(None, lambda connection: connection.script("ANALYZE"))
     return new_store
 
@@ -151,12 +154,19 @@ def test_a_round_is_one_statement_however_many_tenants_there_are(
     core = Core(crowded, FrozenClock(START), Options(), background=False)
     asked: list[str | None] = []
     read = crowded.driver.read
-    monkeypatch.setattr(
-        crowded.driver, "read", lambda tenant, *given, **named: asked.append(tenant) or read(tenant, *given, **named)
-    )
+
+    def counted(tenant: str | None, *given: Any, **named: Any) -> Any:
+        asked.append(tenant)
+        return read(tenant, *given, **named)
+
+    monkeypatch.setattr(crowded.driver, "read", counted)
     assert core.erasure.resume() == []
     assert asked == ["*"]
     assert core.identity.create_tenant("tenant-00042")[1] is False
+
+
+def _insert_one(tenant: str, tx: Writer) -> None:
+    writing.insert(tx, make_memory(tenant))
 
 
 def _plan(store: SqlStore, name: str) -> str:

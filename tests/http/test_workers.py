@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -80,7 +81,7 @@ def test_counts_are_added_up_and_what_is_of_the_database_is_shown_once(tmp_path:
         lambda: {"jobs running": {"": 4.0}, "lag": {"": 5.0}},
     ]
     siblings = [
-        Siblings(tmp_path, number, lambda one=one, gauges=gauges: one.text(gauges)[0])
+        Siblings(tmp_path, number, partial(lambda one, gauges: one.text(gauges)[0], one, gauges))
         for number, (one, gauges) in enumerate(zip(metrics, shared, strict=True))
     ]
     own = metrics[0].text(lambda: {**shared[0](), "tenants": {"": 7.0}})[0]
