@@ -37,6 +37,7 @@ UNUSUAL = {
     "metrics": "open",
     "otlp_url": "http://127.0.0.1:4318",
     "log_level": "debug",
+    "recall_budget_ms": "50",
     "recall_min_score": "0.5",
     "redact": "off",
     "reranker": "off",

@@ -31,6 +31,9 @@ def recall(
     limit: Annotated[
         int | None, typer.Option(metavar="N", help="At most so many questions of a file, spread evenly over it.")
     ] = None,
+    budget: Annotated[
+        float, typer.Option(metavar="MS", min=0, help="Milliseconds for the reranker; 0: it reads all that it may.")
+    ] = 0,
 ) -> None:
     """Measure how well recall finds, on benchmark files in the normalized format, LoCoMo's or LongMemEval's, or on our
     own conversations in several languages (--language).
@@ -57,7 +60,7 @@ def recall(
         with scratch(flags) as space, progress_bar() as report:
             result = measure_recall(
                 space.core, space.tenant, space.prefix, benchmark,
-                rerank=not no_rerank, by_category=by_category, ablation=ablation, report=report,
+                rerank=not no_rerank, by_category=by_category, ablation=ablation, budget_ms=budget, report=report,
             )  # fmt: skip
         results.append(result)
         if flags.as_json:

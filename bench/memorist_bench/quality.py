@@ -34,10 +34,12 @@ def measure_recall(
     by_category: bool,
     report: Report,
     ablation: bool = False,
+    budget_ms: float = 0,
 ) -> dict[str, Any]:
     """Store, index and ask; one user for each case, named with the prefix. Raises ModelError or StoreError.
 
-    With `ablation`, ask again without each part of the first order, and without the reranker.
+    With `ablation`, ask again without each part of the first order, and without the reranker. The reranker reads all
+    that it may, unless `budget_ms` is its time.
     """
     from memorist.recall.fusion import ABLATIONS  # Here, because it imports numpy.
 
@@ -52,7 +54,7 @@ def measure_recall(
         report("Indexing", progress.done, progress.total)
     stored_in = time.perf_counter() - started
     ask = partial(_ask, tenant, users, benchmark, origins, report)
-    answers, seconds = ask(core.recall, rerank=rerank)
+    answers, seconds = ask(core.recall.weighing(budget_ms=budget_ms), rerank=rerank)
     reranker = core.options.reranker() if rerank else None
     result: dict[str, Any] = {
         "name": benchmark.name,
@@ -62,6 +64,7 @@ def measure_recall(
         "recall_ms_p95": milliseconds(seconds, 95) if seconds else 0.0,
         "embedder": core.embedder.model_id if core.embedder else None,
         "reranker": reranker.model_id if reranker else None,
+        "budget_ms": budget_ms,
     }
     if by_category:
         result["categories"] = quality_by_category(answers)

@@ -70,6 +70,7 @@ def _options(settings: Settings, watch: Watch) -> Options:
             history=settings.recall_weight_history,
         ),
         min_score=settings.recall_min_score,
+        recall_budget_ms=settings.recall_budget_ms,
         index_inline=settings.index_inline,
         index_memory_bytes=settings.index_memory_mb << 20,
         index_folder=saved_indexes(settings),

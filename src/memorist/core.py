@@ -180,6 +180,7 @@ class Core:
             redaction=self.redaction,
             weights=self.options.weights,
             min_score=self.options.min_score,
+            budget_ms=self.options.recall_budget_ms,
             watch=self.watch,
         )
 

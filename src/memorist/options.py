@@ -25,6 +25,7 @@ class Options:
     reranker: Callable[[], Reranker | None] = lambda: None
     weights: Weights = Weights()
     min_score: float = 0.0
+    recall_budget_ms: float = 0
     index_inline: int = 8
     index_memory_bytes: int = 512 << 20
     index_folder: SnapshotFolder | None = None

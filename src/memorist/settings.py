@@ -296,6 +296,12 @@ class Settings:
     recall_min_score: float = _setting(
         0.02, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
     )
+    recall_budget_ms: float = _setting(
+        100.0,
+        "Milliseconds that the local reranker may read for, at least 4 and at most 20 candidates: a slower machine "
+        "reads fewer. 0: all 20, however long it takes.",
+        _between(0, 60_000),
+    )
     index_inline: int = _setting(
         8,
         "Most memories in one write that are embedded before it returns; more, and long ones, wait for the background.",

@@ -55,6 +55,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> None:
     """The local models, for tests about meaning."""
     monkeypatch.setenv("MEMORIST_EMBEDDER", "local")
     monkeypatch.setenv("MEMORIST_RERANKER", "local")
+    monkeypatch.setenv("MEMORIST_RECALL_BUDGET_MS", "0")
 
 
 @pytest.fixture

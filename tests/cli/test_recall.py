@@ -170,7 +170,7 @@ def test_meaning_finds_what_shares_no_word_and_the_reranker_reads_it(cli: Cli) -
     shown = cli.ok("recall", "How large is our loan?", "--explain")
     assert "nine thousand" in shown.out.splitlines()[2]
     assert "meaning #1 " in shown.out
-    assert "reranker #1 " in shown.out
+    assert "reranker #1 of 2 " in shown.out
     assert shown.err == ""
     answer = cli.json("recall", "How large is our loan?", "--no-rerank")
     assert (answer["degraded"], answer["rerank_used"]) == (False, False)

@@ -45,7 +45,8 @@ def explain(ranked: Ranked, place: int) -> dict[str, Any]:
         judged = ranked.judged[place]
         rank = 1 + sum(other > judged for other in ranked.judged.values())
         normal = round(ranked.spread[place], 4)
-        explanation["reranker"] = {"rank": rank, "score": round(judged, 4), "normalised": normal}
+        read = len(ranked.judged)
+        explanation["reranker"] = {"rank": rank, "score": round(judged, 4), "normalised": normal, "read": read}
     return explanation
 
 

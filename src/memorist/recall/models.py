@@ -11,6 +11,7 @@ from memorist.languages import is_english
 from memorist.models.port import Embedder, Reranker
 from memorist.recall.ranked import Judgement
 from memorist.recall.ranking import Scores
+from memorist.recall.reading import ReadingPace
 from memorist.recall.values import Question
 from memorist.secrets.logs import redacting_logger
 
@@ -18,9 +19,10 @@ _log = redacting_logger(__name__)
 
 
 class Models:
-    def __init__(self, embedder: Embedder | None, reranker: Reranker | None) -> None:
+    def __init__(self, embedder: Embedder | None, reranker: Reranker | None, pace: ReadingPace | None = None) -> None:
         self._embedder = embedder
         self._reranker = reranker
+        self._pace = pace or ReadingPace()
         self._is_warm = False
 
     @property
@@ -29,6 +31,10 @@ class Models:
 
     def will_rerank(self, question: Question) -> bool:
         return question.enable_rerank and self._reranker is not None
+
+    def at_pace(self, pace: ReadingPace) -> "Models":
+        """The same models, with another time to read."""
+        return Models(self._embedder, self._reranker, pace)
 
     def load(self) -> None:
         """Get the models ready now rather than at the first question. Raises ModelError."""
@@ -55,10 +61,11 @@ class Models:
         return vector
 
     def judge(self, query: str, passages: Sequence[str]) -> Judgement | None:
+        """What the reranker says of as many of the first passages as it has time for."""
         if self._reranker is None or (self._reranker.is_local and not _are_mostly_english(query, passages)):
             return None
         try:
-            scores = np.array(self._reranker.score(query, passages), dtype=np.float32)
+            scores = np.array(self._pace.read(self._reranker, query, passages), dtype=np.float32)
         except ModelError as error:
             _log.warning("recall goes on without its reranker: %s", error.message)
             return None

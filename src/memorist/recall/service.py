@@ -34,6 +34,7 @@ from memorist.recall.pool import Pool, ids_to_read
 from memorist.recall.question import Asked, validated
 from memorist.recall.ranked import Ranked, ranked
 from memorist.recall.ranking import Scores
+from memorist.recall.reading import ReadingPace
 from memorist.recall.scored import Worded, scored, worded
 from memorist.recall.values import Question, Recalled, Weights
 from memorist.times import Clock
@@ -62,6 +63,7 @@ class Recall:
         redaction: Redaction,
         weights: Weights | None = None,
         min_score: float = 0.0,
+        budget_ms: float = 0,
         fusion: Fusion = FUSION,
         watch: Watch | None = None,
     ) -> None:
@@ -70,7 +72,7 @@ class Recall:
         self._accesses = accesses
         self._indexer = indexer
         self._shelves = shelves
-        self._models = Models(embedder, reranker)
+        self._models = Models(embedder, reranker, ReadingPace(budget_ms / 1000))
         self._redaction = redaction
         self._watch = watch or Watch()
         self._weights = weights or Weights()
@@ -79,12 +81,21 @@ class Recall:
         self._fusion = fusion if embedder is None or embedder.is_local else replace(fusion, near=0.0)
 
     def weighing(
-        self, fusion: Fusion | None = None, *, weights: Weights | None = None, words: float | None = None
+        self,
+        fusion: Fusion | None = None,
+        *,
+        weights: Weights | None = None,
+        words: float | None = None,
+        budget_ms: float | None = None,
     ) -> "Recall":
-        """The same recall with other weights, for measuring and comparing: of the classes, and the share of words."""
+        """The same recall, for measuring and comparing, with other weights: of the classes, and the share of words; or
+        with another time for the reranker.
+        """
         other = copy(self)
         other._fusion = fusion or (self._fusion if words is None else replace(self._fusion, text=words))
         other._weights = weights or self._weights
+        if budget_ms is not None:
+            other._models = self._models.at_pace(ReadingPace(budget_ms / 1000))
         return other
 
     def load(self) -> None:
@@ -136,6 +147,7 @@ class Recall:
             hits=found.hits,
             degraded=not scores.meaning.is_known or scores.candidates.waiting > 0,
             rerank_used=found.ranked.judged is not None,
+            reranked=len(found.ranked.judged or ()),
             why_not=None if question.why_not is None else self._why_not(principal, question.why_not, found),
         )
 

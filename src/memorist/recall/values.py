@@ -53,13 +53,14 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """The answer. `degraded`: some memories are found by keyword only, because they wait for their vectors or there is
-    no memory for these.
+    no memory for these. `reranked`: how many candidates the reranker had time to read.
     """
 
     hits: tuple[Hit, ...]
     degraded: bool
     rerank_used: bool
     why_not: Mapping[str, Any] | None = None
+    reranked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -710,6 +710,7 @@ export interface Recalled {
   degraded: boolean;
   rerank_used: boolean;
   why_not: Record<string, unknown> | null;
+  reranked: number;
 }
 
 export interface Receipt {

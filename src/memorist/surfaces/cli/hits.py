@@ -114,5 +114,6 @@ def explained(explanation: Mapping[str, Any]) -> str:
         f"both #{first['rank']} {first['score']:.2f} ×{explanation['weight']:g}",
     ]
     if "reranker" in explanation:
-        parts.append(f"reranker #{explanation['reranker']['rank']} {explanation['reranker']['score']:.1f}")
+        said = explanation["reranker"]
+        parts.append(f"reranker #{said['rank']} of {said['read']} {said['score']:.1f}")
     return " · ".join(parts)

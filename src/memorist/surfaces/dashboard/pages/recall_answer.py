@@ -146,8 +146,9 @@ def _steps(explanation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     placed = {"rank": first["rank"], "score": f"{first['score']:g}", "weight": f"{explanation['weight']:g}"}
     yield say("Both"), say("#{rank} with {score}, times {weight} for its class", **placed)
     if "reranker" in explanation:
-        reranker = explanation["reranker"]
-        yield say("Reranker"), say("#{rank} with {score}", rank=reranker["rank"], score=f"{reranker['score']:g}")
+        said = explanation["reranker"]
+        placed = {"rank": said["rank"], "read": said["read"], "score": f"{said['score']:g}"}
+        yield say("Reranker"), say("#{rank} of {read} that were read, with {score}", **placed)
     if "final_rank" in explanation:
         yield say("At last"), f"#{explanation['final_rank']}"
 

@@ -1,0 +1,87 @@
+"""The reranker reads as many candidates as it has time for, and the answer says how many."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from memorist.core import Core
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role
+from memorist.recall.reading import LEAST, ReadingPace
+from tests.recall.conftest import OpenCore, ask, make_tenant
+from tests.support.models import WordEmbedder, WordReranker
+
+PASSAGES = [f"teapot number {number:02}" for number in range(20)]
+
+
+class Timed(WordReranker):
+    """Takes so long for each passage, by a clock of its own."""
+
+    is_local = True
+
+    def __init__(self, seconds_each: float) -> None:
+        super().__init__()
+        self.seconds_each = seconds_each
+        self.seconds = 0.0
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        self.seconds += self.seconds_each * len(passages)
+        return super().score(query, passages)
+
+    def now(self) -> float:
+        return self.seconds
+
+
+@pytest.mark.parametrize(
+    ("milliseconds_each", "read"),
+    [(0.1, 20), (5, 20), (10, 10), (20, 5), (25, LEAST), (1000, LEAST)],
+)
+def test_slower_machine_reads_fewer_but_never_less_than_a_few(milliseconds_each: float, read: int) -> None:
+    reranker = Timed(milliseconds_each / 1000)
+    pace = ReadingPace(0.1000001, reranker.now)
+    for _ in range(2):
+        assert len(pace.read(reranker, "teapot", PASSAGES)) == read
+    assert [one for batch in reranker.read[-(len(reranker.read) // 2) :] for one in batch] == PASSAGES[:read]
+
+
+def test_machine_that_becomes_busy_reads_fewer_and_more_again_when_it_is_not() -> None:
+    reranker = Timed(0.005)
+    pace = ReadingPace(0.1000001, reranker.now)
+    assert len(pace.read(reranker, "teapot", PASSAGES)) == 20
+    reranker.seconds_each = 0.02
+    busy = [len(pace.read(reranker, "teapot", PASSAGES)) for _ in range(6)]
+    assert busy[0] < 20
+    assert busy[-1] == 5
+    reranker.seconds_each = 0.005
+    assert len([pace.read(reranker, "teapot", PASSAGES) for _ in range(8)][-1]) >= 19
+
+
+def test_without_a_limit_and_by_another_s_model_all_are_read_at_once() -> None:
+    slow = Timed(1)
+    assert len(ReadingPace(0, slow.now).read(slow, "teapot", PASSAGES)) == 20
+    remote = WordReranker()
+    assert len(ReadingPace(0.001).read(remote, "teapot", PASSAGES)) == 20
+    assert len(slow.read) == len(remote.read) == 1
+    assert ReadingPace(0.1).read(slow, "teapot", []) == []
+
+
+@pytest.fixture
+def slow_core(open_with: OpenCore) -> Core:
+    reranker = Timed(0.02)
+    core = open_with(WordEmbedder(), reranker, recall_budget_ms=100.001)
+    core.recall._models._pace._timer = reranker.now
+    return core
+
+
+def test_answer_says_how_many_were_read_and_brings_the_rest_behind_them(slow_core: Core) -> None:
+    ada = Principal(make_tenant(slow_core), Role.USER, "ada")
+    slow_core.memories.remember(ada, [Draft(f"teapot {number}") for number in range(12)])
+    list(slow_core.indexer.finish(ada.tenant))
+    for query in ("teapot 7", "teapot 8"):
+        recalled = ask(slow_core, ada, query, top_k=12, explain=True, min_score=0)
+    assert (recalled.rerank_used, recalled.reranked, len(recalled.hits)) == (True, 5, 12)
+    said = [hit.explanation.get("reranker") for hit in recalled.hits if hit.explanation]
+    assert [one["read"] for one in said if one] == [5] * 5
+    assert said[5:] == [None] * 7
+    assert recalled.hits[0].memory.content == "teapot 8"
+    assert ask(slow_core, ada, "teapot 8", enable_rerank=False).reranked == 0
