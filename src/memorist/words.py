@@ -50,6 +50,20 @@ def question_terms(question: str) -> list[str]:
     return [term for term in wanted if term not in common] or list(wanted)
 
 
+def tells(question: str) -> bool:
+    """Whether a question has a word that says what it is about, beyond those of every question or greeting."""
+    return any(_says_something(term) and term not in _SMALL_TALK for term in question_terms(question))
+
+
+def asks(question: str) -> bool:
+    """Whether a question has any word: a letter, a digit or a sign alone is none."""
+    return any(map(_says_something, terms(question)))
+
+
+def _says_something(term: str) -> bool:
+    return len(term) > 1 or not term.isascii()  # A single Chinese character is a word.
+
+
 def pack(text: str) -> bytes:
     """A text's terms as the index stores them: 32 bits each, 28 of a hash and 4 of how often it occurs."""
     counts = Counter(map(hash_of, terms(text)))
@@ -107,3 +121,4 @@ _QUESTION_WORDS = frozenset(
     )
 )
 _OTHER_QUESTION_WORDS = frozenset(terms(" ".join(SMALL_WORDS)))
+_SMALL_TALK = _QUESTION_WORDS | frozenset(terms("bye hello hey hi no ok okay sure thank thanks yes"))

@@ -31,13 +31,16 @@ def test_every_question_gets_the_answer_that_the_tour_promises(cli: Cli, tempora
         assert answer["question"] == asked.question
         assert answer["degraded"] is False
         if asked.expected:
-            shown = [item["content"] for item in answer["items"][:2]]
-            assert any(asked.expected in content for content in shown), asked.question
+            shown = [item["content"] for item in answer["items"]]
+            first = shown[:2] if "door" in asked.question else shown[:1]
+            assert any(asked.expected in content for content in first), asked.question
             assert answer["rerank_used"]
         else:
             assert answer["items"] == []
     loan = next(answer for answer in result["answers"] if "loan" in answer["question"])
     assert loan["items"][0]["explanation"]["text"]["rank"] is None, "the tour says that they share no word"
+    dates = [item["content"] for item in result["answers"][0]["items"]]
+    assert ["12th of June" in dates[0], "22nd of May" in dates[1]] == [True, True], "what was said last comes first"
     past = next(answer for answer in result["answers"] if "why_not" in answer)
     assert past["why_not"]["reason"] == "It was not known at `known_at`."
     assert list(temporary.iterdir()) == []

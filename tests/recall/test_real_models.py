@@ -1,10 +1,13 @@
 """With the local models themselves: meaning is found without a word in common."""
 
+from datetime import timedelta
+
 import pytest
 
 from memorist.core import Core
 from memorist.models.port import Embedder, Reranker
 from memorist.platform.values import Principal, Role
+from memorist.testing.clocks import START
 from tests.recall.conftest import OpenCore, ask, make_tenant, remember, say, texts
 
 FACTS = [
@@ -60,6 +63,55 @@ def test_paraphrase_finds_the_fact(core: Core, ada: Principal, question: str, fa
 def test_question_without_relation_brings_nothing_back(core: Core, ada: Principal) -> None:
     recalled = ask(core, ada, "chlorophyll absorption spectrum of algae")
     assert [hit.score for hit in recalled.hits if hit.score > 0.3] == []
+
+
+@pytest.mark.parametrize("enable_rerank", [True, False])
+@pytest.mark.parametrize(
+    "query", ["a", "x", "b", "1", "?", "...", "the", "is the of and", "what is it", "who are you", "ok"]
+)
+def test_question_that_asks_for_nothing_finds_nothing(
+    core: Core, ada: Principal, query: str, enable_rerank: bool
+) -> None:
+    remember(core, ada, "Plan B is to rent a van, and x = 1 in the configuration.")
+    assert ask(core, ada, query, enable_rerank=enable_rerank).hits == ()
+
+
+@pytest.mark.parametrize("enable_rerank", [True, False])
+@pytest.mark.parametrize(
+    "query",
+    ["asdfgh qwerty", "xkcd blorp fnord", "zzz", "What is the capital of Peru?", "How do I install Python?", "hello"],
+)
+def test_gibberish_and_unrelated_questions_score_low(
+    core: Core, ada: Principal, query: str, enable_rerank: bool
+) -> None:
+    assert all(hit.score < 0.2 for hit in ask(core, ada, query, enable_rerank=enable_rerank).hits)
+
+
+@pytest.mark.parametrize("enable_rerank", [True, False])
+@pytest.mark.parametrize(
+    ("query", "expected", "others"),
+    [
+        ("What is Ada allergic to?", FACTS[0], ["Ada's dog is allergic to chicken."]),
+        ("Where does Ben live?", "Ben lives in Oslo.", ["Ben's parents live in Graz.", "Ben's sister lives in Rome."]),
+        ("What is Ada's dog allergic to?", "Ada's dog is allergic to chicken.", []),
+    ],
+)
+def test_who_is_named_is_meant(
+    core: Core, ada: Principal, query: str, expected: str, others: list[str], enable_rerank: bool
+) -> None:
+    for text in (*others, expected):
+        remember(core, ada, text)
+    assert texts(ask(core, ada, query, enable_rerank=enable_rerank))[0] == expected
+
+
+@pytest.mark.parametrize("enable_rerank", [True, False])
+def test_of_two_that_say_the_same_the_newer_comes_first(core: Core, ada: Principal, enable_rerank: bool) -> None:
+    days = [START + timedelta(days=number) for number in (9, 2)]
+    newer, older = (f"The workshop opens on Friday, the {day} of May." for day in ("22nd", "15th"))
+    for text, day in zip((newer, older), days, strict=True):
+        remember(core, ada, text, event_time=day)
+    found = ask(core, ada, "When does the workshop open?", top_k=2, enable_rerank=enable_rerank)
+    assert texts(found) == [newer, older]
 
 
 def test_answer_is_found_through_its_question(core: Core, ada: Principal) -> None:

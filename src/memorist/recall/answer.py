@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from memorist import words
 from memorist.memories.values import Memory
 from memorist.platform.tokens import count_tokens
 from memorist.recall.explanation import explain
@@ -66,11 +67,17 @@ def _shown(ranked: Ranked) -> list[float]:
 
 def _confidence(ranked: Ranked) -> Scores:
     scored, places = ranked.pool.scored, ranked.places
-    coverages = scored.words.coverage[places]
+    query = scored.candidates.asked.question.query
+    if not words.asks(query):
+        return np.zeros(places.size, dtype=np.float32)
+    tells = words.tells(query)
+    # That a memory has the words of every question says nothing about it.
+    coverages = scored.words.coverage[places] * np.float32(tells)
     has_vector = scored.meaning.is_known & (scored.candidates.rows.windows[places] > 0)
     cosines = np.where(has_vector, scored.meaning.cosines[places], assumed_cosines(coverages))
     sure = confidence(cosines, coverages)
-    if ranked.judged is None or not ranked.is_local:
+    # What the reranker says of a question that names nothing is noise.
+    if ranked.judged is None or not ranked.is_local or not tells:
         return sure
     was_read = np.array([place in ranked.judged for place in places.tolist()])
     judged = np.array([ranked.judged.get(place, 0.0) for place in places.tolist()], dtype=np.float32)

@@ -53,6 +53,10 @@ class Fusion:
     pool: int = 20
     """How many candidates the reranker reads at most."""
 
+    settled: int = 12
+    behind: float = 0.6
+    """After so many it reads no candidate whose first score is below this share of the best: none of them comes up."""
+
 
 FUSION = Fusion()
 
@@ -177,6 +181,13 @@ def share_of_meaning(fusion: Fusion, best_cosine: float) -> float:
     if best_cosine >= fusion.near:
         return 1 - fusion.text
     return (1 - fusion.text) * float(max(0.0, best_cosine) / fusion.near) ** 2
+
+
+def worth_reading(first: Scores, fusion: Fusion) -> int:
+    """How many of a first order, by its scores best first, the reranker reads."""
+    first = first[: fusion.pool]
+    near = int(np.count_nonzero(first >= fusion.behind * first.max(initial=0)))
+    return max(near, min(fusion.settled, first.size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from memorist.recall.fusion import Fusion, reordered
+from memorist.recall.meant import about_whom, newer_first
 from memorist.recall.pool import Pool
-from memorist.recall.ranking import Places, Scores
+from memorist.recall.ranking import Places, Scores, best
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,17 +40,30 @@ def ranked(pool: Pool, order: Sequence[int], judgement: Judgement | None, fusion
     """`order` are the places of the pool that may come back, of which the first were judged."""
     scored = pool.scored
     places = np.array(order, dtype=np.intp)
-    first, weights = scored.scores[places], scored.candidates.weights[places]
+    texts = [pool.memory_at(place).content for place in order]
+    first = scored.scores[places]
+    weights = scored.candidates.weights[places] * about_whom(scored.candidates.asked.question.query, texts)
     if judgement is None:
-        return Ranked(pool, places, first * weights)
+        weighted = first * weights
+        found = best(weighted, weighted.size)
+        return Ranked(pool, *_newer_first(pool, places[found], weighted[found]))
     windows = scored.candidates.rows.windows[places]
-    found = reordered(places, first, weights, windows, judgement.scores, fusion)
+    reread = reordered(places, first, weights, windows, judgement.scores, fusion)
     read = order[: judgement.scores.size]
     return Ranked(
         pool,
-        found.places,
-        found.scores,
+        *_newer_first(pool, reread.places, reread.scores),
         dict(zip(read, judgement.scores.tolist(), strict=True)),
-        dict(zip(read, found.spread.tolist(), strict=True)),
+        dict(zip(read, reread.spread.tolist(), strict=True)),
         judgement.is_local,
     )
+
+
+def _newer_first(pool: Pool, places: Places, scores: Scores) -> tuple[Places, Scores]:
+    """Places that are in order, and their scores, which fall as before."""
+    if not places.size:
+        return places, scores
+    memories = [pool.memory_at(place) for place in places.tolist()]
+    texts = [memory.content for memory in memories]
+    order = newer_first(scores, texts, [memory.event_time or memory.created_at for memory in memories])
+    return places[order], scores

@@ -31,10 +31,15 @@ class Scored:
     meaning: ByMeaning
     scores: Scores
 
+    @property
+    def weighted(self) -> Scores:
+        """The scores as their classes count."""
+        return self.scores * self.candidates.weights
+
     def first(self, count: int) -> Places:
         """The places of the best candidates, best first."""
         wanted = self.candidates.wanted
-        weighted = self.scores * self.candidates.weights
+        weighted = self.weighted
         if self.candidates.rows.wanted is not None:
             weighted[~wanted] = -1
         places = best(weighted, count)

@@ -25,7 +25,7 @@ from memorist.ports import Store
 from memorist.recall.answer import Answer, answer
 from memorist.recall.candidates import candidates
 from memorist.recall.explanation import why_not
-from memorist.recall.fusion import FUSION, Fusion
+from memorist.recall.fusion import FUSION, Fusion, worth_reading
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.indexer import Indexer
 from memorist.recall.models import Models
@@ -230,8 +230,9 @@ class Recall:
         order = pool.still_wanted()
         judgement = None
         if order and self._models.will_rerank(question):
+            first = order[: worth_reading(pool.scored.weighted[order], self._fusion)]
             with self._watch.timed("stage", "rerank"):
-                judgement = self._models.judge(question.query, pool.passages(order[: self._fusion.pool]))
+                judgement = self._models.judge(question.query, pool.passages(first))
         return ranked(pool, order, judgement, self._fusion)
 
     def _why_not(self, principal: Principal, memory_id: str, found: Answer) -> dict[str, Any]:

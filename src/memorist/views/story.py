@@ -153,9 +153,9 @@ QUESTIONS = (
         why_not="Yes. We open on Friday, the 12th of June instead.",
     ),
     StoryQuestion(
-        "How much is the loan?",
+        "How long do we have to repay the loan?",
         "Question and answer have no word in common: it is found by its meaning.",
-        "nine thousand",
+        "over four years",
     ),
     StoryQuestion(
         "What colour will the door be?",

@@ -1,0 +1,68 @@
+"""Of candidates that fit alike, which is meant: what is about whoever the question names, and what was said last. Pure.
+
+docs/explanation/recall.md says what each choice was worth.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+
+from memorist import words
+from memorist.recall.ranking import Places, Scores
+
+_ABOUT_ANOTHER = np.float32(0.7)
+"""What a memory counts that names somebody only as the owner of what it is about."""
+
+_NEAR = 0.05
+"""How much lower a score may be, of the best, that is as good as another."""
+
+_SAME = 0.3
+"""The share of the shorter one's words that two have in common which speak of the same."""
+
+_LEAST_WORDS = 2
+_FIRST = 10
+"""So many are compared with each other: what stands behind them is seldom shown."""
+
+_COMPARED = 600
+"""Characters of a memory that are compared."""
+
+_NAME = re.compile(r"(?<=\s)([^\W\d_a-z]\w+)(?!['’]s\b)\b")
+
+
+def about_whom(query: str, texts: Sequence[str]) -> Scores:
+    """What each text counts: less, where it speaks of `Ada's dog` and the question of Ada."""
+    counted = np.ones(len(texts), dtype=np.float32)
+    for name in set(_NAME.findall(query)):
+        owned = re.compile(rf"\b{re.escape(name)}['’]s\s+\w")
+        if owned.search(query):
+            continue
+        for place, text in enumerate(texts):
+            if (of_name := text.count(name)) and of_name == len(owned.findall(text)):
+                counted[place] = _ABOUT_ANOTHER
+    return counted
+
+
+def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime]) -> Places:
+    """The order in which a newer one comes before an older one that is as good and speaks of the same.
+
+    `scores` are those of the candidates in their order, best first.
+    """
+    order = list(range(len(scores)))
+    terms = [set(words.question_terms(text[:_COMPARED])) for text in texts[:_FIRST]]
+    for place in range(1, len(terms)):
+        older = [
+            order.index(other)
+            for other in range(place)
+            if scores[other] - scores[place] <= _NEAR * scores[0]
+            and moments[other] < moments[place]
+            and _speak_of_the_same(terms[other], terms[place])
+        ]
+        if older:
+            order.insert(min(older), order.pop(place))
+    return np.array(order, dtype=np.intp)
+
+
+def _speak_of_the_same(one: set[str], other: set[str]) -> bool:
+    return len(one & other) >= max(_LEAST_WORDS, _SAME * min(len(one), len(other)))

@@ -1,0 +1,66 @@
+"""Of what fits alike: what is about whoever is named, and what was said last."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from memorist.recall.fusion import FUSION, worth_reading
+from memorist.recall.meant import about_whom, newer_first
+from memorist.words import asks, tells
+
+DAYS = [datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 10)]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "is_about_another"),
+    [
+        ("What is Ada allergic to?", "Ada's dog is allergic to chicken.", True),
+        ("What is Ada allergic to?", "Ada’s dog is allergic to chicken.", True),
+        ("What is Ada allergic to?", "Ada is allergic to peanuts.", False),
+        ("What is Ada allergic to?", "Ada is allergic to nuts, Ada's dog to chicken.", False),
+        ("What is Ada allergic to?", "The cat is allergic to chicken.", False),
+        ("What is Ada's dog allergic to?", "Ada's dog is allergic to chicken.", False),
+        ("what is ada allergic to?", "Ada's dog is allergic to chicken.", False),
+        ("Is the car Ada's?", "Ada's car is red.", False),
+        ("What (did Ada) [say?", "Ada's dog [barks.", True),
+    ],
+)
+def test_what_is_about_another_counts_less(query: str, text: str, is_about_another: bool) -> None:
+    assert bool(about_whom(query, [text])[0] < 1) is is_about_another
+
+
+def ordered(scores: list[float], texts: list[str], days: list[int]) -> list[int]:
+    return newer_first(np.array(scores, dtype=np.float32), texts, [DAYS[day] for day in days]).tolist()
+
+
+def test_newer_comes_first_only_where_it_is_as_good_and_speaks_of_the_same() -> None:
+    may, june, cake = "We open on Friday, the 22nd of May.", "We open on Friday, the 12th of June.", "No walnut cake."
+    assert ordered([1, 0.98], [may, june], [1, 5]) == [1, 0]
+    assert ordered([1, 0.98], [june, may], [5, 1]) == [0, 1]
+    assert ordered([1, 0.9], [may, june], [1, 5]) == [0, 1]
+    assert ordered([1, 0.98], [may, cake], [1, 5]) == [0, 1]
+    assert ordered([1, 0.99, 0.98], [may, cake, june], [1, 3, 5]) == [2, 0, 1]
+    assert ordered([1, 0.99, 0.98], [may, may, june], [1, 2, 5]) == [2, 1, 0]
+    assert ordered([], [], []) == []
+
+
+@pytest.mark.parametrize("query", ["a", "?", "1", "x 1 !", "... a"])
+def test_letters_and_signs_alone_ask_for_nothing(query: str) -> None:
+    assert not asks(query)
+    assert not tells(query)
+
+
+@pytest.mark.parametrize(("query", "is_telling"), [("the", False), ("Hello!", False), ("dog", True), ("犬", True)])
+def test_words_of_every_question_tell_nothing(query: str, is_telling: bool) -> None:
+    assert asks(query)
+    assert tells(query) is is_telling
+
+
+def test_reranker_reads_no_further_than_the_order_may_change() -> None:
+    near = np.linspace(1, 0.7, 30, dtype=np.float32)
+    far = np.full(30, 0.3, dtype=np.float32)
+    far[0] = 1
+    assert worth_reading(near, FUSION) == FUSION.pool
+    assert worth_reading(far, FUSION) == FUSION.settled
+    assert worth_reading(far[:3], FUSION) == 3
