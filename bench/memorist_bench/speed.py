@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -44,6 +45,7 @@ _NOISE = 0.5
 _REST_SECONDS = 0.15
 _COLD_QUESTIONS = 20
 _COLD_SECONDS = 600
+_CLIENTS = (1, 8)
 
 Session = tuple[int, Sequence[InventedTurn]]
 """Its number, and what was said in it."""
@@ -67,6 +69,7 @@ def measure_speed(
     sampled = people.sample()
     timings = _Timings(core, tenant, sampled, scope=-(-memories // users))
     timings.run(questions, report)
+    at_once = {f"clients_{count}_ms_p95": timings.at_once(count, questions) for count in _CLIENTS}
     report("Starting anew", 0, 1)
     cold_seconds, rss_mb = _start_cold(settings, tenant, sampled)
     return {
@@ -77,6 +80,8 @@ def measure_speed(
         "reranker": timings.reranker,
         "synthetic_vectors": memories > ingested.count and ingested.pool is not None,
         **timings.figures(),
+        **at_once,
+        "budget_ms": settings.recall_budget_ms,
         "ingest_per_s": ingested.per_second,
         "embed_per_s": ingested.embedded_per_second,
         "rss_mb": rss_mb,
@@ -272,6 +277,18 @@ class _Timings:
             for name, step in steps[turn:] + steps[:turn]:
                 self._time(name, step, users[number % len(users)], next(asked))
             report("Recalling", number + 1, rounds)
+
+    def at_once(self, clients: int, rounds: int) -> float:
+        """The 95th percentile of recalls, reranked where there is a reranker, of so many who ask all the time."""
+        asked = list(islice(questions(clients), clients * rounds))
+        users = list(self._principals)
+
+        def ask(client: int) -> list[float]:
+            user = users[client % len(users)]
+            return [_timed(partial(self._rerank, user, question)) for question in asked[client::clients]]
+
+        with ThreadPoolExecutor(clients) as threads:
+            return milliseconds(list(chain.from_iterable(threads.map(ask, range(clients)))), 95)
 
     def figures(self) -> dict[str, float | None]:
         return {

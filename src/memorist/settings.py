@@ -278,7 +278,7 @@ class Settings:
         0.7, "Distance, from 0 to 2, beyond which two facts are not compared.", _between(0, 2)
     )
     model_threads: int = _setting(
-        0, "Threads that a local model computes with; 0: two, or one where there is one.", _between(0, 64)
+        0, "Most threads that a local model computes one batch with; 0: as many as cores, up to 8.", _between(0, 64)
     )
     recall_weight_session: float = _setting(
         1.3, "What memories of the current session count in a recall of scope any; 0 leaves them out.", _between(0, 100)

@@ -12,7 +12,8 @@ from memorist_bench.speed import measure_speed
 FIGURES = {
     "memories", "users", "questions", "embedder", "reranker", "synthetic_vectors", "embed_ms_p50", "floor_ms",
     "recall_ms_p50", "recall_ms_p95", "rerank_ms_p50", "rerank_ms_p95", "first_recall_ms_p50", "ingest_per_s",
-    "embed_per_s", "rss_mb", "disk_bytes_per_memory", "cold_recall_s",
+    "embed_per_s", "rss_mb", "disk_bytes_per_memory", "cold_recall_s", "clients_1_ms_p95", "clients_8_ms_p95",
+    "budget_ms",
 }  # fmt: skip
 
 

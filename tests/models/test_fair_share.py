@@ -42,6 +42,28 @@ def test_as_many_as_there_are_places_compute_at_once() -> None:
     assert share._free == 2
 
 
+@pytest.mark.parametrize(("waiting", "each"), [(1, 8), (2, 4), (3, 2), (4, 2), (5, 1), (8, 1)])
+def test_who_is_alone_gets_many_places_and_who_is_one_of_many_a_few(waiting: int, each: int) -> None:
+    share = FairShare(8)
+    got: list[int] = []
+    all_have = threading.Barrier(waiting)
+
+    def compute() -> None:
+        with share.place(None, (1, 2, 4, 8)) as places:
+            got.append(places)
+            all_have.wait(10)
+
+    threads = [threading.Thread(target=compute) for _ in range(waiting)]
+    with share.place(("t", "ada"), (1, 2, 4, 8)) as places:
+        assert places == 8
+        for thread in threads:
+            thread.start()
+        eventually(lambda: share.waiting == waiting)
+    for thread in threads:
+        thread.join(10)
+    assert (got, share._free, share._holders) == ([each] * waiting, 8, 0)
+
+
 def test_what_nobody_waits_for_takes_no_place_of_those_who_wait(embedder: LocalEmbedder) -> None:
     texts = [f"the {number}th of many texts, none of them short" for number in range(200)]
     with ExitStack() as taken:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from memorist.models.embedder import LocalEmbedder
+from memorist.models.fair_share import cores
 from memorist.models.passages import embedding_passage
 from memorist.models.port import Embedder, Reranker
 from memorist.models.reranker import LocalReranker
@@ -111,7 +112,7 @@ def test_weights_are_read_at_the_first_use_only() -> None:
 
 
 def test_threads_are_bounded() -> None:
-    assert LocalEmbedder().threads <= 2
+    assert LocalEmbedder().threads == min(8, cores())
     model = LocalReranker(threads=1)
     model.load()
     assert model.session_threads == 1

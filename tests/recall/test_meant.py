@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memorist.recall.fusion import FUSION, worth_reading
-from memorist.recall.meant import about_whom, newer_first
+from memorist.recall.meant import ABOUT_ANOTHER, NEAR, about_whom, newer_first
 from memorist.words import asks, tells
 
 DAYS = [datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 10)]
@@ -27,11 +27,11 @@ DAYS = [datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 10)]
     ],
 )
 def test_what_is_about_another_counts_less(query: str, text: str, is_about_another: bool) -> None:
-    assert bool(about_whom(query, [text])[0] < 1) is is_about_another
+    assert bool(about_whom(query, [text], ABOUT_ANOTHER)[0] < 1) is is_about_another
 
 
 def ordered(scores: list[float], texts: list[str], days: list[int]) -> list[int]:
-    return newer_first(np.array(scores, dtype=np.float32), texts, [DAYS[day] for day in days]).tolist()
+    return newer_first(np.array(scores, dtype=np.float32), texts, [DAYS[day] for day in days], NEAR).tolist()
 
 
 def test_newer_comes_first_only_where_it_is_as_good_and_speaks_of_the_same() -> None:

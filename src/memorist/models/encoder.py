@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.models.fair_share import BACKGROUND, COMPUTING, WHOSE, background_threads
+from memorist.models.fair_share import BACKGROUND, COMPUTING, WHOSE, background_threads, cores
 from memorist.models.files import FOLDER, read_weights
 from memorist.models.tokens import Tokenizer, Tokens, read_tokenizer
 
@@ -40,8 +40,15 @@ _BULK = 8
 T = TypeVar("T")
 
 
+_MOST_THREADS = 8
+"""More of them for one batch gain little."""
+
+_TOKENS_A_THREAD = 32
+"""Fewer are computed sooner than another thread is woken; two always are worth it."""
+
+
 def default_threads() -> int:
-    return min(2, os.cpu_count() or 1)
+    return min(_MOST_THREADS, cores())
 
 
 class LocalModel:
@@ -57,32 +64,24 @@ class LocalModel:
         self.threads = default_threads() if threads is None else threads
         if self.threads < 1:
             raise ValueError("threads must be at least 1")
+        self._sizes = (*(size for size in (1, 2, 4) if size < self.threads), self.threads)
         self._folder = folder
         self._lock = threading.Lock()
+        self._networks: dict[int, onnxruntime.InferenceSession] = {}
 
     @property
     def loaded(self) -> bool:
-        return "_several" in self.__dict__ or "_single" in self.__dict__
+        return bool(self._networks)
 
     @property
     def session_threads(self) -> int:
         """The threads that the loaded network computes with."""
-        return int(self._ready().get_session_options().intra_op_num_threads)
+        return int(self._ready(self.threads).get_session_options().intra_op_num_threads)
 
     def load(self) -> None:
         """Read and check the weights now rather than at the first use. Raises WeightsDamaged."""
         _shared(self._folder, self.words)
-        self._ready()
-
-    @cached_property
-    def _several(self) -> onnxruntime.InferenceSession:
-        """A network whose threads compute one batch together."""
-        return self._network(self.threads)
-
-    @cached_property
-    def _single(self) -> onnxruntime.InferenceSession:
-        """A network that computes with one thread, for several threads that have a batch each."""
-        return self._network(1)
+        self._ready(self.threads)
 
     @cached_property
     def _bulk(self) -> ThreadPoolExecutor:
@@ -102,13 +101,12 @@ class LocalModel:
             read_weights(self.file, self._folder), options, providers=["CPUExecutionProvider"]
         )
 
-    def _ready(self) -> onnxruntime.InferenceSession:
+    def _ready(self, threads: int) -> onnxruntime.InferenceSession:
+        """A network whose so many threads compute one batch together: they are its own, so each number has one."""
         with self._lock:
-            return self._several
-
-    def _ready_single(self) -> onnxruntime.InferenceSession:
-        with self._lock:
-            return self._single
+            if threads not in self._networks:
+                self._networks[threads] = self._network(threads)
+            return self._networks[threads]
 
     def _run(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]], more: "More | None" = None
@@ -119,37 +117,42 @@ class LocalModel:
         """
         shared = _shared(self._folder, self.words)
         whose = WHOSE.get()  # Not known on the threads of a pool.
-        turn: Callable[[], AbstractContextManager[None]] = partial(COMPUTING.place, whose)
+        turn: Callable[[Sequence[int]], AbstractContextManager[int]] = partial(COMPUTING.place, whose)
         if whose == BACKGROUND:
-            turn = nullcontext
+            turn = _alone
         encodings: list[Tokens] = []
         for some in _pieces(inputs):
-            with turn():
+            with turn((1,)):
                 encodings += shared.tokenizer.encode_all(some)
         order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
 
-        def compute(network: onnxruntime.InferenceSession, batch: list[int]) -> tuple[list[int], NDArray[np.float32]]:
+        def compute(sizes: Sequence[int], batch: list[int]) -> tuple[list[int], NDArray[np.float32]]:
             read = [encodings[index] for index in batch]
             feed = shared.feed(read)
             if more is not None:
                 feed |= more(batch, read)
-            wanted = {node.name: feed[node.name] for node in network.get_inputs()}
-            with turn():
+            most = max(2, sum(map(len, read)) // _TOKENS_A_THREAD)
+            with turn([size for size in sizes if size <= most]) as threads:
+                network = self._ready(threads)
+                wanted = {node.name: feed[node.name] for node in network.get_inputs()}
                 results: list[Any] = network.run(None, wanted)
             return batch, results[0]
 
         small = list(batches(order, encodings, BULK_TOKENS))
         if whose == BACKGROUND:
-            yield from _in_order(background_threads(), self.threads, partial(compute, self._ready_single()), small)
+            yield from _in_order(background_threads(), self.threads, partial(compute, (1,)), small)
         elif self.computes_in_bulk and self.threads > 1 and len(small) >= _BULK:
-            network = self._ready_single()
             with self._lock:
                 threads = self._bulk
-            yield from _in_order(threads, self.threads, partial(compute, network), small)
+            yield from _in_order(threads, self.threads, partial(compute, (1,)), small)
         else:
-            network = self._ready()
             for batch in batches(order, encodings):
-                yield compute(network, batch)
+                yield compute(self._sizes, batch)
+
+
+def _alone(_: Sequence[int]) -> AbstractContextManager[int]:
+    """One thread, which waits for nobody."""
+    return nullcontext(1)
 
 
 def _in_order(

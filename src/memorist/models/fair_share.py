@@ -1,4 +1,5 @@
-"""Local models compute for a few at a time; those who wait come in turn, a batch of one user, then one of another.
+"""Local models compute with as many threads as there are cores; those who wait come in turn, a batch of one user, then
+one of another. Who is alone gets many threads for a batch, and who is one of many a few, beside the others.
 
 What nobody waits for is computed beside them, by threads that the system lets run when there is nothing else to do.
 """
@@ -7,10 +8,11 @@ import os
 import sys
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 
 Whose = tuple[str, str] | None
@@ -23,49 +25,71 @@ WHOSE: ContextVar[Whose] = ContextVar("whose", default=None)
 """For whom this thread or task asks models."""
 
 
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+@dataclass(slots=True)
+class _Turn:
+    sizes: Sequence[int]
+    places: int = 0
+    """What it got, once it has come."""
+
+    has_come: threading.Event = field(default_factory=threading.Event)
+
+
 class FairShare:
     def __init__(self, places: int) -> None:
         self._lock = threading.Lock()
+        self._all = places
         self._free = places
-        self._waiting: OrderedDict[Whose, deque[threading.Event]] = OrderedDict()
+        self._holders = 0
+        self._waiting: OrderedDict[Whose, deque[_Turn]] = OrderedDict()
 
     @property
     def waiting(self) -> int:
         with self._lock:
-            return sum(map(len, self._waiting.values()))
+            return self._count()
 
     @contextmanager
-    def place(self, whose: Whose) -> Iterator[None]:
-        """Wait for a place, and keep it until the end."""
+    def place(self, whose: Whose, sizes: Sequence[int] = (1,)) -> Iterator[int]:
+        """Wait for places, and keep them until the end: of the sizes, which rise from 1, the largest that leaves
+        an equal share to all who compute or wait now.
+        """
+        turn = _Turn(sizes)
         with self._lock:
-            turn = None
-            if self._free:
-                self._free -= 1
-            else:
-                turn = threading.Event()
-                self._waiting.setdefault(whose, deque()).append(turn)
-        if turn is not None:
-            turn.wait()
+            self._waiting.setdefault(whose, deque()).append(turn)
+            self._hand_out()
+        turn.has_come.wait()
         try:
-            yield
+            yield turn.places
         finally:
-            self._pass_on()
+            with self._lock:
+                self._free += turn.places
+                self._holders -= 1
+                self._hand_out()
 
-    def _pass_on(self) -> None:
-        with self._lock:
-            if not self._waiting:
-                self._free += 1
-                return
+    def _hand_out(self) -> None:
+        while self._free and self._waiting:
+            share = min(self._free, self._all // (self._holders + self._count()))
             whose, turns = self._waiting.popitem(last=False)
-            turns.popleft().set()
+            turn = turns.popleft()
             if turns:
                 self._waiting[whose] = turns  # Behind all others.
+            turn.places = max((size for size in turn.sizes if size <= share), default=1)
+            self._free -= turn.places
+            self._holders += 1
+            turn.has_come.set()
+
+    def _count(self) -> int:
+        return sum(map(len, self._waiting.values()))
 
 
-COMPUTING = FairShare(max(2, (os.cpu_count() or 1) // 2))
+COMPUTING = FairShare(cores())
 """That of this process, for all of its local models."""
 
-_THREADS = os.cpu_count() or 1
+_THREADS = cores()
 # The system gives it a tenth of what others get, where they want all.
 _PRIORITY = 10
 

@@ -12,11 +12,15 @@ import numpy as np
 from memorist import words
 from memorist.recall.ranking import Places, Scores
 
-_ABOUT_ANOTHER = np.float32(0.7)
-"""What a memory counts that names somebody only as the owner of what it is about."""
+ABOUT_ANOTHER = 0.7
+ABOUT_ANOTHER_UNREAD = 0.85
+"""What a memory counts that names somebody only as the owner of what it is about: where the reranker reads, and in the
+first order, whose scores lie closer together.
+"""
 
-_NEAR = 0.05
-"""How much lower a score may be, of the best, that is as good as another."""
+NEAR = 0.05
+NEAR_UNREAD = 0.02
+"""How much lower a score may be, of the best, that is as good as another; likewise."""
 
 _SAME = 0.3
 """The share of the shorter one's words that two have in common which speak of the same."""
@@ -31,8 +35,8 @@ _COMPARED = 600
 _NAME = re.compile(r"(?<=\s)([^\W\d_a-z]\w+)(?!['’]s\b)\b")
 
 
-def about_whom(query: str, texts: Sequence[str]) -> Scores:
-    """What each text counts: less, where it speaks of `Ada's dog` and the question of Ada."""
+def about_whom(query: str, texts: Sequence[str], share: float) -> Scores:
+    """What each text counts: only a share, where it speaks of `Ada's dog` and the question of Ada."""
     counted = np.ones(len(texts), dtype=np.float32)
     for name in set(_NAME.findall(query)):
         owned = re.compile(rf"\b{re.escape(name)}['’]s\s+\w")
@@ -40,11 +44,11 @@ def about_whom(query: str, texts: Sequence[str]) -> Scores:
             continue
         for place, text in enumerate(texts):
             if (of_name := text.count(name)) and of_name == len(owned.findall(text)):
-                counted[place] = _ABOUT_ANOTHER
+                counted[place] = share
     return counted
 
 
-def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime]) -> Places:
+def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime], near: float) -> Places:
     """The order in which a newer one comes before an older one that is as good and speaks of the same.
 
     `scores` are those of the candidates in their order, best first.
@@ -55,7 +59,7 @@ def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime
         older = [
             order.index(other)
             for other in range(place)
-            if scores[other] - scores[place] <= _NEAR * scores[0]
+            if scores[other] - scores[place] <= near * scores[0]
             and moments[other] < moments[place]
             and _speak_of_the_same(terms[other], terms[place])
         ]

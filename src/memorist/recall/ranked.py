@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from memorist.recall.fusion import Fusion, reordered
-from memorist.recall.meant import about_whom, newer_first
+from memorist.recall.meant import ABOUT_ANOTHER, ABOUT_ANOTHER_UNREAD, NEAR, NEAR_UNREAD, about_whom, newer_first
 from memorist.recall.pool import Pool
 from memorist.recall.ranking import Places, Scores, best
 
@@ -42,28 +42,29 @@ def ranked(pool: Pool, order: Sequence[int], judgement: Judgement | None, fusion
     places = np.array(order, dtype=np.intp)
     texts = [pool.memory_at(place).content for place in order]
     first = scored.scores[places]
-    weights = scored.candidates.weights[places] * about_whom(scored.candidates.asked.question.query, texts)
+    share = ABOUT_ANOTHER_UNREAD if judgement is None else ABOUT_ANOTHER
+    weights = scored.candidates.weights[places] * about_whom(scored.candidates.asked.question.query, texts, share)
     if judgement is None:
         weighted = first * weights
         found = best(weighted, weighted.size)
-        return Ranked(pool, *_newer_first(pool, places[found], weighted[found]))
+        return Ranked(pool, *_newer_first(pool, places[found], weighted[found], NEAR_UNREAD))
     windows = scored.candidates.rows.windows[places]
     reread = reordered(places, first, weights, windows, judgement.scores, fusion)
     read = order[: judgement.scores.size]
     return Ranked(
         pool,
-        *_newer_first(pool, reread.places, reread.scores),
+        *_newer_first(pool, reread.places, reread.scores, NEAR),
         dict(zip(read, judgement.scores.tolist(), strict=True)),
         dict(zip(read, reread.spread.tolist(), strict=True)),
         judgement.is_local,
     )
 
 
-def _newer_first(pool: Pool, places: Places, scores: Scores) -> tuple[Places, Scores]:
+def _newer_first(pool: Pool, places: Places, scores: Scores, near: float) -> tuple[Places, Scores]:
     """Places that are in order, and their scores, which fall as before."""
     if not places.size:
         return places, scores
     memories = [pool.memory_at(place) for place in places.tolist()]
     texts = [memory.content for memory in memories]
-    order = newer_first(scores, texts, [memory.event_time or memory.created_at for memory in memories])
+    order = newer_first(scores, texts, [memory.event_time or memory.created_at for memory in memories], near)
     return places[order], scores
