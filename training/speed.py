@@ -15,8 +15,10 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from memorist.models.embedder import LocalEmbedder
-from memorist.models.encoder import batches
+from memorist.models.encoder import LONGEST, batches
+from memorist.models.files import read_weights
 from memorist.models.reranker import LocalReranker
+from memorist.models.tokens import read_tokenizer
 
 QUERY = "When did Ada move to the new house by the river?"
 SENTENCE = "We talked about the garden, the two dogs and the piano lessons that start again after the summer. "
@@ -32,12 +34,12 @@ class PlainEmbedder(LocalEmbedder):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self.tokenizer = read_tokenizer(read_weights("tokenizer.json"), LONGEST)
         self.session = onnxruntime.InferenceSession(str(path), options)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        shared = self._ready().shared
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        encodings = shared.tokenizer.encode_batch(list(texts))
+        encodings = self.tokenizer.encode_all(list(texts))
         for places in batches(sorted(range(len(texts)), key=lambda place: len(encodings[place])), encodings):
             width = max(len(encodings[place]) for place in places)
             ids = np.zeros((len(places), width), dtype=np.int64)

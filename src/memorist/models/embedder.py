@@ -52,5 +52,5 @@ class LocalEmbedder(_Embedding):
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         for network, chosen in ((self, ~foreign), (self.others, foreign)):
             indexes = np.flatnonzero(chosen)
-            vectors[indexes] = network.vectors([texts[index] for index in indexes])
+            vectors[indexes] = network.vectors([texts[index] for index in indexes.tolist()])
         return vectors
