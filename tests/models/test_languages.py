@@ -5,6 +5,7 @@ import pytest
 
 from memorist.languages import is_english
 from memorist.models.embedder import LocalEmbedder
+from memorist.recall.fusion import FUSION, in_language_of, share_of_meaning
 from memorist.recall.models import Models
 from memorist.words import question_terms
 from tests.support.models import WordReranker
@@ -99,3 +100,10 @@ def test_the_local_reranker_reads_english_alone() -> None:
     assert models.judge("Welches Haustier hat Ada?", ["We have a dog."]) is None
     assert models.judge("What pet does Ada have?", MEMORIES) is None
     assert Models(None, WordReranker()).judge("Welches Haustier hat Ada?", MEMORIES) is not None
+
+
+def test_keywords_count_half_in_other_languages_and_meaning_is_not_doubted() -> None:
+    assert in_language_of("What pet does Ada have?", FUSION) == FUSION
+    other = in_language_of("Welches Haustier hat Ada?", FUSION)
+    assert other.text == FUSION.text / 2
+    assert share_of_meaning(other, -0.1) == 1 - other.text

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from memorist.languages import is_english
 from memorist.recall.ranking import (
     Counts,
     Links,
@@ -27,6 +28,10 @@ class Fusion:
 
     text: float = 0.3
     """The share of keywords in the first order; the rest is meaning."""
+
+    foreign_text: float = 0.5
+    """How much of that share keywords keep where the question is not English: endings of other languages are not cut, and
+    fewer words agree. Meaning is not doubted then: cosines lie lower across languages."""
 
     near: float = 0.3
     """The cosine that the best row should reach. Below it meaning has found nothing near: its share falls, with the
@@ -62,7 +67,7 @@ FUSION = Fusion()
 
 ABLATIONS = {
     "words": replace(FUSION, text=0, coverage=0),
-    "meaning": replace(FUSION, text=1),
+    "meaning": replace(FUSION, text=1, foreign_text=1),
     "neighbours": replace(FUSION, text_neighbours=0, vector_neighbours=0),
     "sessions": replace(FUSION, thread=0),
     "doubt in meaning": replace(FUSION, near=0),
@@ -178,9 +183,13 @@ def _mixed(rows: Rows, words: ByWords, meaning: ByMeaning, fusion: Fusion) -> Sc
 
 def share_of_meaning(fusion: Fusion, best_cosine: float) -> float:
     """How much meaning counts in the first order, for a question whose best row is so near."""
-    if best_cosine >= fusion.near:
+    if not fusion.near or best_cosine >= fusion.near:
         return 1 - fusion.text
     return (1 - fusion.text) * float(max(0.0, best_cosine) / fusion.near) ** 2
+
+
+def in_language_of(query: str, fusion: Fusion) -> Fusion:
+    return fusion if is_english(query) else replace(fusion, text=fusion.text * fusion.foreign_text, near=0.0)
 
 
 def worth_reading(first: Scores, fusion: Fusion) -> int:

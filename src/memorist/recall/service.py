@@ -25,7 +25,7 @@ from memorist.ports import Store
 from memorist.recall.answer import Answer, answer
 from memorist.recall.candidates import candidates
 from memorist.recall.explanation import why_not
-from memorist.recall.fusion import FUSION, Fusion, worth_reading
+from memorist.recall.fusion import FUSION, Fusion, in_language_of, worth_reading
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.indexer import Indexer
 from memorist.recall.models import Models
@@ -211,12 +211,12 @@ class Recall:
         """Everything that needs no vector: what changed is read, and the words are looked up."""
         with self._watch.timed("stage", "words"):
             views = [view for view in self._shelves.look_at(asked.principal.tenant, users) if view.size]
-            return worded(candidates(views, asked), self._fusion)
+            return worded(candidates(views, asked), in_language_of(asked.question.query, self._fusion))
 
     def _read(self, found: Worded, vector: Scores | None) -> Pool:
         asked = found.candidates.asked
         with self._watch.timed("stage", "score"):
-            scores = scored(found, vector, self._fusion)
+            scores = scored(found, vector, in_language_of(asked.question.query, self._fusion))
         reranked = self._fusion.pool if self._models.will_rerank(asked.question) else 0
         wanted = asked.question.top_k if asked.question.budget_tokens is None else _BUDGET_CANDIDATES
         places = scores.first(max(wanted + _SPARE, reranked))
