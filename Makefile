@@ -58,7 +58,7 @@ citus: $(VENV)/.dev ## Build Citus against the embedded PostgreSQL and run its t
 lifecycle: $(VENV)/.dev ## Live 10,000 random lives of memories on each database, against a model (SEQUENCES=500)
 	LIFECYCLE_SEQUENCES=$(or $(SEQUENCES),10000) $(BIN)/python -m pytest tests/lifecycle/test_state_machine.py $(ARGS)
 
-torture: $(VENV)/.dev ## Kill, cut off, fill and attack it, on loopback (ROUNDS=1000 MINUTES=60 SEED=1; ARGS="kills disk")
+torture: $(VENV)/.dev ## Kill, cut off, fill and attack it, on loopback (ROUNDS=500 MINUTES=60 SEED=1; ARGS="kills disk")
 	$(BIN)/python -m tests.torture $(ARGS) --seed $(or $(SEED),1) --rounds $(or $(ROUNDS),20) --minutes $(or $(MINUTES),1)
 
 training: $(VENV)/.training ## Set up what training needs (torch) and run its whole chain, tiny, on the CPU
