@@ -32,17 +32,27 @@ _FIRST = 10
 _COMPARED = 600
 """Characters of a memory that are compared."""
 
+_MOST_NAMES = 8
+"""A question with more names is a whole text, and about none of them."""
+
+_READ = 20_000
+"""Characters of a memory in which names are looked for."""
+
 _NAME = re.compile(r"(?<=\s)([^\W\d_a-z]\w+)(?!['’]s\b)\b")
 
 
 def about_whom(query: str, texts: Sequence[str], share: float) -> Scores:
     """What each text counts: only a share, where it speaks of `Ada's dog` and the question of Ada."""
     counted = np.ones(len(texts), dtype=np.float32)
-    for name in set(_NAME.findall(query)):
+    names = dict.fromkeys(_NAME.findall(query))
+    if len(names) > _MOST_NAMES:
+        return counted
+    for name in names:
         owned = re.compile(rf"\b{re.escape(name)}['’]s\s+\w")
         if owned.search(query):
             continue
-        for place, text in enumerate(texts):
+        for place, whole in enumerate(texts):
+            text = whole[:_READ]
             if (of_name := text.count(name)) and of_name == len(owned.findall(text)):
                 counted[place] = share
     return counted
