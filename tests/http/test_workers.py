@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import socket
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import pytest
 
 from memorist.observing.metrics import Metrics
 from memorist.observing.siblings import Siblings, summed
+from memorist.settings import Settings
+from memorist.surfaces.http import workers
 from tests.http.conftest import new_memory
 from tests.http.test_server import local_key, running
 from tests.support.waiting import eventually
@@ -99,3 +103,16 @@ def test_counts_are_added_up_and_what_is_of_the_database_is_shown_once(tmp_path:
     siblings[1].close()
     assert list(siblings[0].texts()) == []
     siblings[0].close()
+
+
+def test_one_that_cannot_be_started_is_tried_again_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    worker = workers._Worker(0)
+    with socket.socket() as listener:
+        task = workers.Task(Settings(), {}, listener.fileno(), tmp_path)
+        first = worker.see_to(task)
+        worker._failures, worker._not_before = 5000, 0.0  # After days.
+        later = worker.see_to(task)
+    assert first is not None
+    assert later is not None
+    assert 0 < first < 1 < later < 31

@@ -74,7 +74,11 @@ def serve_with_others(core: Core, task: Task) -> None:
     tls = Tls.of(task.settings)
     config = configured(core, task.settings, task.origins, tls)
     config.backlog = 1
-    Server(config, core, tls=tls).run(sockets=[SharedSocket(fileno=task.descriptor)])
+    # Another event loop would shorten the queue of the socket itself.
+    config.loop = "asyncio"
+    # The protocol as in `_listen`: not every system can be asked for it.
+    shared = SharedSocket(fileno=task.descriptor, proto=socket.IPPROTO_TCP)
+    Server(config, core, tls=tls).run(sockets=[shared])
 
 
 def configured(

@@ -31,6 +31,7 @@ _GRACE_S = 40.0
 """Longer than each takes at most to finish what is in flight."""
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 30.0
+_MOST_DOUBLINGS = 10
 _HEALTHY_AFTER_S = 30.0
 _RUN = "from memorist.bootstrap import run_worker; run_worker()"
 
@@ -95,16 +96,24 @@ class _Worker:
         now = time.monotonic()
         if self.process is None and now >= self._not_before:
             self._began = now
-            self.process = _start(task, self.number)
+            try:
+                self.process = _start(task, self.number)
+            except OSError as error:  # Such as no memory for one more: the others serve on.
+                self._put_off()
+                _log.warning("worker %d cannot be started now: %s", self.number, error)
         return self._not_before - now if self.process is None else None
 
     def _note_end(self, code: int) -> None:
-        lived = time.monotonic() - self._began
-        self._failures = 0 if lived > _HEALTHY_AFTER_S else self._failures + 1
-        wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2**self._failures) if self._failures else 0.0
-        self._not_before = time.monotonic() + wait
+        self._put_off()
         _log.warning("worker %d ended (%d) and is started again", self.number, code)
         self._close()
+
+    def _put_off(self) -> None:
+        """Let the next wait, longer each time, unless the last one was well for a while."""
+        now = time.monotonic()
+        self._failures = 0 if now - self._began > _HEALTHY_AFTER_S else min(self._failures + 1, _MOST_DOUBLINGS)
+        wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2**self._failures) if self._failures else 0.0
+        self._not_before = now + wait
 
     def stop(self, until: float) -> None:
         """Wait for its end; one that was told to and takes longer is killed."""
