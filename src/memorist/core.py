@@ -522,6 +522,7 @@ class Core:
         if self.embedder is not None:
             self.indexer.start(warm=self.recall.load, everybody=rounds)
         if not rounds:
+            self.jobs.start(everybody=False)
             return
         self.imports.tidy()
         self.jobs.start()

@@ -61,6 +61,15 @@ def test_nobody_is_looked_at_who_was_not_told_of(new_store: SqlStore, tenants: l
     assert rounds.take() == [tenants[3]]
 
 
+def test_who_leaves_the_rest_to_another_looks_once_and_keeps_nobody(new_store: SqlStore, tenants: list[str]) -> None:
+    rounds = Rounds(jobs_of(new_store), share=0)
+    rounds.tell(tenants[1])
+    rounds.leave_to_another()
+    promise(new_store, tenants[2])
+    rounds.tell(tenants[3])
+    assert [rounds.take(), rounds.take(), rounds._known] == [[tenants[1], tenants[3]], [], set()]
+
+
 def test_those_that_have_work_are_looked_at_a_few_at_a_time(new_store: SqlStore, tenants: list[str]) -> None:
     rounds = Rounds(jobs_of(new_store), at_a_time=10, share=0)
     rounds.tell_of_everybody()

@@ -240,9 +240,12 @@ class Jobs:
 
     # In the background
 
-    def start(self) -> None:
-        """For servers: do what is due of all tenants, from now on."""
-        self._loop.tell_of_everybody()
+    def start(self, *, everybody: bool = True) -> None:
+        """For servers: do what is due of all tenants, from now on, or what is promised here."""
+        if everybody:
+            self._loop.tell_of_everybody()
+        else:
+            self._loop.leave_to_another()
 
     def close(self) -> None:
         """Take no more jobs, and give those that run a moment; what they do not finish is done again later."""

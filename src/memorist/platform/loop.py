@@ -164,6 +164,12 @@ class TenantLoop(Loop):
         self.start(first=first)
         self.wake()
 
+    def leave_to_another(self, *, first: Callable[[], None] | None = None) -> None:
+        """Do what it is told of from now on, and nothing else; with `first`, begin with that."""
+        self._rounds.leave_to_another()
+        if first is not None:
+            self.start(first=first)
+
     def again(self, tenant: str) -> None:
         """Look at a tenant the next time too, whenever that is."""
         self._rounds.tell(tenant)

@@ -179,7 +179,7 @@ class Indexer:
         """For servers: work on all tenants from now on, or on those written here. `warm` runs first, on the thread."""
         if self._embedder is None:
             return
-        begin = self._loop.tell_of_everybody if everybody else self._loop.start
+        begin = self._loop.tell_of_everybody if everybody else self._loop.leave_to_another
         begin(first=lambda: self._noting(warm))
 
     def close(self) -> None:
