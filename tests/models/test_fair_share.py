@@ -1,15 +1,17 @@
 """Who waits for a model comes in turn by whose they are, however many others came before."""
 
 import os
+import signal
 import sys
 import threading
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from memorist.models.embedder import LocalEmbedder
-from memorist.models.fair_share import COMPUTING, FairShare, Whose, background_threads, in_background
+from memorist.models.fair_share import COMPUTING, FairShare, Whose, background_threads, cores, in_background
 from tests.support.waiting import eventually
 
 
@@ -62,6 +64,30 @@ def test_who_is_alone_gets_many_places_and_who_is_one_of_many_a_few(waiting: int
     for thread in threads:
         thread.join(10)
     assert (got, share._free, share._holders) == ([each] * waiting, 8, 0)
+
+
+def test_who_is_interrupted_while_waiting_takes_no_place_along() -> None:
+    share = FairShare(1)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with share.place(None):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(KeyboardInterrupt), share.place(("t", "ada")):
+                pytest.fail("there was no place")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert (share.waiting, share._free, share._holders) == (0, 1, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing says so")
+@pytest.mark.parametrize(("said", "most"), [("50000 100000", 1), ("150000 100000", 2), ("max 100000", 10**6)])
+def test_container_computes_with_what_it_may_have(tmp_path: Path, said: str, most: int) -> None:
+    (tmp_path / "cpu.max").write_text(f"{said}\n")
+    assert cores(tmp_path / "cpu.max") == min(most, cores(tmp_path / "nothing"))
 
 
 def test_what_nobody_waits_for_takes_no_place_of_those_who_wait(embedder: LocalEmbedder) -> None:

@@ -4,6 +4,7 @@ one of another. Who is alone gets many threads for a batch, and who is one of ma
 What nobody waits for is computed beside them, by threads that the system lets run when there is nothing else to do.
 """
 
+import math
 import os
 import sys
 import threading
@@ -14,6 +15,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 Whose = tuple[str, str] | None
 """A tenant and a user; None is who uses the library or a command, one among them."""
@@ -25,12 +27,22 @@ WHOSE: ContextVar[Whose] = ContextVar("whose", default=None)
 """For whom this thread or task asks models."""
 
 
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""What a container may have, in Linux: microseconds of computing, and in how many."""
 
 
-@dataclass(slots=True)
+def cores(quota: Path = _QUOTA) -> int:
+    """Those that this process may use: a container may have the time of a few of many."""
+    if sys.platform != "linux":
+        return os.cpu_count() or 1
+    try:
+        time, period = map(int, quota.read_text().split())
+    except (OSError, ValueError):  # There is no limit, which is also said as "max".
+        return len(os.sched_getaffinity(0))
+    return max(1, min(math.ceil(time / period), len(os.sched_getaffinity(0))))
+
+
+@dataclass(slots=True, eq=False)
 class _Turn:
     sizes: Sequence[int]
     places: int = 0
@@ -61,14 +73,23 @@ class FairShare:
         with self._lock:
             self._waiting.setdefault(whose, deque()).append(turn)
             self._hand_out()
-        turn.has_come.wait()
         try:
+            turn.has_come.wait()
             yield turn.places
         finally:
             with self._lock:
-                self._free += turn.places
-                self._holders -= 1
+                self._end(whose, turn)
                 self._hand_out()
+
+    def _end(self, whose: Whose, turn: _Turn) -> None:
+        if turn.places:
+            self._free += turn.places
+            self._holders -= 1
+            return
+        # Whoever waited for it was interrupted, such as with Ctrl-C: nobody would give the places back.
+        self._waiting[whose].remove(turn)
+        if not self._waiting[whose]:
+            del self._waiting[whose]
 
     def _hand_out(self) -> None:
         while self._free and self._waiting:
