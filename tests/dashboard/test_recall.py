@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from starlette.datastructures import QueryParams
 
 from memorist.ingestion.service import Message
@@ -503,6 +503,32 @@ def test_page_is_shown_before_the_reranker_has_decided(
     page = plain.goto(address)
     page.get_by_role("link", name="Show", exact=True).click()
     expect(page.locator(found).first).to_contain_text("behind the old mill")
+
+
+def test_answer_that_comes_late_leaves_the_one_to_a_newer_question(
+    people: People, tenant: str, with_models: Served
+) -> None:
+    person = people.sign_in(tenant, served=with_models)
+    person.remember("The harbour is behind the old mill.", "Die Katze des Nachbarn schläft auf dem Dach.")
+    page = person.goto("/recall")
+    late: list[Route] = []
+
+    def keep(route: Route) -> None:
+        if route.request.headers.get("hx-trigger") == "answer":
+            late.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/dashboard/recall?*", keep)
+    with page.expect_request(lambda request: request.headers.get("hx-trigger") == "answer"):
+        page.goto(f"{with_models.url}/dashboard/recall?q={quote(QUERY)}")
+    page.get_by_role("searchbox", name="Question").fill("Wo schläft die Katze des Nachbarn?")
+    page.get_by_role("button", name="Recall", exact=True).click()
+    page.wait_for_timeout(500)  # Whatever is asked for now has come.
+    late[0].continue_()
+    page.wait_for_timeout(500)
+    expect(hits(page).first).to_contain_text("Katze")
+    expect(page.locator(".notice")).to_contain_text("reads English alone")
 
 
 def test_vectors_without_room_are_not_said_to_be_awaited(people: People, tenant: str, tmp_path: Path) -> None:

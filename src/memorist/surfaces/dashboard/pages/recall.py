@@ -10,6 +10,7 @@ from starlette.responses import Response
 from memorist import tools
 from memorist.errors import InvalidField, InvalidId, MemoristError, NotFound
 from memorist.ids import parse_id
+from memorist.languages import is_english
 from memorist.memories.kinds import KINDS
 from memorist.memories.values import Memory
 from memorist.platform import access
@@ -199,8 +200,16 @@ def _notices(
         settings = visit.settings
         if settings.reranker == "off" and not settings.reranker_url:
             yield say("Not reranked: this server has no reranker. MEMORIST_RERANKER=local turns it on.")
+        elif _are_beyond_the_reranker(visit, question, recalled):
+            yield say("Not reranked: the local reranker reads English alone, so this is the first order.")
         else:
             yield say("Not reranked: the reranker has not answered, so this is the first order.")
+
+
+def _are_beyond_the_reranker(visit: Visit, question: Question, recalled: Recalled) -> bool:
+    reranker = visit.core.reranker
+    texts = (question.query, *(hit.excerpt for hit in recalled.hits))
+    return reranker is not None and reranker.is_local and not all(map(is_english, texts))
 
 
 def _lack_room(visit: Visit) -> bool:
