@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from memorist.observing.metrics import Metrics
+from memorist.observing.observer import Observer
 from memorist.observing.siblings import Siblings, summed
 from memorist.settings import Settings
 from memorist.surfaces.http import workers
@@ -103,6 +104,26 @@ def test_counts_are_added_up_and_what_is_of_the_database_is_shown_once(tmp_path:
     siblings[1].close()
     assert list(siblings[0].texts()) == []
     siblings[0].close()
+
+
+def test_one_that_cannot_count_keeps_nobody_from_counting(tmp_path: Path) -> None:
+    texts = iter([b"memorist_tenants 1", None, b"memorist_tenants 2.0\n"])
+
+    def count() -> bytes:
+        text = next(texts)
+        if text is None:
+            raise RuntimeError("the database is away")
+        return text
+
+    asking, asked = Siblings(tmp_path, 0, bytes), Siblings(tmp_path, 1, count)
+    assert [list(asking.texts()) for _ in range(3)] == [[], [], ["memorist_tenants 2.0\n"]]
+    asked.close()
+    asking.close()
+    deep = tmp_path / ("long" * 40)
+    deep.mkdir()
+    watch = Observer(Metrics())
+    watch.share(deep, 0, dict)
+    assert watch.exposition(dict) is not None
 
 
 def test_one_that_cannot_be_started_is_tried_again_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

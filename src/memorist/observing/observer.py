@@ -10,11 +10,14 @@ from memorist.models.fair_share import COMPUTING
 from memorist.observing.metrics import Gauges, Metrics
 from memorist.observing.models import WATCHED
 from memorist.observing.siblings import Siblings, summed
+from memorist.secrets.logs import redacting_logger
 from memorist.settings import Settings
 from memorist.watching import Facts, Watch, Watched
 
 if TYPE_CHECKING:  # An extra, which only those who make traces have.
     from memorist.observing.tracing import Span, Tracing
+
+_log = redacting_logger(__name__)
 
 T = TypeVar("T")
 
@@ -74,8 +77,12 @@ class Observer(Watch):
         return (text if self._siblings is None else summed(text, self._siblings.texts())), media_type
 
     def share(self, folder: Path, number: int, gauges: Gauges) -> None:
-        if (metrics := self._metrics) is not None:
+        if (metrics := self._metrics) is None:
+            return
+        try:
             self._siblings = Siblings(folder, number, lambda: self._own_text(metrics, gauges)[0])
+        except OSError as error:  # Such as a folder whose name is too long for a socket: it serves all the same.
+            _log.warning("metrics are those of one process alone: %s", error)
 
     def _own_text(self, metrics: Metrics, gauges: Gauges) -> tuple[bytes, str]:
         own = {"requests": {"": float(self.requests)}, "models waiting": {"": float(COMPUTING.waiting)}}

@@ -12,7 +12,12 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from memorist.secrets.logs import redacting_logger
+
+_log = redacting_logger(__name__)
+
 _PATIENCE_S = 1.0
+_PAUSE_S = 0.1
 # What is no sum of what each of them has.
 _TAKEN = {"process_start_time_seconds": min, "memorist_index_lag_seconds": max}
 
@@ -21,13 +26,18 @@ class Siblings:
     """Each process answers on a socket in a folder that only its user may enter."""
 
     def __init__(self, folder: Path, number: int, own: Callable[[], bytes]) -> None:
-        """`own`: what this process counted."""
+        """`own`: what this process counted. Raises OSError where there can be no socket, as its path is too long."""
         self._path = folder / f"{number}.metrics"
         self._own = own
+        self._closed = threading.Event()
         self._path.unlink(missing_ok=True)  # That of the process whose place this one takes.
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(self._path))
-        self._listener.listen()
+        try:
+            self._listener.bind(str(self._path))
+            self._listener.listen()
+        except OSError:
+            self._listener.close()
+            raise
         threading.Thread(target=self._answer, name="memorist-siblings", daemon=True).start()
 
     def texts(self) -> Iterator[str]:
@@ -38,21 +48,30 @@ class Siblings:
                     asking.settimeout(_PATIENCE_S)
                     asking.connect(str(path))
                     with asking.makefile("rb") as file:
-                        yield file.read().decode()
+                        text = file.read().decode()
+                    if text.endswith("\n"):  # One that ended in the middle of a line tells nothing.
+                        yield text
 
     def close(self) -> None:
+        self._closed.set()
         self._path.unlink(missing_ok=True)
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def _answer(self) -> None:
-        with suppress(OSError):  # It was closed.
-            while True:
+        while not self._closed.is_set():
+            try:
                 asked, _ = self._listener.accept()
-                with suppress(OSError), asked:
+            except OSError:  # It was closed, or too many files are open.
+                self._closed.wait(_PAUSE_S)
+                continue
+            try:
+                with asked:
                     asked.settimeout(_PATIENCE_S)
                     asked.sendall(self._own())
+            except Exception as error:  # noqa: BLE001 - Whoever asks next is answered, whatever became of this one.
+                _log.warning("what was counted here is not added up: %s", error)
 
 
 def summed(own: bytes, others: Iterable[str]) -> bytes:
