@@ -56,6 +56,16 @@ def test_machine_that_becomes_busy_reads_fewer_and_more_again_when_it_is_not() -
     assert len([pace.read(reranker, "teapot", PASSAGES) for _ in range(8)][-1]) >= 19
 
 
+def test_one_pause_of_the_machine_is_soon_forgotten() -> None:
+    reranker = Timed(0.004)
+    pace = ReadingPace(0.1000001, reranker.now)
+    pace.read(reranker, "teapot", PASSAGES)
+    reranker.seconds_each = 1000
+    pace.read(reranker, "teapot", PASSAGES)
+    reranker.seconds_each = 0.004
+    assert len([pace.read(reranker, "teapot", PASSAGES) for _ in range(4)][-1]) == 20
+
+
 def test_without_a_limit_and_by_another_s_model_all_are_read_at_once() -> None:
     slow = Timed(1)
     assert len(ReadingPace(0, slow.now).read(slow, "teapot", PASSAGES)) == 20

@@ -15,6 +15,9 @@ BATCH = 8
 _NEWEST = 0.3
 """What the last reading counts in the estimate: a machine that is busy now may not be so for long."""
 
+_MOST = 4
+"""So many times as slow as before counts at most: a machine that slept in between is not slow."""
+
 
 class ReadingPace:
     """Reads candidates best first, until the budget of a question is spent; in 0 seconds, all of them at once.
@@ -59,4 +62,7 @@ class ReadingPace:
 
     def _learn(self, seconds_per_token: float) -> None:
         known = self._seconds_per_token
-        self._seconds_per_token = seconds_per_token if known is None else known + _NEWEST * (seconds_per_token - known)
+        if known is None:
+            self._seconds_per_token = seconds_per_token
+        else:
+            self._seconds_per_token = known + _NEWEST * (min(seconds_per_token, _MOST * known) - known)
