@@ -1,5 +1,7 @@
 """Scopes that are larger than the memory for them."""
 
+from dataclasses import replace
+
 import pytest
 
 from memorist.memories.values import Draft
@@ -19,7 +21,9 @@ def test_what_does_not_fit_is_found_by_its_words_and_that_is_told(
         recalled = ask(core, ada, "teapot")
         assert [hit.memory.id for hit in recalled.hits] == [teapot.id]
         assert recalled.degraded
-        assert core.recall.lacks_memory
+        assert core.recall.lacks_memory(ada)
+        assert not core.recall.lacks_memory(replace(ada, user="mel"))
+        assert core.recall.lacks_memory(replace(ada, role=Role.ADMIN, user=None))
     told = [record.getMessage() for record in caplog.records if "index_memory_mb" in record.getMessage()]
     assert len(told) == 1
 
@@ -30,4 +34,4 @@ def test_a_scope_that_fits_is_not_degraded(open_with: OpenCore) -> None:
     teapot = remember(core, ada, "the teapot is blue")
     assert found(core, ada, "teapot") == [teapot.id]
     assert not ask(core, ada, "teapot").degraded
-    assert not core.recall.lacks_memory
+    assert not core.recall.lacks_memory(ada)

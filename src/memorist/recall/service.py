@@ -106,10 +106,9 @@ class Recall:
         """Drop from memory what is searched of some users: it is read again when it is needed."""
         self._shelves.forget(tenant, users)
 
-    @property
-    def lacks_memory(self) -> bool:
+    def lacks_memory(self, principal: Principal) -> bool:
         """Whether some memories are found by their words alone, since there is no room for their vectors."""
-        return self._shelves.lacks_memory
+        return self._shelves.lacks_memory(principal.tenant, principal.user)
 
     def close(self) -> None:
         """Finish what is saved for the next process."""

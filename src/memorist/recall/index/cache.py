@@ -81,11 +81,13 @@ class Shelves:
     def size_bytes(self) -> int:
         return self._total
 
-    @property
-    def lacks_memory(self) -> bool:
-        """Whether some memories are found by their words alone, since there is no room for their vectors."""
+    def lacks_memory(self, tenant: str, user: str | None) -> bool:
+        """Whether some memories are found by their words alone, since there is no room for their vectors: of a user and
+        of all in common, or of anybody.
+        """
         with self._lock:
-            return any(shelf.is_cut for shelf in self._shelves.values())
+            mine = {(tenant, user), (tenant, None)} if user else {key for key in self._shelves if key[0] == tenant}
+            return any(self._shelves[key].is_cut for key in mine & self._shelves.keys())
 
     def _shelf(self, key: _Key) -> Shelf:
         with self._lock:

@@ -99,7 +99,7 @@ def _advice(memory: Verbs) -> str:
             f"Incomplete: {progress.waiting} of {progress.total} memories wait for their vectors, and are found by "
             f"keyword only{reason}. A running server sees to it, or `memorist index rebuild --resume`."
         )
-    if core.recall.lacks_memory:
+    if core.recall.lacks_memory(memory.principal):
         return (
             "Incomplete: there is no memory for all vectors, and the oldest memories are found by keyword only. Set "
             "MEMORIST_INDEX_MEMORY_MB higher; `memorist doctor` says what it takes."

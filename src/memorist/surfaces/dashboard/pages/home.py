@@ -172,7 +172,7 @@ def _search(visit: Visit) -> Sign:
 def _index(visit: Visit, waiting: Waiting) -> Sign:
     if visit.core.embedder is None:
         return Sign("good", say("Index"), say("Every memory is found by its words."))
-    if not waiting.vectors and visit.core.recall.lacks_memory:
+    if not waiting.vectors and visit.core.recall.lacks_memory(visit.principal):
         return Sign("warn", say("Index"), say(NO_ROOM))
     if not waiting.vectors:
         return Sign("good", say("Index"), say("Every memory is found by its meaning."))

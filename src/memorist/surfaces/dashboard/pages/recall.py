@@ -214,7 +214,7 @@ def _are_beyond_the_reranker(visit: Visit, question: Question, recalled: Recalle
 
 def _lack_room(visit: Visit) -> bool:
     """Whether vectors that are there do not fit into memory, rather than being awaited."""
-    return visit.core.recall.lacks_memory and not visit.core.overview.waiting(visit.principal).vectors
+    return visit.core.recall.lacks_memory(visit.principal) and not visit.core.overview.waiting(visit.principal).vectors
 
 
 def _why_not(visit: Visit, principal: Principal, recalled: Recalled, *, by_meaning: bool) -> WhyNot | None:
