@@ -66,6 +66,7 @@ def test_every_group_has_its_commands() -> None:
         "backup create", "backup restore", "backup verify",
         "encryption status", "encryption enable", "encryption rotate",
         "bench recall", "bench speed", "bench judge", "bench extraction", "bench secrets", "bench dashboard",
+            "bench load",
     }  # fmt: skip
 
 
