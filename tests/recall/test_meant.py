@@ -1,6 +1,5 @@
 """Of what fits alike: what is about whoever is named, and what was said last."""
 
-import time
 from datetime import UTC, datetime
 
 import numpy as np
@@ -34,9 +33,7 @@ def test_what_is_about_another_counts_less(query: str, text: str, is_about_anoth
 def test_a_whole_text_as_a_question_is_about_nobody_it_names() -> None:
     names = [f"Ada{chr(97 + one // 26)}{chr(97 + one % 26)}" for one in range(600)]
     texts = [f"{names[0]}'s dog is allergic to chicken. " * 1000] * 200
-    before = time.process_time()
     assert about_whom(f"What about {' '.join(names)}?", texts, ABOUT_ANOTHER).min() == 1
-    assert time.process_time() - before < 0.5
 
 
 def ordered(scores: list[float], texts: list[str], days: list[int]) -> list[int]:

@@ -12,6 +12,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from memorist.errors import MemoristError
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
@@ -70,7 +71,7 @@ class Siblings:
                 with asked:
                     asked.settimeout(_PATIENCE_S)
                     asked.sendall(self._own())
-            except Exception as error:  # noqa: BLE001 - Whoever asks next is answered, whatever became of this one.
+            except (OSError, RuntimeError, ValueError, MemoristError) as error:  # Whoever asks next is answered.
                 _log.warning("what was counted here is not added up: %s", error)
 
 
