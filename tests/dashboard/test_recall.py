@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -481,10 +482,13 @@ def test_all_three_arms_have_their_bars(people: People, tenant: str, with_models
     person.check_axe()
 
 
-@pytest.mark.parametrize(
+PARTS = pytest.mark.parametrize(
     ("path", "found"),
     [("/recall", ".hit"), ("/recall/compare", ".side-found .hit"), ("/chat", ".memory .told li")],
 )
+
+
+@PARTS
 def test_page_is_shown_before_the_reranker_has_decided(
     people: People, tenant: str, with_models: Served, path: str, found: str
 ) -> None:
@@ -529,6 +533,52 @@ def test_answer_that_comes_late_leaves_the_one_to_a_newer_question(
     page.wait_for_timeout(500)
     expect(hits(page).first).to_contain_text("Katze")
     expect(page.locator(".notice")).to_contain_text("reads English alone")
+
+
+@PARTS
+def test_part_that_is_refused_says_so_and_is_asked_for_again(
+    people: People, tenant: str, with_models: Served, path: str, found: str
+) -> None:
+    person = people.sign_in(tenant, served=with_models)
+    person.complaints.expect("503")
+    person.remember("The harbour is behind the old mill.")
+    page = person.page
+    refusals = [{"status": 503}, {"status": 200, "headers": {"HX-Reswap": "none", "HX-Trigger": "refused"}}]
+    later = re.compile(f"dashboard{path}\\?")
+
+    def refuse(route: Route) -> None:
+        is_part = "hx-request" in route.request.headers
+        route.fulfill(body="", **refusals.pop()) if is_part and refusals else route.continue_()
+
+    page.route(later, refuse)
+    person.goto(f"{path}?q={quote(QUERY)}")
+    for _ in range(2):
+        expect(page.get_by_role("alert").filter(has_text="This part of the page could not be loaded.")).to_be_visible()
+        expect(page.locator(".coming")).to_be_hidden()
+        person.check_axe()
+        with page.expect_response(later):
+            page.get_by_role("button", name="Try again").click()
+    expect(page.locator(found).first).to_contain_text("behind the old mill")
+
+
+def test_part_without_an_answer_comes_by_either_button(people: People, tenant: str, with_models: Served) -> None:
+    person = people.sign_in(tenant, served=with_models)
+    person.complaints.expect("ERR_CONNECTION_REFUSED", "sendError", "htmx")
+    person.remember("The harbour is behind the old mill.")
+    page = person.page
+
+    def refuse(route: Route) -> None:
+        route.abort("connectionrefused") if "hx-request" in route.request.headers else route.continue_()
+
+    for place in ("#answer", "#away"):
+        page.context.route("**/dashboard/recall?*", refuse)
+        person.goto(f"/recall?q={quote(QUERY)}")
+        expect(page.get_by_text("The server does not answer.")).to_be_visible()
+        expect(page.get_by_text("This part of the page could not be loaded.")).to_be_visible()
+        page.context.unroute("**/dashboard/recall?*")
+        page.locator(place).get_by_role("button", name="Try again").click()
+        expect(hits(page).first).to_contain_text("behind the old mill")
+        expect(page.get_by_text("The server does not answer.")).to_be_hidden()
 
 
 def test_vectors_without_room_are_not_said_to_be_awaited(people: People, tenant: str, tmp_path: Path) -> None:

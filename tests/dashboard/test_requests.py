@@ -133,7 +133,7 @@ def test_token_is_of_no_use_without_the_session(served: Served, session: Session
 
 def test_htmx_is_told_of_a_refusal_beside_the_page(session: Session) -> None:
     answer = session.client.post("/dashboard/theme", headers={"HX-Request": "true"})
-    assert answer.headers["hx-reswap"] == "none"
+    assert (answer.headers["hx-reswap"], answer.headers["hx-trigger"]) == ("none", "refused")
     assert "did not come from this page" in answer.text
 
 

@@ -150,7 +150,7 @@ def _explain(visit: Visit, error: MemoristError) -> Response:
         _log.error("a page failed", extra={"fields": fields})
     message = redact(_said(error)).text
     if visit.is_partial:
-        headers = {"HX-Reswap": "none"}
+        headers = {"HX-Reswap": "none", "HX-Trigger": "refused"}
         # htmx swaps what answers 200 only, also what is beside the target.
         return visit.part("parts/error_toast.html", message=message, code=error.code, headers=headers)
     return visit.page("error.html", status=status, message=message, code=error.code, section="")

@@ -155,7 +155,7 @@ document.addEventListener("htmx:afterSettle", () => palette?.open && goToFirst()
 // A server that does not answer: a banner, and nothing that was typed is lost.
 
 const away = document.getElementById("away");
-let failed = null;
+const unanswered = new Map();
 const setAway = (is) => {
   if (away) away.hidden = !is;
   document.body.classList.toggle("stale", is);
@@ -164,7 +164,7 @@ const answers = () => fetch("/healthz", { cache: "no-store" }).then((answer) => 
 
 for (const name of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(name, (event) => {
-    failed = event.detail.elt;
+    unanswered.set(event.detail.elt, event.detail.requestConfig);
     setAway(true);
   });
 }
@@ -172,7 +172,24 @@ document.addEventListener("htmx:afterOnLoad", () => setAway(false));
 document.addEventListener("click", async (event) => {
   if (!event.target.closest("[data-retry]") || !(await answers())) return;
   setAway(false);
-  if (failed?.isConnected) htmx.trigger(failed, failed.matches("form") ? "submit" : "click");
+  const all = [...unanswered];
+  unanswered.clear();
+  all.forEach(([element, asked]) => ask(element, asked.verb, asked.path));
+});
+
+// As it was asked before: what a page loads by itself listens to nothing that comes again.
+function ask(element, verb, path) {
+  element.classList.remove("failed");
+  if (element.isConnected) htmx.ajax(verb, path, { source: element });
+}
+
+// A part of a page that did not come says so in its place.
+for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError", "refused"]) {
+  document.addEventListener(name, (event) => event.detail.elt.classList.add("failed"));
+}
+document.addEventListener("click", (event) => {
+  const part = event.target.closest("[data-again]")?.closest("[hx-get]");
+  if (part) ask(part, "get", part.getAttribute("hx-get"));
 });
 
 // A form that leaves the page is sent once the server is known to answer.
