@@ -185,8 +185,10 @@ class Store(Protocol):
         """Run `work` on one consistent view. Without `snapshot` each of its statements has a view of its own."""
         ...
 
-    def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
-        """Run `work` in one transaction. It may run more than once, so it must have no effect outside."""
+    def write(self, tenant: str, work: Callable[[Writer], T], *, is_told: bool = True) -> T:
+        """Run `work` in one transaction. It may run more than once, so it must have no effect outside. Nobody is told
+        of what changes nothing that a view shows, such as counts of reads.
+        """
         ...
 
     def on_write(self, tell: Callable[[str], None]) -> None:

@@ -201,11 +201,11 @@ def test_what_could_not_be_written_is_written_later(
     monkeypatch.setattr("memorist.audit.service._BATCH", 2)
     write, calls = core.store.write, []
 
-    def failing(whose: str, work: Any) -> Any:
+    def failing(whose: str, work: Any, **options: Any) -> Any:
         calls.append(whose)
         if len(calls) == 2:
             raise StoreFull
-        return write(whose, work)
+        return write(whose, work, **options)
 
     for route in "abcde":
         with core.audit.acting("library", route, Principal(tenant, Role.USER, "ada")):

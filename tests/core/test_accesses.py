@@ -70,6 +70,17 @@ def test_written_counts_are_neither_lost_nor_doubled(core: Core, ada: Principal,
     assert in_database(core, memory) == 3
 
 
+def test_writing_counts_makes_nobody_count_again(core: Core, ada: Principal, remember: Remember) -> None:
+    memory = remember(ada)
+    told: list[str] = []
+    core.store.on_write(told.append)
+    core.memories.get(ada, memory.id)
+    core.accesses.flush()
+    core.audit.flush()
+    assert in_database(core, memory) == 1
+    assert told == []
+
+
 def test_counts_of_many_threads_add_up(core: Core, ada: Principal, remember: Remember) -> None:
     memory = remember(ada)
     with ThreadPoolExecutor(8) as threads:
@@ -111,7 +122,7 @@ def test_counts_that_could_not_be_written_are_written_later(
     memory = remember(ada)
     core.memories.get(ada, memory.id)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise StoreUnavailable
 
     with monkeypatch.context() as broken:

@@ -267,7 +267,7 @@ def test_long_queues_are_counted_up_to_a_bound(core: Core, admin: Principal) -> 
     assert counted == 3
 
 
-@pytest.mark.parametrize("name", ["count_kinds_of_tenant", "count_kinds_of_user"])
+@pytest.mark.parametrize("name", ["count_kinds_of_tenant", "count_kinds_of_user", "count_facts_of_user"])
 def test_counting_reads_no_memory(sqlite_url: str, name: str) -> None:
     store = open_store(bare(sqlite_url))
     store.migrator.migrate(START)

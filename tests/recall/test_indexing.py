@@ -526,7 +526,7 @@ def test_database_that_cannot_be_written_is_searched(sqlite_url: str, monkeypatc
         store = open_store(bare(sqlite_url))
         core = Core(store, SystemClock(), Options(embedder=lambda embedder=embedder: embedder))
 
-        def refuse(*_: object) -> None:
+        def refuse(*_: object, **__: object) -> None:
             raise StoreReadOnly
 
         monkeypatch.setattr(store, "write", refuse)

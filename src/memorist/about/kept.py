@@ -19,7 +19,7 @@ class _Kept(NamedTuple):
     value: Any
     change: int
     """Up to which change of the user's memories it is true."""
-    counts: tuple[object, ...]
+    counts: tuple[int, ...]
 
 
 class KeptViews:
@@ -34,10 +34,9 @@ class KeptViews:
         kept = self._kept.get(key)
         now = self._clock.now()
 
-        def work(tx: Reader) -> tuple[int, tuple[object, ...], bool]:
+        def work(tx: Reader) -> tuple[int, tuple[int, ...], bool]:
             # What is written has a new number; what ended or was erased, here or elsewhere, is counted no more.
-            counts = (one for part in slices for one in tx.overview.count_kinds(part, now))
-            facts = tuple(one for one in counts if one.kind is Kind.FACT)
+            facts = tuple(tx.overview.count_facts(part, now) for part in slices)
             change = tx.index.watermark(principal.user)
             is_true = (
                 kept is not None and kept.counts == facts and _no_fact_since(tx, principal.user, kept.change, change)

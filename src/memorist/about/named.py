@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-from memorist.about.lines import line_of, newest_first, person_of
+from memorist.about.lines import newest_first, person_of
 from memorist.about.names import Named
 from memorist.about.values import USER, NamedKind, NamedThing, NameGraph, ProfileLine, key_of
 from memorist.memories.values import Memory
@@ -19,7 +19,13 @@ _MOST_TOGETHER = 12
 """Of a fact that names more, the first are linked: a list of names says little of any two."""
 
 
-def graph_of(facts: Sequence[Memory], names_of: Callable[[Memory], Sequence[Named]], *, is_whole: bool) -> NameGraph:
+def graph_of(
+    facts: Sequence[Memory],
+    lines_of_facts: Sequence[ProfileLine],
+    names_of: Callable[[Memory], Sequence[Named]],
+    *,
+    is_whole: bool,
+) -> NameGraph:
     """What the facts name. A name that only begins sentences counts where another fact, or who speaks, has it."""
     spelled: dict[str, str] = {_USER: USER}
     relations: dict[str, str] = {}
@@ -44,8 +50,7 @@ def graph_of(facts: Sequence[Memory], names_of: Callable[[Memory], Sequence[Name
         longest[words[0]] = max(len(words), longest.get(words[0], 0))
     lines: defaultdict[str, list[ProfileLine]] = defaultdict(list)
     links: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for fact in facts:
-        line = line_of(fact, "other")
+    for fact, line in zip(facts, lines_of_facts, strict=True):
         keys = _members(fact, spelled, longest)
         for key in keys:
             lines[key].append(line)

@@ -179,7 +179,8 @@ class Profiles:
         def make() -> tuple[NameGraph, tuple[Memory, ...]]:
             facts = self._current(principal, slices, most=_MOST_NAMING + 1)
             shown = facts[:_MOST_NAMING]
-            graph = graph_of(shown, self._names_of, is_whole=len(facts) <= _MOST_NAMING)
+            lines = self._lines_of(shown, ["other"] * len(shown))
+            graph = graph_of(shown, lines, self._names_of, is_whole=len(facts) <= _MOST_NAMING)
             return graph, tuple(one for one in shown if one.is_entry)
 
         graph, entries = self._kept.of(principal, slices, "names", make)

@@ -150,7 +150,7 @@ class AuditLog:
         is_over = False
         while not is_over:
             own = list(_told(counted, lost[tenant], tenant, self._clock.now()))
-            self._store.write(tenant, partial(self._seal, tenant, pending[:_BATCH], own))
+            self._store.write(tenant, partial(self._seal, tenant, pending[:_BATCH], own), is_told=False)
             del pending[:_BATCH], lost[tenant]
             for same in [same for same in counted if same[0] == tenant]:
                 del counted[same]

@@ -170,10 +170,10 @@ class AccessLog:
         try:
             for tenant, reads in list(self._flushing.items()):
                 recalls = self._flushing_recalls.get(tenant, ())
-                self._store.write(tenant, partial(self._write, tenant, reads, recalls))
+                self._store.write(tenant, partial(self._write, tenant, reads, recalls), is_told=False)
                 self._note_written(tenant)
             for tenant, uses in key_uses.items():
-                self._store.write(tenant, partial(_touch, uses))
+                self._store.write(tenant, partial(_touch, uses), is_told=False)
         finally:
             self._take_back()
 

@@ -23,6 +23,9 @@ class OverviewStatements(TenantStatements):
         rows = self._rows(statement, now=to_micros(now), **slice_parameters(owner))
         return [KindCount(Status(status), Kind(kind), int(count)) for status, kind, count in rows]
 
+    def count_facts(self, owner: OwnerFilter, now: datetime) -> int:
+        return int(self._rows("count_facts_of_user", now=to_micros(now), **slice_parameters(owner))[0][0])
+
     def count_days(self, owner: OwnerFilter) -> list[DayCount]:
         statement = "count_days_of_tenant" if owner.any_user else "count_days_of_user"
         rows = self._rows(statement, **slice_parameters(owner))

@@ -61,7 +61,7 @@ class SqlStore:
                 tenant, lambda connection: work(self._transaction(connection, tenant, writing=False)), snapshot=snapshot
             )
 
-    def write(self, tenant: str, work: Callable[[Writer], T]) -> T:
+    def write(self, tenant: str, work: Callable[[Writer], T], *, is_told: bool = True) -> T:
         beside = [one for find in self._find_beside if (one := find(tenant)) is not None]
 
         def all_of_it(connection: Connection) -> T:
@@ -74,7 +74,7 @@ class SqlStore:
 
         with self._watch.timed("transaction", "write", self._facts["write"]):
             result = self.driver.write(tenant, all_of_it)
-        for tell in self._tell:
+        for tell in self._tell if is_told else ():
             tell(tenant)
         return result
 

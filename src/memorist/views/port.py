@@ -57,6 +57,10 @@ class OverviewReads(Protocol):
         """How many memories of each state and kind a slice has, those that `list_memories` would list."""
         ...
 
+    def count_facts(self, owner: OwnerFilter, now: datetime) -> int:
+        """How many facts a slice of one user has, those that are active now."""
+        ...
+
     def count_days(self, owner: OwnerFilter) -> list[DayCount]:
         """How many memories of each kind a slice has of each day (UTC), those that are still there."""
         ...

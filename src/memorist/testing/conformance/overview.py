@@ -58,6 +58,7 @@ class OverviewConformance(StoreFixtures):
             KindCount(Status.ACTIVE, Kind.FACT, 1),
             KindCount(Status.ARCHIVED, Kind.FACT, 1),
         }
+        assert store.read(tenant, lambda tx: tx.overview.count_facts(ADA, START)) == 1
 
     def test_day_begins_and_ends_to_the_microsecond(self, store: Store, tenant: str) -> None:
         moments = (-1, 0, 86_400_000_000 - 1, 86_400_000_000)

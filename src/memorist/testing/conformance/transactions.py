@@ -10,13 +10,10 @@ from memorist.errors import Conflict
 from memorist.memories import writing
 from memorist.memories.values import Memory
 from memorist.ports import Reader, Store, Writer
+from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
 from memorist.testing.conformance.helpers import by_id, insert
-from memorist.testing.makers import (
-    make_event,
-    make_key,
-    make_memory,
-)
+from memorist.testing.makers import make_event, make_key, make_memory
 
 
 class TransactionConformance(StoreFixtures):
@@ -98,6 +95,8 @@ class TransactionConformance(StoreFixtures):
             store.write(tenant, lambda _: 1 / 0)
         assert told == []
         insert(store, memory)
+        assert told == [(tenant, True)]
+        store.write(tenant, lambda tx: tx.memories.add_accesses({memory.id: (1, START)}), is_told=False)
         assert told == [(tenant, True)]
 
 

@@ -24,6 +24,13 @@ WHERE tenant_id = :tenant AND user_id = :user_id
     {counted}
 GROUP BY status, kind
 
+-- name: count_facts_of_user
+-- How many facts a user has now, with any agent or with one.
+SELECT count(*) FROM memories
+WHERE tenant_id = :tenant AND user_id = :user_id AND status = 'active' AND kind = 'fact'
+    {any_agent}
+    {counted}
+
 -- fragment: each_day
     {any_agent}
     AND status IN ('active', 'archived', 'soft_deleted', 'hard_delete_pending')
