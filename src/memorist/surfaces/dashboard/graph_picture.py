@@ -1,6 +1,7 @@
 """Names as a picture: one in the middle, the others on rings around it, and lines between what is named together."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, degrees, pi, sin
 
@@ -29,17 +30,14 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Stroke:
-    """A line between two names; `weight` is 1 to 3."""
+class Strokes:
+    """The lines between names that look alike, as one path; `weight` is 1 to 3. They say something where `is_telling`:
+    nearly all is named with the one in the middle, and with the user.
+    """
 
-    start: Dot
-    end: Dot
     weight: int
-
-    @property
-    def is_telling(self) -> bool:
-        """Whether it says something: nearly all is named with the one in the middle, and with the user."""
-        return not any(dot.is_middle or dot.thing.name == USER for dot in (self.start, self.end))
+    is_telling: bool
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Picture:
     """`reach` is how far it goes from the middle, labels and all."""
 
     dots: tuple[Dot, ...]
-    strokes: tuple[Stroke, ...]
+    strokes: tuple[Strokes, ...]
     reach: int = 0
 
 
@@ -60,14 +58,21 @@ def picture_of(graph: NameGraph, things: Sequence[NamedThing]) -> Picture:
     dots = [_dot(things[0], 0, 0.0, most)]
     for radius, ring in zip(_RADII, rings, strict=True):
         dots += [_dot(one, radius, 2 * pi * index / len(ring), most) for index, one in enumerate(ring)]
+    return Picture(tuple(dots), tuple(_strokes(graph, dots)), _RADII[bool(rings[1])] + _ROOM)
+
+
+def _strokes(graph: NameGraph, dots: Sequence[Dot]) -> Iterator[Strokes]:
+    """The lines between some names, those that say something last, so that they lie above the others."""
     by_key = {dot.thing.key: dot for dot in dots}
-    strokes = [
-        Stroke(dot, by_key[other], min(count, _THICK))
-        for dot in dots
-        for other, count in graph.links.get(dot.thing.key, {}).items()
-        if other in by_key and dot.thing.key < other
-    ]
-    return Picture(tuple(dots), tuple(strokes), _RADII[bool(rings[1])] + _ROOM)
+    plain = {dot.thing.key for dot in dots if dot.is_middle or dot.thing.name == USER}
+    paths: defaultdict[tuple[bool, int], list[str]] = defaultdict(list)
+    for dot in dots:
+        for key, count in graph.links.get(dot.thing.key, {}).items():
+            if (other := by_key.get(key)) and dot.thing.key < key:
+                alike = (not {dot.thing.key, key} & plain, min(count, _THICK))
+                paths[alike].append(f"M{dot.x} {dot.y}L{other.x} {other.y}")
+    for (is_telling, weight), path in sorted(paths.items()):
+        yield Strokes(weight, is_telling, "".join(path))
 
 
 def _side_by_side(graph: NameGraph, things: Sequence[NamedThing]) -> list[NamedThing]:
