@@ -54,6 +54,16 @@ def test_names_are_found_with_their_kind_and_facts(core: Core, ada: Principal) -
     assert (graph.facts, graph.is_whole, graph.find("Zoe")) == (5, True, None)
 
 
+def test_who_only_begins_sentences_is_a_person_unless_others_write_it_small(core: Core, ada: Principal) -> None:
+    tell(core, ada, "Zoe likes tea.", "Hope lives in Kiel.", "Kiel is cold, but there is hope.", "Sleep matters.")
+    graph = core.profiles.named(ada)
+    zoe = graph.find("Zoe")
+    assert zoe is not None
+    assert (zoe.kind, [one.text for one in zoe.lines]) == (NamedKind.PERSON, ["Zoe likes tea."])
+    assert {one.name for one in graph.things.values()} == {"User", "Zoe", "Kiel"}
+    assert {one.name for one in core.profiles.about(ada).mentioned} == {"Zoe", "Kiel"}
+
+
 def test_graph_follows_what_is_written_and_deleted(core: Core, ada: Principal) -> None:
     (first,) = tell(core, ada, "She met Mia in Kiel.")
     assert core.profiles.named(ada).find("Mia") is not None

@@ -39,6 +39,33 @@ def test_names_are_found_and_nothing_else(text: str, expected: list[tuple[str, s
     assert names_in(text) == [Named(*one) for one in expected]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ada likes tea.", ["Ada"]),
+        ("Ada Berg really likes tea.", ["Ada Berg"]),
+        ("It rained. José lives by the sea.", ["José"]),
+        ("- Tom plays chess\n- Anna-Lena was born in 1990", ["Tom", "Anna-Lena"]),
+        ("Ada's birthday is soon.", ["Ada"]),
+        ("Mia wohnt am Hafen und mag das Meer.", ["Mia"]),
+        ("User likes tea. Nobody knows. Who likes it?", []),
+        ("Everyone loves it. Customers said no. Management wants more.", []),
+        ("Mother likes tea. Nutzer wohnt am Hafen, und das ist nicht weit.", []),
+        ("Code works in production. Running helps. Coffee keeps one awake.", []),
+        ("Today's wedding was long. Likes tea, hates coffee.", []),
+        ("API wants a key. NOBODY likes it.", []),
+    ],
+)
+def test_who_does_what_people_do_may_begin_a_sentence(text: str, expected: list[str]) -> None:
+    assert [one.name for one in names_in(text) if one.is_guess] == expected
+
+
+def test_word_before_a_name_is_no_part_of_it() -> None:
+    assert names_in("Yesterday Bob met Ann. Luckily Eva told Tom.") == [
+        Named(one) for one in ("Bob", "Ann", "Eva", "Tom")
+    ]
+
+
 def test_the_one_told_of_is_not_mentioned() -> None:
     assert names_in("Last week Caroline met Mel.", "Caroline") == [Named("Mel")]
 

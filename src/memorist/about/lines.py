@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memorist.about.days import day_in
 from memorist.about.names import Named, names, names_in
+from memorist.about.subjects import in_small_letters
 from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
 from memorist.memories.governance import TESTED
 from memorist.memories.values import Governor, Kind, Memory
@@ -92,14 +93,17 @@ def occurrences_in(
     """Whom and what the lines name, what most of them name first. Nobody is named in lines that tell of them.
     `names_of` finds names in a text that is about a person.
     """
+    small = in_small_letters(line.text for line in lines)
     spelled: dict[str, str] = {}
     relations: dict[str, str | None] = {}
     by_word: dict[str, dict[str, ProfileLine]] = {}
     for line in lines:
         for word in _WORDS.findall(line.text.casefold()):
             by_word.setdefault(word, {})[line.memory_id] = line
-        for name, relation in names_of(line.text, line.person):
+        for name, relation, is_guess in names_of(line.text, line.person):
             key = name.casefold()
+            if is_guess and key in small:
+                continue
             spelled.setdefault(key, name)
             relations[key] = relations.get(key) or relation
     found = []

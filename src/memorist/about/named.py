@@ -7,6 +7,7 @@ from itertools import combinations
 
 from memorist.about.lines import newest_first, person_of
 from memorist.about.names import Named
+from memorist.about.subjects import in_small_letters
 from memorist.about.values import USER, NamedKind, NamedThing, NameGraph, ProfileLine, key_of
 from memorist.memories.values import Memory
 from memorist.platform import folding
@@ -26,15 +27,20 @@ def graph_of(
     *,
     is_whole: bool,
 ) -> NameGraph:
-    """What the facts name. A name that only begins sentences counts where another fact, or who speaks, has it."""
+    """What the facts name. A name that only begins sentences counts where another fact, or who speaks, has it, or where
+    it does what people do and no fact has it in small letters.
+    """
+    small = in_small_letters(fact.content for fact in facts)
     spelled: dict[str, str] = {_USER: USER}
     relations: dict[str, str] = {}
     kinds: defaultdict[str, Counter[NamedKind]] = defaultdict(Counter)
     for fact in facts:
-        for name, relation in names_of(fact):
+        for name, relation, is_guess in names_of(fact):
+            if is_guess and name.casefold() in small:
+                continue
             key = key_of(name)
             spelled.setdefault(key, name)
-            kinds[key][_kind(fact.content, name, relation)] += 1
+            kinds[key][NamedKind.PERSON if is_guess else _kind(fact.content, name, relation)] += 1
             if relation and key not in relations:
                 relations[key] = relation
         person = person_of(fact)

@@ -1,9 +1,13 @@
-"""Whom and what a text names: capitalised words that begin no sentence, and names after words like "sister". Pure."""
+"""Whom and what a text names: capitalised words that begin no sentence or do what people do, and names after words such
+as "sister". Pure.
+"""
 
 import re
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
+
+from memorist.about.subjects import subjects_in
 
 _KIN = (
     "mother|mom|mum|father|dad|parent|sister|brother|twin|daughter|son|child|kid|baby|wife|husband|spouse|partner|"
@@ -15,6 +19,7 @@ _KIN = (
     "mère|père|sœur|frère|fille|fils|mari|femme|ami|amie|chien|"
     "madre|padre|hermana|hermano|hija|hijo|esposa|esposo|marido|amigo|amiga|perro|gata|gato"
 )
+_RELATIVE = re.compile(f"(?:{_KIN})s?", re.IGNORECASE)
 _NAME = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*[^\W\d_]"
 # "Tom's sister Mia", "dog named Rex", "cat is called Minka", "wife's name is Anna".
 _RELATED = re.compile(
@@ -52,18 +57,25 @@ class Named(NamedTuple):
 
     name: str
     relation: str | None = None
+    is_guess: bool = False
+    """Whether it is a person that only begins sentences: no name where others have it in small letters."""
 
 
 def names_in(text: str, person: str = "User") -> list[Named]:
     """The names of a text, each once, in their order; `person` is the one that it tells of.
 
-    A name that stands at the beginning of a sentence only is not among them: any word is capitalised there.
+    A word at the beginning of a sentence, where any is capitalised, is a guess where it does what only people do.
     """
     found: dict[str, Named] = {}
     # As long as before, so that what follows a quotation begins no sentence.
     unquoted = _QUOTED.sub(lambda match: "_" * len(match[0]), text)
     for named in (*_related(unquoted, person), *_titles(text), *_capitalised(unquoted)):
         found.setdefault(named.name.casefold(), named)
+    for name in subjects_in(unquoted, _is_no_subject):
+        first, _, last = name.rpartition(" ")
+        if first and last.casefold() in found:
+            del found[last.casefold()]  # It was found without the word that begins the sentence.
+        found.setdefault(name.casefold(), Named(name, is_guess=True))
     return [one for key, one in found.items() if key != person.casefold()]
 
 
@@ -113,6 +125,10 @@ def _is_meant(before: str, word: str) -> bool:
 
 def _bare(word: str) -> str:
     return _POSSESSIVE.sub("", word)
+
+
+def _is_no_subject(word: str) -> bool:
+    return _is_none(word) or _RELATIVE.fullmatch(word) is not None
 
 
 def _is_none(word: str) -> bool:
