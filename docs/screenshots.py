@@ -15,6 +15,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
+from docs.small_pictures import shrink
 from memorist.core import Core
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
@@ -30,7 +31,7 @@ from tests.support.talking import says
 from tests.turns.conftest import turn_settings
 
 IMAGES = Path(__file__).parent / "images"
-MOST_BYTES = 150_000
+MOST_BYTES = 120_000
 
 _TENANT = "second-spin"
 _DESK = {"width": 1200, "height": 780}
@@ -137,7 +138,7 @@ def fill(core: Core, clock: FrozenClock, ines: Principal) -> Scene:
             core.sample_data.add(ines)
         for number in range(4 + day * 7 % 9):
             text = f"Repair {day * 10 + number}: brakes checked, wheel trued, handed back the same day."
-            core.ingestion.add_messages(ines, f"shift-{day}", [Message("user", text, "Ines", clock.now())])
+            core.ingestion.add_messages(ines, f"shift-{day}", [Message("assistant", text, "Till", clock.now())])
     for title, text in (
         (
             "opening-hours.md",
@@ -194,7 +195,7 @@ def make(browser: Browser, served: Served, state: Any, scene: Scene, shot: Shot)
         page.wait_for_load_state("networkidle")
         page.reload(wait_until="networkidle")  # So that no picture tells how long a first question takes.
         shot.prepare(page)
-        picture = page.screenshot(animations="disabled", caret="hide")
+        picture = shrink(context.new_page(), page.screenshot(animations="disabled", caret="hide"))
     finally:
         context.close()
     if len(picture) > MOST_BYTES:

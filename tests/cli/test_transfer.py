@@ -64,6 +64,23 @@ def test_export_and_import_of_one_user(cli: Cli) -> None:
     assert cli("import", "-", "--key", key, stdin=forged.encode()).code == 4
 
 
+def test_part_of_everything_is_exported(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("some words")
+    cli.ok("remember", "a fact")
+    cli.ok("ingest", str(tmp_path / "notes.md"))
+
+    def texts(*options: str) -> list[str]:
+        rows = map(json.loads, cli.ok("export", *options).out.splitlines()[1:])
+        return [row["memory"]["content"] if "memory" in row else row["document"]["title"] for row in rows]
+
+    assert texts("--kind", "fact") == ["a fact"]
+    assert texts("--kind", "document_chunk") == ["some words", "notes.md"]
+    assert texts("--kind", "fact", "--kind", "document_chunk", "--since", "2020-01-01") == texts()
+    assert texts("--until", "2020-01-01") == texts("--since", "2999-01-01T10:00+02:00") == []
+    refused = cli("export", "--since", "yesterday")
+    assert (refused.code, "must be a date or time" in refused.err) == (2, True)
+
+
 def test_settings_do_not_narrow_a_backup(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli.ok("remember", "ada's", "--user", "ada", "--agent", "coder")
     monkeypatch.setenv("MEMORIST_USER", "bob")

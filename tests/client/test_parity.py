@@ -247,7 +247,14 @@ CASES: dict[str, Callable[[Do], Any]] = {
     "verify": lambda do: do("verify", erased(do).id),
     "reset": lambda do: [named(do), do("reset")],
     "wait_until_indexed": lambda do: do("wait_until_indexed"),
-    "export": lambda do: exported(do),
+    "export": lambda do: [
+        exported(do),
+        every_field(do),
+        do("add_document", "Notes", "Cats purr."),
+        list(do("export", kinds=["fact", "document_chunk"], since=datetime(2020, 1, 1))),
+        list(do("export", kinds=["chat_message"])),
+        list(do("export", until=datetime(2020, 1, 1, tzinfo=UTC))),
+    ],
     "import_": lambda do: do("import_", exported(do)),
     "entries": lambda do: [entry(do).was_new, do("entries", category="goal"), do("entries", include_tested=True)],
     "add_entry": lambda do: do("add_entry", "Sleep more.", Category.GOAL, confidence=0.5, idempotency_key="k"),
@@ -329,6 +336,7 @@ ERRORS: dict[str, Callable[[Do], Any]] = {
     "unknown receipt": lambda do: do("receipt", "rcpt_01J9Z3K4M5N6P7Q8R9S0T1V2W3"),
     "verify the unknown": lambda do: do("verify", "rcpt_01J9Z3K4M5N6P7Q8R9S0T1V2W3"),
     "no receipts": lambda do: do("receipts", limit=0),
+    "export of no kind": lambda do: list(do("export", kinds=["dream"])),
     "import of nothing": lambda do: do("import_", []),
     "import of something else": lambda do: do("import_", ['{"format":"memorist-export","version":1}', "{}"]),
 }

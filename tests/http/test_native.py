@@ -209,6 +209,14 @@ def test_export_goes_in_again_part_by_part(ada: httpx2.Client) -> None:
     for number in range(3):
         remember(ada, content=f"Text {number}.\u2028")
     header, *rows = ada.get("/v1/records/export").text.removesuffix("\n").split("\n")
+    for part, count in (
+        ({"kinds": ["fact", "chat_message"]}, 3),
+        ({"kinds": "tool_output"}, 0),
+        ({"until": "2020-01-01T00:00:00Z"}, 0),
+    ):
+        assert ada.get("/v1/records/export", params=part).text.count("\n") == 1 + count
+    for part in ({"kinds": "dream"}, {"since": "yesterday"}):
+        assert_problem(ada.get("/v1/records/export", params=part), 422, "invalid_field")
     assert ada.post("/v1/records/reset").json() == {"erased": 3}
     first = ada.post("/v1/records/import", json={"lines": [header, *rows[:2]]})
     rest = ada.post("/v1/records/import", json={"lines": [header, rows[2]]}, params={"after": 2})

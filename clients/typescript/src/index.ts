@@ -21,6 +21,7 @@ export {
   Client,
   type DocumentOptions,
   type EntriesOptions,
+  type ExportOptions,
   type ListOptions,
   type RecallOptions,
   type RememberOptions,

@@ -285,7 +285,7 @@ export function queryOf(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   if (given.length === 0) return "";
   const asText = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
-  return `?${new URLSearchParams(given.map(([name, value]) => [name, asText(value)]))}`;
+  return `?${new URLSearchParams(given.flatMap(([name, value]) => [value].flat().map((one) => [name, asText(one)])))}`;
 }
 
 function plain(_: string, value: unknown): unknown {

@@ -11,6 +11,7 @@ import {
   errorOf,
   failure,
   part,
+  queryOf,
   Transport,
   type WriteOptions,
 } from "./transport.js";
@@ -28,6 +29,7 @@ export type VersionOptions = WriteOptions & {
   expected_version?: string;
 };
 export type EntriesOptions = Omit<values.ListEntriesQuery, "include"> & CallOptions & { include_tested?: boolean };
+export type ExportOptions = values.ExportRecordsQuery & { signal?: AbortSignal };
 export type DocumentOptions = Omit<values.NewDocument, "title" | "content" | "content_base64"> & CallOptions;
 export type ToolFormat = NonNullable<values.ListToolsQuery["format"]>;
 export type Category = values.NewEntry["category"];
@@ -485,15 +487,17 @@ export class Client {
     }
   }
 
-  /** Everything the caller sees, as lines of JSON. */
-  async *export(options: { signal?: AbortSignal } = {}): AsyncGenerator<string> {
-    const [controller, letGo] = this.#transport.link(options.signal);
+  /** Everything the caller sees, or of some kinds and from some time alone, as lines of JSON. Throws InvalidField. */
+  async *export(options: ExportOptions = {}): AsyncGenerator<string> {
+    const { signal, ...asked } = options;
+    const [controller, letGo] = this.#transport.link(signal);
     try {
-      const response = await this.#transport.open(`${RECORDS}/export`, { signal: controller.signal });
+      const path = `${RECORDS}/export${queryOf(asked)}`;
+      const response = await this.#transport.open(path, { signal: controller.signal });
       if (!response.ok) throw await errorOf(response, this.#transport.url);
       yield* lines(response, "\n");
     } catch (error) {
-      options.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       if (error instanceof TypeError) throw await errorOf(failure(error), this.#transport.url);
       throw error;
     } finally {

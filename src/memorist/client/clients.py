@@ -160,7 +160,7 @@ class Client(Verbs):
     def _lines(self, asked: Lines) -> Iterator[str]:
         splitter = LineSplitter()
         try:
-            with self._http.stream("GET", asked.path) as response:
+            with self._http.stream("GET", asked.path, params=asked.query) as response:
                 if not response.is_success:
                     response.read()
                     raise error_of(response)
@@ -268,7 +268,7 @@ class AsyncClient(AsyncVerbs):
     async def _lines(self, asked: Lines) -> AsyncIterator[str]:
         splitter = LineSplitter()
         try:
-            async with self._http.stream("GET", asked.path) as response:
+            async with self._http.stream("GET", asked.path, params=asked.query) as response:
                 if not response.is_success:
                     await response.aread()
                     raise error_of(response)

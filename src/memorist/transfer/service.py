@@ -4,6 +4,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -43,6 +44,13 @@ class ImportReport:
     conflicting: int = 0
     shared: int = 0
     erased: int = 0
+
+
+def chosen(kinds: Iterable[str] | None = None, since: datetime | None = None, until: datetime | None = None) -> Chosen:
+    """What a caller asks an export for; without kinds it is all of them. Raises InvalidField."""
+    wanted = frozenset(validation.choice("kinds", kind, Kind) for kind in kinds or Kind)
+    moments = {"since": since, "until": until}
+    return Chosen(wanted, *(None if at is None else validation.moment(name, at) for name, at in moments.items()))
 
 
 class Transfer:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -10,9 +11,11 @@ from memorist.erasure.values import Receipt, Verification
 from memorist.memories.policies import PolicyChange
 from memorist.memories.policy import PolicyRevision
 from memorist.memories.sweeper import Sweep
+from memorist.memories.values import Kind
 from memorist.platform import access
 from memorist.platform.values import Principal
-from memorist.transfer.service import ImportReport
+from memorist.times import to_iso
+from memorist.transfer.service import ImportReport, chosen
 from memorist.verbs.kinds import Acting, Call, Lines, Stream, Verb, part, reading, told, told_as, without_none
 from memorist.verbs.memories import RECORDS
 
@@ -141,10 +144,21 @@ def wait_until_indexed() -> Verb[None]:
     return Verb(finish, ask)
 
 
-def export() -> Stream[str]:
-    """Everything the caller sees, as lines of JSON."""
+def export(
+    *, kinds: Sequence[Kind] | None = None, since: datetime | None = None, until: datetime | None = None
+) -> Stream[str]:
+    """Everything the caller sees, as lines of JSON; or of these kinds alone, and what was stored from `since` on and
+    before `until`. Raises InvalidField.
+    """
+
+    def ask() -> Lines:
+        wanted = chosen(kinds, since, until)
+        moments = {"since": wanted.since, "until": wanted.until}
+        given = {name: to_iso(at) for name, at in moments.items() if at is not None}
+        return Lines(f"{RECORDS}/export", given | ({"kinds": sorted(wanted.kinds)} if kinds else {}))
+
     return Stream(
-        lambda me: me.core.transfer.export(me.principal), lambda: Lines(f"{RECORDS}/export"), at_once=_LINES_AT_ONCE
+        lambda me: me.core.transfer.export(me.principal, chosen(kinds, since, until)), ask, at_once=_LINES_AT_ONCE
     )
 
 

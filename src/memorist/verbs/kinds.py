@@ -82,6 +82,7 @@ class Lines:
     """The lines of a text that is too long to be held at once."""
 
     path: str
+    query: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1010,6 +1010,15 @@ export interface DeleteUserQuery {
   confirm?: string | null;
 }
 
+export interface ExportRecordsQuery {
+  /** Only memories of these kinds. */
+  kinds?: ("fact" | "chat_message" | "tool_output" | "document_chunk")[] | null;
+  /** Only what was stored from this time on. */
+  since?: string | Date | null;
+  /** Only what was stored before this time. */
+  until?: string | Date | null;
+}
+
 export interface ImportRecordsQuery {
   /** Lines that other requests sent: errors count from there. */
   after?: number;

@@ -29,7 +29,7 @@ export const VERBS = {
   erase: [] satisfies Options<"erase">[],
   eraseEntry: [] satisfies Options<"eraseEntry">[],
   events: [] satisfies Options<"events">[],
-  export: [] satisfies Options<"export">[],
+  export: ["kinds", "since", "until"] satisfies Options<"export">[],
   extract: ["session", "project"] satisfies Options<"extract">[],
   forget: ["expected_version", "idempotency_key"] satisfies Options<"forget">[],
   forgetDocument: [] satisfies Options<"forgetDocument">[],

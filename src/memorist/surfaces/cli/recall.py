@@ -1,21 +1,17 @@
 """`memorist recall`."""
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from memorist.errors import InvalidField
 from memorist.memories.values import Kind
 from memorist.recall.values import Recalled, Scope
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.hits import explained, print_hits, recalled_record
+from memorist.surfaces.cli.moments import MOMENT, moment
 from memorist.surfaces.cli.speaking import core_here, speaking
 from memorist.surfaces.cli.terminal import note, print_json, print_line
-from memorist.times import from_iso
 from memorist.verbs import Verbs
-
-_MOMENT = "TIME"
 
 
 @with_flags(*ANYWHERE, *IDENTITY)
@@ -29,10 +25,10 @@ def recall(
     category: Annotated[str | None, typer.Option(metavar="NAME", help="Only this category.")] = None,
     project: Annotated[str | None, typer.Option(metavar="NAME", help="Only this project.")] = None,
     no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Without the reranker: faster, less exact.")] = False,
-    as_of: Annotated[str | None, typer.Option(metavar=_MOMENT, help="What was true then.")] = None,
-    known_at: Annotated[str | None, typer.Option(metavar=_MOMENT, help="What was known here then.")] = None,
-    after: Annotated[str | None, typer.Option(metavar=_MOMENT, help="Only what was said from then on.")] = None,
-    before: Annotated[str | None, typer.Option(metavar=_MOMENT, help="Only what was said before then.")] = None,
+    as_of: Annotated[str | None, typer.Option(metavar=MOMENT, help="What was true then.")] = None,
+    known_at: Annotated[str | None, typer.Option(metavar=MOMENT, help="What was known here then.")] = None,
+    after: Annotated[str | None, typer.Option(metavar=MOMENT, help="Only what was said from then on.")] = None,
+    before: Annotated[str | None, typer.Option(metavar=MOMENT, help="Only what was said before then.")] = None,
     budget: Annotated[
         int | None, typer.Option(metavar="TOKENS", help="Fill so many tokens, instead of counting to --top-k.")
     ] = None,
@@ -47,7 +43,7 @@ def recall(
     TIME is a date such as 2026-05-02 or a time such as 2026-05-02T14:30, in UTC unless it names an offset.
     """
     moments = {"as_of": as_of, "known_at": known_at, "after": after, "before": before}
-    asked = {name: _moment(name, text) for name, text in moments.items()}
+    asked = {name: moment(name, text) for name, text in moments.items()}
     with speaking(flags, reads=True, models=True, session=session) as memory:
         recalled = memory.recall(
             question, top_k=top_k, source_kinds=kind or None, scope=scope, enable_rerank=not no_rerank, **asked,
@@ -61,17 +57,6 @@ def recall(
     _print(recalled, question)
     if advice:
         note(advice)
-
-
-def _moment(field: str, text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return from_iso(text)
-    except (ValueError, OverflowError) as error:
-        raise InvalidField.of(
-            field, f"must be a date or time such as 2026-05-02 or 2026-05-02T14:30, not {text[:60]!r}."
-        ) from error
 
 
 def _print(recalled: Recalled, query: str) -> None:

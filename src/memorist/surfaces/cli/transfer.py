@@ -15,9 +15,11 @@ import typer
 from memorist.errors import Invalid
 from memorist.importers import Source, recognized
 from memorist.importers.files import export_lines
+from memorist.memories.values import Kind
 from memorist.surfaces.cli.door import Whose
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.import_from import import_from
+from memorist.surfaces.cli.moments import MOMENT, moment
 from memorist.surfaces.cli.progress import NoWait, progress_bar, wait_for_vectors
 from memorist.surfaces.cli.speaking import core_here, only_here, speaking
 from memorist.surfaces.cli.terminal import counted, escaped_json, note, print_json
@@ -31,14 +33,19 @@ _STREAM = "-"
 def export(
     flags: Flags,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to write; - is stdout.")] = _STREAM,
+    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; repeatable.")] = None,
+    since: Annotated[str | None, typer.Option(metavar=MOMENT, help="Only what was stored from then on.")] = None,
+    until: Annotated[str | None, typer.Option(metavar=MOMENT, help="Only what was stored before then.")] = None,
 ) -> None:
     """Write memories of every status and their history as lines of JSON: of the whole tenant, or of --user.
 
-    A file appears only when it is complete, and is readable by its owner only.
+    A file appears only when it is complete, and is readable by its owner only. TIME is a date such as 2026-05-02 or a
+    time such as 2026-05-02T14:30, in UTC unless it names an offset.
     """
     counts: Counter[str] = Counter()
+    asked = {"since": moment("since", since), "until": moment("until", until)}
     with speaking(flags, Whose.BACKUP, reads=True) as memory:
-        lines = _counting(memory.export(), counts)
+        lines = _counting(memory.export(kinds=kind or None, **asked), counts)
         if file == _STREAM:
             # Pipes and files get the very bytes; on a terminal no text may act as a command to it.
             shown = map(escaped_json, lines) if sys.stdout.isatty() else lines

@@ -17,11 +17,12 @@ from memorist.platform.values import Principal
 from memorist.surfaces.http.bodies import JsonBody
 from memorist.surfaces.http.callers import core_of
 from memorist.surfaces.http.erasure import ReceiptRow, begun, told
-from memorist.surfaces.http.native import source
+from memorist.surfaces.http.native import KindName, source
 from memorist.surfaces.http.responses import Json
 from memorist.surfaces.http.schemas import record_of
 from memorist.surfaces.http.texts import EmptyIdentifier, EmptyLine, Identifier, MemoryId, Uploaded
-from memorist.transfer.service import ImportReport
+from memorist.tools import Moment
+from memorist.transfer.service import ImportReport, chosen
 
 router = APIRouter(prefix="/v1/records", tags=["native"])
 whoami = APIRouter(prefix="/v1", tags=["native"])
@@ -88,9 +89,16 @@ def extract_records(request: Request, new: NewTranscript) -> Response:
     response_class=Response,
     summary="Export",
 )
-def export_records(request: Request) -> Response:
-    """Everything that you see, with its events, as lines of JSON."""
-    lines = core_of(request).transfer.export(source(request))
+def export_records(
+    request: Request,
+    kinds: Annotated[list[KindName] | None, Query(description="Only memories of these kinds.")] = None,
+    since: Annotated[Moment | None, Query(description="Only what was stored from this time on.")] = None,
+    until: Annotated[Moment | None, Query(description="Only what was stored before this time.")] = None,
+) -> Response:
+    """Everything that you see, or a part of it, with its events, as lines of JSON. Documents come along where the kind
+    `document_chunk` does.
+    """
+    lines = core_of(request).transfer.export(source(request), chosen(kinds, since, until))
     # The first is made here, so that a refusal has a status.
     return StreamingResponse(_ended(chain([next(lines)], lines)), media_type=_LINES)
 

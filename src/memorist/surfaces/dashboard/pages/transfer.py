@@ -19,6 +19,7 @@ from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import number, say
+from memorist.transfer.service import chosen
 from memorist.transfer.values import IMPORTING, Chosen
 
 pages = Pages()
@@ -149,8 +150,7 @@ def _chosen(visit: Visit) -> Chosen:
     if unknown:
         raise InvalidField(say("Choose one of {kinds}.", kinds=", ".join(Kind)), field="kind")
     since, until = (_day(visit, name) for name in ("since", "until"))
-    kinds = frozenset(map(Kind, given)) or frozenset(Kind)
-    return Chosen(kinds, since, until and until + timedelta(days=1))
+    return chosen(given, since, until and until + timedelta(days=1))
 
 
 def _day(visit: Visit, name: str) -> datetime | None:
