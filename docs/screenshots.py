@@ -36,6 +36,15 @@ MOST_BYTES = 120_000
 _TENANT = "second-spin"
 _DESK = {"width": 1200, "height": 780}
 _DAYS = 28
+_REPAIRS = (
+    "brakes checked",
+    "front wheel trued",
+    "chain and cassette replaced",
+    "saddle raised for a taller rider",
+    "lights wired anew",
+    "puncture mended",
+    "gears set after a winter in the cellar",
+)
 _KEPT_ELSEWHERE = (
     "Ines rides a steel frame from the eighties.",
     "The workshop's landlord is Mr Okafor.",
@@ -127,17 +136,22 @@ def fill(core: Core, clock: FrozenClock, ines: Principal) -> Scene:
         Draft("Bookings older than a year are not shown in the calendar.", category="decision"),
         Draft("Theo answers messages on weekdays only.", category="preference"),
         Draft("The booking form must work with a screen reader.", category="decision", importance=4),
+        Draft("Amina teaches the evening class with Theo.", category="person"),
+        Draft("Amina moved from Graz to Linz, and races on Sundays with Lucía.", category="person"),
+        Draft("Lucía lives in Linz and paints frames for Second Spin.", category="person"),
+        Draft("Theo met Berger, the wholesaler, in Vienna.", category="person"),
+        Draft("Berger delivers tyres from Vienna on Tuesdays.", category="reference"),
     ]
     written = []
     for day in range(_DAYS - 1):
         clock.advance(timedelta(days=1))
         note = notes[day % len(notes)]
         if day < len(notes):
-            written += core.memories.remember(coder if day % 2 else ines, [note])
+            written += core.memories.remember(coder if day % 2 and note.category != "person" else ines, [note])
         if day == _DAYS // 3:
             core.sample_data.add(ines)
         for number in range(4 + day * 7 % 9):
-            text = f"Repair {day * 10 + number}: brakes checked, wheel trued, handed back the same day."
+            text = f"Repair {day * 10 + number}: {_REPAIRS[(day + number) % len(_REPAIRS)]}, handed back the same day."
             core.ingestion.add_messages(ines, f"shift-{day}", [Message("assistant", text, "Till", clock.now())])
     for title, text in (
         (

@@ -20,7 +20,9 @@ from memorist.ports import Reader, Store
 from memorist.times import Clock
 from memorist.views.values import Browse, FacetRow, Facets, ProjectRow
 
-_GROUPS = 400
+_GROUPS = 100
+"""Counted at once, so that the time is looked at often enough."""
+_PROJECT_ROWS = 400
 _MOST_PROJECTS = 50
 # Other processes write too, and memories expire.
 _KEPT_S = 5.0
@@ -142,7 +144,7 @@ def _more_projects(tx: Reader, before: _CountedFacets, until: float) -> tuple[li
         else:
             found.append(position)
             after = position
-        if len(found) >= _GROUPS:
+        if len(found) >= _PROJECT_ROWS:
             return found, ()
         if time.perf_counter() > until:
             break
