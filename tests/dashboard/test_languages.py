@@ -19,6 +19,8 @@ from tests.support.browser import DESKTOP, PHONE
 GERMAN = {"Accept-Language": "de-DE,de;q=0.9,en;q=0.5"}
 PAGES = (
     *("", "/about", "/people", "/memories", "/memories/new", "/conversations", "/documents", "/recall?q=Berlin"),
+    *("/recall/compare?q=Berlin", "/chat?q=Berlin", "/transfer", "/people/one?name=User"),
+    *("/activity", "/activity/usage", "/activity/jobs", "/activity/retention"),
     *("/turns", "/doubts", "/privacy", "/connect", "/whose", "/access", "/audit", "/system", "/nowhere"),
 )
 CHECKED = ("", "/memories", "/privacy", "/access")
