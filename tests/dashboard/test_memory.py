@@ -87,6 +87,13 @@ def test_source_leads_to_its_message(ada: Person, learned: Memory) -> None:
     expect(page.locator("li.source")).to_contain_text("this one")
 
 
+def test_session_in_which_nothing_was_said_is_no_conversation(ada: Person) -> None:
+    (memory,) = ada.remember("Written in a session.", session="alone")
+    origin = section(ada.goto(f"/memories/{memory.id}"), "Where it comes from")
+    expect(origin).to_contain_text("No conversation is linked to it.")
+    expect(origin.get_by_role("link", name="Read the conversation")).to_have_count(0)
+
+
 def test_chunk_has_its_headings_and_neighbours_and_an_output_its_whole(ada: Person) -> None:
     core, who = ada.core, ada.principal
     text = "# Handbook\n\n" + "\n\n".join(f"## Part {n}\n\n" + f"What part {n} says. " * 60 for n in range(3))
