@@ -27,7 +27,7 @@ from memorist.platform.port import (
     SpendingReads,
     SpendingWrites,
 )
-from memorist.platform.values import ApiKey, DueWork, SignIn, Tenant
+from memorist.platform.values import ApiKey, DueWork, SignIn, Tally, Tenant
 from memorist.recall.port import IndexReads, IndexWrites, PastRecallReads, PastRecallWrites
 from memorist.turns.port import TurnReads, TurnWrites
 from memorist.views.port import BrowsingReads, OverviewReads, SurroundingsReads
@@ -210,6 +210,12 @@ class Store(Protocol):
     def due_tenants(self, work: DueWork, now: datetime, *, after: str = "", limit: int = 100) -> list[str]:
         """Who has such work that is due, in the order of their names, after a name. It costs what waits, whoever waits
         for it: no more where there are more tenants.
+        """
+        ...
+
+    def count_all(self, what: Tally, now: datetime, *, seconds: float) -> dict[str, int]:
+        """How much there is of all tenants together, by its state, in one statement: '' where it has none. Raises
+        StoreBusy where counting takes longer than that.
         """
         ...
 

@@ -371,6 +371,6 @@ def test_done_jobs_are_dropped_after_a_week(core: Core, ada: Principal) -> None:
     job = add(core, jobs, ada)
     jobs.run_due(ada.tenant)
     clock.advance(timedelta(days=8))
-    jobs._tidy(ada.tenant)
+    jobs._tidy()
     with pytest.raises(NotFound):
         jobs.get(ada, job.id)

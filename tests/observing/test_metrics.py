@@ -210,11 +210,11 @@ def test_servers_count_for_themselves(tmp_path: Path, watched: Served) -> None:
 
 
 def test_database_that_does_not_answer_leaves_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise MemoristError
 
     with serving(bare(str(tmp_path / "own.db"), data=tmp_path, port=0)) as server:
-        monkeypatch.setattr(server.core.store, "list_tenants", refuse)
+        monkeypatch.setattr(server.core.store, "count_all", refuse)
         found = samples(server.url)
     assert ("memorist_build_info", frozenset({("version", __version__)})) in found
     assert ("memorist_tenants", frozenset()) not in found

@@ -74,6 +74,10 @@ def test_only_statements_above_tenants_are_global() -> None:
     assert marked == {
         "any_key",
         "applied_migrations",
+        "census_of_jobs",
+        "census_of_memories",
+        "census_of_tenants",
+        "census_of_waiting",
         "create_migrations_table",
         "feed_bounds",
         "find_index_model",
@@ -95,8 +99,23 @@ def test_only_statements_above_tenants_are_global() -> None:
         "tenants_with_erasures",
         "tenants_with_jobs",
         "tenants_with_lost_turns",
+        "tenants_with_moves",
+        "tenants_with_old_answers",
+        "tenants_with_old_jobs",
+        "tenants_with_old_turns",
+        "tenants_with_retired",
         "tenants_with_waiting",
     }
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_is_asked_of_all_tenants_tells_names_and_numbers_alone(dialect: str) -> None:
+    asked = [one for name, one in load_statements(dialect).items() if name.startswith(("tenants_with_", "census_of_"))]
+    assert len(asked) == 13
+    for statement in asked:
+        told = re.match(r"SELECT (?:DISTINCT )?(.+?)\s+FROM ", statement.sql)
+        assert told is not None
+        assert told[1] in ("tenant_id", "tenant_id || ''", "status, count(*)", "'', count(*)"), statement.name
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ _BATCH = 500
 _HISTORY = 20
 _STEP = timedelta(microseconds=1)
 _WINDOWS = tuple(field.name for field in fields(Windows))
+_USUAL = Policy()
 _NEVER_SET = 0
 """The revision of a tenant that has the default policy."""
 
@@ -134,6 +135,20 @@ class Policies:
                 yield memory, after
             after_id = batch[-1][0].id
 
+    # Whom a sweep looks at
+
+    def looked_for_before(self, now: datetime) -> datetime:
+        """By when a fact was retired that some policy may ask to be anonymized now, of those that do not stay open."""
+        days = min(self._default.anonymize_after_days, _USUAL.anonymize_after_days)
+        return lifecycle.anonymizable_before(replace(self._default, anonymize_after_days=days), now)
+
+    def stays_open(self, tx: Reader) -> bool:
+        """Whether every sweep must look at a tenant: its deadlines are not settled, or its own policy anonymizes sooner
+        than is looked for among all."""
+        own = tx.policies.get()
+        is_soon = own is not None and own.policy.anonymize_after_days < _USUAL.anonymize_after_days
+        return is_soon or not self.is_settled(tx)
+
     # Deadlines after a change
 
     def is_settled(self, tx: Reader) -> bool:
@@ -174,16 +189,16 @@ def ask_for_deadlines(tx: Writer) -> None:
     """Have the sweeper give every row the deadlines of the policy in force, inside a transaction that brings rows of
     another place, whose deadlines were another policy's.
     """
-    state = tx.aging.get_sweep()
-    if state is not None and state.recomputed_after is None:
-        tx.aging.put_sweep(replace(state, recomputed_after=""))
+    state = tx.aging.get_sweep() or SweepState(_NEVER_SET, "")
+    if state.recomputed_after is None:
+        state = replace(state, recomputed_after="")
+    tx.aging.put_sweep(replace(state, is_open=True))
 
 
 def _set(revision: PolicyRevision, tx: Writer) -> bool:
     """False where that revision exists. The last sweep's report goes: it tells of another policy."""
-    state = tx.aging.get_sweep()
-    if state is not None and state.report is not None:
-        tx.aging.put_sweep(replace(state, report=None, reported_at=None))
+    state = tx.aging.get_sweep() or SweepState(_NEVER_SET, "")
+    tx.aging.put_sweep(replace(state, report=None, reported_at=None, is_open=True))
     return tx.policies.insert(revision)
 
 

@@ -107,6 +107,8 @@ class SweepState:
     recomputed_after: str | None
     report: Mapping[str, Any] | None = None
     reported_at: datetime | None = None
+    is_open: bool = True
+    """Whether the next sweep looks at the tenant though nothing new may be due."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ memory moves it, once, and what is interrupted was not done.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,7 +22,8 @@ from memorist.platform import access, acts
 from memorist.platform.acts import working
 from memorist.platform.erased_names import hexadecimal
 from memorist.platform.loop import Loop
-from memorist.platform.values import Event, Principal, Role
+from memorist.platform.rounds import all_due
+from memorist.platform.values import DueWork, Event, Principal, Role
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock, to_iso
@@ -136,7 +137,7 @@ class Sweeper:
         found = Sweep(tenant, as_of, look.reach.mode, done=_by_move(done))
         found = self._store.read(tenant, partial(_survey, found, look.policy))
         with acts.aside():
-            self._store.write(tenant, partial(_conclude, found, as_of - self._turn_events_kept_for))
+            self._store.write(tenant, partial(self._conclude, found))
         return found
 
     def dry_run(self, tenant: str) -> Sweep:
@@ -274,6 +275,15 @@ class Sweeper:
             self._eraser.purge_copies(tx, anonymized)
         return len(claimed), moved
 
+    def _conclude(self, found: Sweep, tx: Writer) -> None:
+        """Keep the report, and drop what other parts of the program need no longer."""
+        state = tx.aging.get_sweep() or SweepState(0, "")
+        is_open = bool(found.due) or self._policies.stays_open(tx)
+        tx.aging.put_sweep(replace(state, report=found.to_record(), reported_at=found.as_of, is_open=is_open))
+        tx.idempotency.drop_expired(found.as_of)
+        tx.jobs.drop_done(found.as_of - _JOBS_KEPT_FOR)
+        tx.turns.drop_unkept(found.as_of - self._turn_events_kept_for)
+
     def _empty_logs(self) -> None:
         try:
             self._store.checkpoint()
@@ -283,7 +293,7 @@ class Sweeper:
     # In the background
 
     def start(self, every_s: float) -> None:
-        """Sweep all tenants now and then, until closed."""
+        """Sweep whoever has something due, now and then, until closed."""
         self._loop.every = every_s
         self._loop.start()
 
@@ -291,8 +301,23 @@ class Sweeper:
         self._loop.close()
 
     def _sweep_all(self) -> None:
-        tenants = [tenant.id for tenant in self._store.list_tenants()]
-        self._loop.each(tenants, self.sweep)
+        self._loop.each(self._due(), self.sweep)
+
+    def _due(self) -> Iterator[str]:
+        """Whoever has something to sweep, once each. Raises StoreError."""
+        now = self._clock.now()
+        by = {
+            DueWork.MOVES: now,
+            DueWork.RETIRED: self._policies.looked_for_before(now),
+            DueWork.OLD_ANSWERS: now,
+            DueWork.OLD_TURNS: now - self._turn_events_kept_for,
+        }
+        seen: set[str] = set()
+        for work, moment in by.items():
+            for tenant in all_due(self._store, work, moment):
+                if tenant not in seen:
+                    seen.add(tenant)
+                    yield tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,15 +336,6 @@ def _survey(found: Sweep, policy: Policy, tx: Reader) -> Sweep:
     """The sweep with what is due at its moment."""
     counts = tx.aging.count_due(found.as_of, lifecycle.anonymizable_before(policy, found.as_of))
     return replace(found, due=_due(counts), samples=_samples(counts))
-
-
-def _conclude(found: Sweep, turns_before: datetime, tx: Writer) -> None:
-    """Keep the report, and drop what other parts of the program need no longer."""
-    state = tx.aging.get_sweep() or SweepState(0, "")
-    tx.aging.put_sweep(replace(state, report=found.to_record(), reported_at=found.as_of))
-    tx.idempotency.drop_expired(found.as_of)
-    tx.jobs.drop_done(found.as_of - _JOBS_KEPT_FOR)
-    tx.turns.drop_unkept(turns_before)
 
 
 def _with_rows(step: Callable[[Writer, int], tuple[int, _Moved]], rows: int, tx: Writer) -> tuple[int, _Moved]:

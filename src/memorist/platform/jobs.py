@@ -23,6 +23,7 @@ from memorist.platform.acts import working
 from memorist.platform.loop import TenantLoop, unexpected_is_logged
 from memorist.platform.paging import Page, id_cursors, page_of
 from memorist.platform.redaction import Redaction
+from memorist.platform.rounds import all_due
 from memorist.platform.values import DueWork, Job, JobStatus, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
@@ -78,12 +79,12 @@ class Jobs:
         self._store = store
         self._clock = clock
         self._handlers = handlers
-        self._tidied: dict[str, float] = {}
+        self._tidied = float("-inf")
         self._looked: set[str] = set()
         self._running: set[threading.Thread] = set()
         self._loop = TenantLoop(
             "jobs",
-            lambda after, limit: store.due_tenants(DueWork.JOBS, clock.now(), after=after, limit=limit),
+            self._find_due,
             self._hand_out,
             _POLL_SECONDS,
             _MOST_DOUBLINGS,
@@ -266,7 +267,7 @@ class Jobs:
             thread = threading.Thread(target=self._work, args=(job,), name="memorist-job", daemon=True)
             self._running.add(thread)
             thread.start()
-        self._tidy(tenant)
+        self._tidy()
 
     def _work(self, job: Job) -> None:
         WHOSE.set(BACKGROUND)
@@ -288,11 +289,17 @@ class Jobs:
         except MemoristError as refusal:
             _log.warning("the job %s is due when its claim ends: %s", job.id, refusal.message)
 
-    def _tidy(self, tenant: str) -> None:
-        if time.monotonic() - self._tidied.get(tenant, float("-inf")) > _TIDY_EVERY_S:
-            self._tidied[tenant] = time.monotonic()
+    def _find_due(self, after: str, limit: int) -> list[str]:
+        self._tidy()
+        return self._store.due_tenants(DueWork.JOBS, self._clock.now(), after=after, limit=limit)
+
+    def _tidy(self) -> None:
+        """Remove the jobs that were done long ago, now and then, whoever's they are. Raises StoreError."""
+        if time.monotonic() - self._tidied > _TIDY_EVERY_S:
+            self._tidied = time.monotonic()
             before = self._clock.now() - _DONE_KEPT_FOR
-            self._store.write(tenant, lambda tx: tx.jobs.drop_done(before))
+            for tenant in all_due(self._store, DueWork.OLD_JOBS, before):
+                self._store.write(tenant, lambda tx: tx.jobs.drop_done(before))
 
     # Looking after them
 

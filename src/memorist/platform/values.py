@@ -252,6 +252,20 @@ class DueWork(StrEnum):
     VECTORS = "vectors"
     LOST_TURNS = "lost_turns"
     ERASURES = "erasures"
+    MOVES = "moves"
+    RETIRED = "retired"
+    OLD_ANSWERS = "old_answers"
+    OLD_JOBS = "old_jobs"
+    OLD_TURNS = "old_turns"
+
+
+class Tally(StrEnum):
+    """What is counted of all tenants together."""
+
+    MEMORIES = "memories"
+    JOBS = "jobs"
+    WAITING = "waiting"
+    TENANTS = "tenants"
 
 
 class JobStatus(StrEnum):

@@ -24,10 +24,9 @@ class AgingStatements(TenantStatements):
         rows = self._rows("get_sweep")
         if not rows:
             return None
-        revision, recomputed_after, report, reported_at = rows[0]
-        return SweepState(
-            revision, recomputed_after, None if report is None else json.loads(report), optional_moment(reported_at)
-        )
+        revision, recomputed_after, report, reported_at, is_open = rows[0]
+        known = None if report is None else json.loads(report)
+        return SweepState(revision, recomputed_after, known, optional_moment(reported_at), bool(is_open))
 
     def put_sweep(self, state: SweepState) -> None:
         self._run(
@@ -36,6 +35,7 @@ class AgingStatements(TenantStatements):
             recomputed_after=state.recomputed_after,
             report=None if state.report is None else json.dumps(state.report),
             reported_at=optional_micros(state.reported_at),
+            is_open=int(state.is_open),
         )
 
     def has_due(self, as_of: datetime, governed_by: Governor | None = None) -> bool:

@@ -38,7 +38,16 @@ class Driver(Protocol):
     dialect: str
     instant_reads: bool
 
-    def read(self, tenant: str | None, work: Callable[[Connection], T], *, snapshot: bool = True) -> T: ...
+    def read(
+        self,
+        tenant: str | None,
+        work: Callable[[Connection], T],
+        *,
+        snapshot: bool = True,
+        seconds: float | None = None,
+    ) -> T:
+        """`seconds`: how long a statement may take at most. Raises StoreBusy where one takes longer."""
+        ...
 
     def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T: ...
 

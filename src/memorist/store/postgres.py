@@ -43,6 +43,7 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
     (psycopg.errors.DeadlockDetected, errors.StoreBusy),
     (psycopg.errors.SerializationFailure, errors.StoreBusy),
     (psycopg.errors.TooManyConnections, errors.StoreBusy),
+    (psycopg.errors.QueryCanceled, errors.StoreBusy),
     (psycopg.errors.DataCorrupted, errors.StoreCorrupt),
     (psycopg.errors.IndexCorrupted, errors.StoreCorrupt),
     (PoolTimeout, errors.StoreUnavailable),
@@ -98,10 +99,18 @@ class PostgresDriver:
 
     # Transactions
 
-    def read(self, tenant: str | None, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
+    def read(
+        self,
+        tenant: str | None,
+        work: Callable[[Connection], T],
+        *,
+        snapshot: bool = True,
+        seconds: float | None = None,
+    ) -> T:
         # With Citus, which takes what opens a transaction one command at a time, nothing is saved by going alone.
         attempt = self._in_one if snapshot or self._citus else self._each_alone
-        return self._retried(partial(attempt, _READ, tenant, work))
+        begin = _READ if seconds is None else f"{_READ}; SET LOCAL statement_timeout = {int(seconds * 1000)}"
+        return self._retried(partial(attempt, begin, tenant, work))
 
     def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T:
         return self._retried(partial(self._in_one, "BEGIN", tenant, work))
@@ -161,7 +170,7 @@ class PostgresDriver:
         whose = f"SET LOCAL memorist.tenant = {sql.Literal(tenant).as_string()}"
         if self._citus:
             # Citus forwards a SET LOCAL to its workers one command at a time, and only when told to.
-            return [begin, "SET LOCAL citus.propagate_set_commands = 'local'", whose]
+            return [*begin.split("; "), "SET LOCAL citus.propagate_set_commands = 'local'", whose]
         return [f"{begin}; {whose}"]
 
     def close(self) -> None:

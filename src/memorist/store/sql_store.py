@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorist.errors import EncryptionKeyError
-from memorist.platform.values import ApiKey, DueWork, SignIn, Tenant
+from memorist.platform.values import ApiKey, DueWork, SignIn, Tally, Tenant
 from memorist.ports import Reader, Writer
 from memorist.store.drivers import Connection, Driver
 from memorist.store.file_search import find_in_files
@@ -28,13 +28,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ANYBODY = "*"
-"""No tenant's name: whoever reads as this sees whose work waits, and nothing else."""
+"""No tenant's name: whoever reads as this asks whose work waits and how much there is, and nothing else."""
 
 _WHOSE_WORK = {
     DueWork.JOBS: "tenants_with_jobs",
     DueWork.VECTORS: "tenants_with_waiting",
     DueWork.LOST_TURNS: "tenants_with_lost_turns",
     DueWork.ERASURES: "tenants_with_erasures",
+    DueWork.MOVES: "tenants_with_moves",
+    DueWork.RETIRED: "tenants_with_retired",
+    DueWork.OLD_ANSWERS: "tenants_with_old_answers",
+    DueWork.OLD_JOBS: "tenants_with_old_jobs",
+    DueWork.OLD_TURNS: "tenants_with_old_turns",
+}
+
+_CENSUS = {
+    Tally.MEMORIES: "census_of_memories",
+    Tally.JOBS: "census_of_jobs",
+    Tally.WAITING: "census_of_waiting",
+    Tally.TENANTS: "census_of_tenants",
 }
 
 
@@ -120,6 +132,15 @@ class SqlStore:
         given = {name: known[name] for name in statement.parameters}
         rows = self.driver.read(_ANYBODY, lambda connection: connection.rows(statement, given), snapshot=False)
         return [row[0] for row in rows]
+
+    def count_all(self, what: Tally, now: datetime, *, seconds: float) -> dict[str, int]:
+        statement = self.statements[_CENSUS[what]]
+        given = {name: to_micros(now) for name in statement.parameters}
+
+        def count(connection: Connection) -> dict[str, int]:
+            return {state: int(count) for state, count in connection.rows(statement, given)}
+
+        return self.driver.read(_ANYBODY, count, snapshot=False, seconds=seconds)
 
     def tenants_of_other_models(self, model: str, *, limit: int = 100) -> list[str]:
         return [row[0] for row in self._global_rows("tenants_of_other_models", {"model": model, "limit": limit})]

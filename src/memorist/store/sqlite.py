@@ -31,6 +31,7 @@ PRAGMA cache_size = -16384;
 """
 
 _STEPS_BETWEEN_LOOKS = 100
+_STEPS_OF_LONG_READS = 10_000
 
 _BEYOND_REACH = (
     "Backups and exports that were made before. Restoring or importing them here applies the ledger of erased ids.",
@@ -41,6 +42,7 @@ _BEYOND_REACH = (
 _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
     (apsw.BusyError, errors.StoreBusy),
     (apsw.LockedError, errors.StoreBusy),
+    (apsw.InterruptError, errors.StoreBusy),
     (apsw.ReadOnlyError, errors.StoreReadOnly),
     (apsw.FullError, errors.StoreFull),
     (apsw.CorruptError, errors.StoreCorrupt),
@@ -79,8 +81,18 @@ class SqliteDriver:
 
     # Transactions
 
-    def read(self, tenant: str | None, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:  # noqa: ARG002
+    def read(
+        self,
+        tenant: str | None,  # noqa: ARG002
+        work: Callable[[Connection], T],
+        *,
+        snapshot: bool = True,
+        seconds: float | None = None,
+    ) -> T:
         reader = self._take_reader()
+        if seconds is not None:
+            ends = time.monotonic() + seconds
+            reader.set_progress_handler(lambda: time.monotonic() > ends, _STEPS_OF_LONG_READS)
         try:
             if not snapshot:
                 return work(SqliteConnection(reader))
@@ -93,6 +105,8 @@ class SqliteDriver:
         except apsw.Error as error:
             raise _meaning_of(error) from error
         finally:
+            if seconds is not None:
+                reader.set_progress_handler(None)
             self._return_reader(reader)
 
     def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T:  # noqa: ARG002

@@ -2,12 +2,12 @@
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
-from memorist.errors import MemoristError
-from memorist.platform.values import JobStatus, OwnerFilter
-from memorist.ports import Reader, Store
+from memorist.errors import MemoristError, StoreBusy
+from memorist.platform.values import JobStatus, Tally
+from memorist.ports import Store
 from memorist.times import Clock
 from memorist.version import __version__
 
@@ -15,8 +15,8 @@ _COUNTED_FOR_S = 10.0
 _COUNTING_SHARE = 100
 """Counting reads much of the database: so many times as long as it took passes before it is done again."""
 
-_ALL = OwnerFilter(any_user=True, any_agent=True)
-_MANY = 2**31 - 1
+_LONGEST_S = 10.0
+"""What takes longer to count is left out."""
 
 Values = Mapping[str, Mapping[str, float]]
 """By what is counted, and by what that is told apart: '' where it is not."""
@@ -56,32 +56,17 @@ class Census:
 
     def _count(self) -> None:
         started = time.monotonic()
-        jobs: Counter[str] = Counter(dict.fromkeys(JobStatus, 0))
-        memories: Counter[str] = Counter()
-        waiting = 0
-        tenants = [tenant.id for tenant in self._store.list_tenants()]
-        for tenant in tenants:
-            counts, kinds, without = self._store.read(tenant, self._of_tenant)
-            jobs.update(counts)
-            memories.update(kinds)
-            waiting += without
-        size = self._store.describe()["size_bytes"]
-        self._counted = {
-            "jobs": dict(jobs),
-            "memories": dict(memories),
-            "waiting": {"": waiting},
-            "tenants": {"": len(tenants)},
-            "bytes": {"": float(size)},
-        }
+        counted: dict[str, Mapping[str, float]] = {"bytes": {"": float(self._store.describe()["size_bytes"])}}
+        for what in Tally:
+            none = dict.fromkeys(map(str, JobStatus), 0) if what is Tally.JOBS else {}
+            if what is Tally.WAITING and not self._embeds():
+                counted[what] = {"": 0}
+                continue
+            with suppress(StoreBusy):
+                counted[what] = none | self._store.count_all(what, self._clock.now(), seconds=_LONGEST_S)
+        self._counted = counted
         self._counted_at = time.monotonic()
         self._count_after = self._counted_at + max(_COUNTED_FOR_S, _COUNTING_SHARE * (self._counted_at - started))
-
-    def _of_tenant(self, tx: Reader) -> tuple[Mapping[str, int], Mapping[str, int], int]:
-        memories: Counter[str] = Counter()
-        for one in tx.overview.count_kinds(_ALL, self._clock.now()):
-            memories[one.status] += one.count
-        jobs = {str(state): count for state, count in tx.jobs.count(_ALL, _MANY).items()}
-        return jobs, memories, tx.overview.count_waiting(_ALL, _MANY) if self._embeds() else 0
 
 
 def _single(values: Mapping[str, float]) -> dict[str, dict[str, float]]:

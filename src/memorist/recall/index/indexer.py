@@ -190,8 +190,11 @@ class Indexer:
         found: list[str] = self._store.due_tenants(DueWork.VECTORS, self._clock.now(), after=after, limit=limit)
         if after or not self.model:
             return found
+        if len(found) == limit:
+            return found
         others = set(self._store.tenants_of_other_models(self.model, limit=limit)) - self._prepared
-        return found if len(found) == limit else sorted(others.union(found))[:limit]
+        # Fewer than were asked for, so that nobody goes on after the last: only the database knows the order of names.
+        return [*found, *others.difference(found)][: limit - 1]
 
     def _catch_up(self, tenant: str) -> None:
         """Embed all that waits. Raises what keeps it from that."""

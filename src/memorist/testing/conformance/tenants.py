@@ -2,12 +2,15 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
+from memorist.ids import new_id
 from memorist.memories import writing
+from memorist.memories.policy import SweepState
 from memorist.memories.values import Kind, Query
-from memorist.platform.values import DueWork, Tenant
+from memorist.platform.values import DueWork, Job, JobStatus, Principal, Role, Tally, Tenant
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.values import IndexPosition
 from memorist.testing.clocks import START
@@ -66,6 +69,40 @@ class TenantConformance(StoreFixtures):
         assert store.due_tenants(DueWork.VECTORS, START, after=before, limit=1) == [first]
         assert second in store.due_tenants(DueWork.VECTORS, START, after=first, limit=10_000)
         assert first not in store.due_tenants(DueWork.JOBS, START, limit=10_000)
+
+    def test_whose_time_is_over_is_told(self, store: Store, tenant: str, neighbour: str) -> None:
+        def is_told(work: DueWork, now: datetime) -> bool:
+            found = store.due_tenants(work, now, limit=100_000)
+            assert neighbour not in found
+            return tenant in found
+
+        expiring = replace(make_memory(tenant), expires_at=START + timedelta(days=1))
+        store.write(tenant, lambda tx: writing.insert(tx, expiring))
+        save_request(store, tenant, replace(make_record(), expires_at=START + timedelta(days=1)))
+        done = Job(new_id("job"), "judging", Principal(tenant, Role.ADMIN), {}, START, START, START)
+        store.write(tenant, lambda tx: tx.jobs.insert(done))
+        for work in (DueWork.MOVES, DueWork.OLD_ANSWERS, DueWork.OLD_JOBS, DueWork.OLD_TURNS, DueWork.RETIRED):
+            assert not is_told(work, START)
+        for work in (DueWork.MOVES, DueWork.OLD_ANSWERS):
+            assert is_told(work, START + timedelta(days=1))
+        assert not is_told(DueWork.OLD_JOBS, START + timedelta(days=1))
+        store.write(tenant, lambda tx: tx.jobs.finish(replace(done, status=JobStatus.DONE)))
+        assert is_told(DueWork.OLD_JOBS, START + timedelta(days=1))
+
+    def test_who_is_left_open_is_told(self, store: Store, tenant: str) -> None:
+        assert tenant not in store.due_tenants(DueWork.MOVES, START, limit=100_000)
+        for is_open in (True, False):
+            store.write(tenant, partial(_put_sweep, SweepState(1, None, is_open=is_open)))
+            assert (tenant in store.due_tenants(DueWork.MOVES, START, limit=100_000)) is is_open
+
+    def test_all_are_counted_together(self, store: Store, tenant: str, neighbour: str) -> None:
+        for one in (tenant, neighbour):
+            store.write(one, lambda tx, one=one: writing.insert(tx, make_memory(one)))  # type: ignore[misc]
+            job = Job(new_id("job"), "judging", Principal(one, Role.ADMIN), {}, START, START, START)
+            store.write(one, lambda tx, job=job: tx.jobs.insert(job))  # type: ignore[misc]
+        # Others may be at work in the same database.
+        states = {Tally.MEMORIES: "active", Tally.JOBS: "waiting", Tally.WAITING: "", Tally.TENANTS: ""}
+        assert all(store.count_all(what, START, seconds=60)[state] >= 2 for what, state in states.items())
 
     def test_whose_vectors_are_of_another_model_is_told(self, store: Store, tenant: str) -> None:
         store.set_index_model(tenant, "model-1")
@@ -182,3 +219,7 @@ class TenantConformance(StoreFixtures):
 
         with ThreadPoolExecutor(8) as threads:
             assert all(threads.map(work, range(64)))
+
+
+def _put_sweep(state: SweepState, tx: Writer) -> None:
+    tx.aging.put_sweep(state)

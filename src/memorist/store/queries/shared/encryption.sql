@@ -28,8 +28,14 @@ DELETE FROM tenant_keys WHERE tenant_id = :tenant AND number > 0
 
 -- name: list_master_keys
 -- scope: global
--- The names of the master keys that are needed.
-SELECT DISTINCT master FROM tenant_keys WHERE number > 0
+-- The names of the master keys that are needed, one step of the index each.
+WITH RECURSIVE found (master) AS (
+    SELECT min(master) FROM tenant_keys WHERE number > 0
+    UNION ALL
+    SELECT (SELECT min(k.master) FROM tenant_keys AS k WHERE k.number > 0 AND k.master > found.master)
+    FROM found WHERE found.master IS NOT NULL
+)
+SELECT master FROM found WHERE master IS NOT NULL
 
 -- template: list_sealed
 -- Some rows of a table: their keys and what is encrypted in them.

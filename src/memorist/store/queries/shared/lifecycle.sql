@@ -208,12 +208,12 @@ ON CONFLICT DO NOTHING
 
 -- name: get_sweep
 -- How far a tenant's sweeper is.
-SELECT revision, recomputed_after, report, reported_at FROM sweeps WHERE tenant_id = :tenant
+SELECT revision, recomputed_after, report, reported_at, is_open FROM sweeps WHERE tenant_id = :tenant
 
 -- name: put_sweep
 -- Note how far a tenant's sweeper is.
-INSERT INTO sweeps (tenant_id, revision, recomputed_after, report, reported_at)
-VALUES (:tenant, :revision, :recomputed_after, :report, :reported_at)
+INSERT INTO sweeps (tenant_id, revision, recomputed_after, report, reported_at, is_open)
+VALUES (:tenant, :revision, :recomputed_after, :report, :reported_at, :is_open)
 ON CONFLICT (tenant_id) DO UPDATE SET
     revision = excluded.revision, recomputed_after = excluded.recomputed_after, report = excluded.report,
-    reported_at = excluded.reported_at
+    reported_at = excluded.reported_at, is_open = excluded.is_open
