@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from memorist.core import Core
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
+from memorist.recall.values import Shortfall
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember
 from tests.support.models import WordEmbedder
 
@@ -35,3 +37,58 @@ def test_a_scope_that_fits_is_not_degraded(open_with: OpenCore) -> None:
     assert found(core, ada, "teapot") == [teapot.id]
     assert not ask(core, ada, "teapot").degraded
     assert not core.recall.lacks_memory(ada)
+
+
+@pytest.fixture
+def crowd(open_with: OpenCore, monkeypatch: pytest.MonkeyPatch) -> Core:
+    monkeypatch.setattr("memorist.recall.service._MOST_USERS", 5)
+    return open_with(WordEmbedder(), min_score=0.02)
+
+
+def users_of(core: Core, tenant: str, count: int) -> list[str]:
+    """Users with a memory each, the last with the newest; returned are the ids of these."""
+    return [
+        remember(core, Principal(tenant, Role.USER, f"user-{number}"), f"the teapot of number{number}").id
+        for number in range(count)
+    ]
+
+
+def test_admin_that_asks_for_nobody_is_shown_all_users_while_they_are_few(crowd: Core) -> None:
+    admin = Principal(make_tenant(crowd), Role.ADMIN)
+    told = users_of(crowd, admin.tenant, 5)
+    recalled = ask(crowd, admin, "teapot", top_k=20)
+    assert {hit.memory.id for hit in recalled.hits} == set(told)
+    assert (recalled.degraded, recalled.degraded_by) == (False, ())
+
+
+def test_of_too_many_users_those_with_the_newest_memories_are_looked_at(crowd: Core) -> None:
+    admin = Principal(make_tenant(crowd), Role.ADMIN)
+    shared = remember(crowd, replace(admin, user=None), "the teapot of all")
+    told = users_of(crowd, admin.tenant, 12)
+    recalled = ask(crowd, admin, "teapot", top_k=20)
+    assert {hit.memory.id for hit in recalled.hits} == {shared.id, *told[-4:]}
+    assert (recalled.degraded, recalled.degraded_by) == (True, (Shortfall.USERS,))
+    # Whoever says of whom is shown all, whenever that one was last heard of.
+    named = ask(crowd, replace(admin, user="user-0"), "teapot", top_k=20)
+    assert {hit.memory.id for hit in named.hits} == {told[0], shared.id}
+    assert not named.degraded
+    assert crowd.recall._shelves.size_bytes() > 0
+    assert len(crowd.recall._shelves._shelves) == 6
+
+
+def test_of_many_users_as_many_are_looked_at_as_there_is_memory_for(open_with: OpenCore) -> None:
+    core = open_with(WordEmbedder(), min_score=0.02)
+    admin = Principal(make_tenant(core), Role.ADMIN)
+    told = users_of(core, admin.tenant, 18)
+    assert not ask(core, admin, "teapot", top_k=20).degraded
+    size = core.recall._shelves.size_bytes()
+    small = open_with(WordEmbedder(), min_score=0.02, index_memory_bytes=size // 3)
+    for _ in range(2):
+        recalled = ask(small, admin, "teapot", top_k=20)
+        assert 2 < len(recalled.hits) < len(told)
+        assert recalled.degraded_by == (Shortfall.USERS,)
+        assert small.recall._shelves.size_bytes() <= size // 3
+    # What fits stays: the next one reads nothing anew.
+    shelves = dict(small.recall._shelves._shelves)
+    ask(small, admin, "teapot", top_k=20)
+    assert all(small.recall._shelves._shelves[key] is shelf for key, shelf in shelves.items())

@@ -78,7 +78,8 @@ TIMED = {
 
 COUNTED = {
     "degraded": _counted(
-        "recalls_degraded", "Recalls of which some memories had no vectors yet, or no embedder answered."
+        "recalls_degraded",
+        "Recalls of which some memories had no vectors yet, no embedder answered, or some users were left out.",
     ),
     "model failure": _counted("model_failures", "Calls of models that failed.", "part"),
     "llm tokens": _counted("llm_tokens", "Tokens of all calls of language models.", "direction"),

@@ -44,12 +44,16 @@ class IndexReads(Protocol):
         """How many rows the user has who has most."""
         ...
 
-    def users(self) -> list[str | None]:
-        """The users that have memories, None standing for those of no user."""
+    def users(self, limit: int) -> list[str | None]:
+        """Users that have memories, None standing for those of no user."""
         ...
 
-    def entries(self, user: str | None) -> list[str]:
-        """The ids of a user's memories that only the user reads."""
+    def newest_users(self, limit: int) -> list[str | None]:
+        """Whose memories are the newest, as far as a bounded number of them tells, the newest first."""
+        ...
+
+    def entries(self, users: Sequence[str | None]) -> list[str]:
+        """The ids of some users' memories that only the user reads."""
         ...
 
     def count(self, model: str) -> IndexCounts: ...

@@ -32,6 +32,12 @@ class Asked:
     hidden: frozenset[str] = frozenset()
     """What only somebody else reads."""
 
+    users: Sequence[str | None] = ()
+    """Whose memories are looked at."""
+
+    leaves_out: bool = False
+    """Whether those of others, which the asker may see, are not."""
+
     @classmethod
     def of(cls, principal: Principal, question: Question, weights: Weights, least: float, now: datetime) -> "Asked":
         """`weights` and `least` hold where the question says nothing of its own."""

@@ -5,7 +5,7 @@ and added; the first of that order are read again by the reranker. Each stage is
 `Candidates -> Scored -> Ranked -> Answer`. See docs/explanation/recall.md.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
@@ -21,7 +21,7 @@ from memorist.models.port import Embedder, Reranker
 from memorist.platform import access
 from memorist.platform.redaction import Redaction
 from memorist.platform.values import Principal
-from memorist.ports import Store
+from memorist.ports import Reader, Store
 from memorist.recall.answer import Answer, answer
 from memorist.recall.candidates import candidates
 from memorist.recall.explanation import why_not
@@ -35,8 +35,8 @@ from memorist.recall.question import Asked, validated
 from memorist.recall.ranked import Ranked, ranked
 from memorist.recall.ranking import Scores
 from memorist.recall.reading import ReadingPace
-from memorist.recall.scored import Worded, scored, worded
-from memorist.recall.values import Question, Recalled, Weights
+from memorist.recall.scored import Scored, Worded, scored, worded
+from memorist.recall.values import Question, Recalled, Shortfall, Weights
 from memorist.times import Clock
 from memorist.watching import Watch, carried
 
@@ -44,6 +44,9 @@ _SPARE = 4
 """Candidates beyond those asked for, for rows that changed since they were indexed."""
 
 _BUDGET_CANDIDATES = 200
+
+_MOST_USERS = 256
+"""Users whose memories are looked at where an admin asks for nobody."""
 
 _MOST_AT_ONCE = 32
 """Questions whose words are looked up beside their embedding; others wait for their turn."""
@@ -132,7 +135,7 @@ class Recall:
         question = replace(question, query=self._redaction.text(question.query))
         self._indexer.prepare(principal.tenant)
         asked = Asked.of(principal, question, self._weights, self._min_score, self._clock.now())
-        asked = replace(asked, hidden=self._hidden(asked))
+        asked = self._looking_at(asked)
         self._models.warm_up(question)
         pool = self._pool(asked)
         ranking = self._ranked(pool)
@@ -141,13 +144,14 @@ class Recall:
         scored = [(hit.memory, hit.score) for hit in found.hits]
         self._accesses.record_recall(principal, question.query, scored, asked.now)
         note_reading(self._store, principal, [hit.memory for hit in found.hits], asked.now)
-        scores = pool.scored
+        lacks = _shortfalls(pool.scored)
         return Recalled(
             hits=found.hits,
-            degraded=not scores.meaning.is_known or scores.candidates.waiting > 0,
+            degraded=bool(lacks),
             rerank_used=found.ranked.judged is not None,
             reranked=len(found.ranked.judged or ()),
             why_not=None if question.why_not is None else self._why_not(principal, question.why_not, found),
+            degraded_by=lacks,
         )
 
     def nearest_facts(self, memory: Memory, *, most: int, distance: float, every: bool = False) -> list[Memory]:
@@ -171,9 +175,8 @@ class Recall:
 
     def _pool(self, asked: Asked) -> Pool:
         """The first candidates, in their first order."""
-        users = self._users(asked)
-        opening = partial(self._worded, asked, users)
-        if not self._models.can_embed or not self._shelves.are_loaded(asked.principal.tenant, users):
+        opening = partial(self._worded, asked)
+        if not self._models.can_embed or not self._shelves.are_loaded(asked.principal.tenant, asked.users):
             found = opening()
             vector = self._embed(asked)
         else:
@@ -192,24 +195,24 @@ class Recall:
         with self._watch.timed("stage", "embed"):
             return self._models.embed(asked.question.query)
 
-    def _users(self, asked: Asked) -> list[str | None]:
+    def _looking_at(self, asked: Asked) -> Asked:
+        """The question with whose memories are looked at, and what of them only somebody else reads."""
+        tenant = asked.principal.tenant
         if any(part.any_user for part in asked.slices):
-            return self._store.read(asked.principal.tenant, lambda tx: tx.index.users())
-        return list(dict.fromkeys(part.user for part in asked.slices))
-
-    def _hidden(self, asked: Asked) -> frozenset[str]:
+            found = self._store.read(tenant, _some_users)
+            users = self._shelves.fitting(tenant, found[:_MOST_USERS])
+            asked = replace(asked, users=users, leaves_out=len(users) < len(found))
+        else:
+            asked = replace(asked, users=list(dict.fromkeys(part.user for part in asked.slices)))
         if all(part.entries for part in asked.slices):
-            return frozenset()
-        users = self._users(asked)
-        found = self._store.read(
-            asked.principal.tenant, lambda tx: [one for user in users for one in tx.index.entries(user)]
-        )
-        return frozenset(found)
+            return asked
+        hidden = self._store.read(tenant, lambda tx: tx.index.entries(asked.users), snapshot=False)
+        return replace(asked, hidden=frozenset(hidden))
 
-    def _worded(self, asked: Asked, users: Sequence[str | None]) -> Worded:
+    def _worded(self, asked: Asked) -> Worded:
         """Everything that needs no vector: what changed is read, and the words are looked up."""
         with self._watch.timed("stage", "words"):
-            views = [view for view in self._shelves.look_at(asked.principal.tenant, users) if view.size]
+            views = [view for view in self._shelves.look_at(asked.principal.tenant, asked.users) if view.size]
             return worded(candidates(views, asked), in_language_of(asked.question.query, self._fusion))
 
     def _read(self, found: Worded, vector: Scores | None) -> Pool:
@@ -239,6 +242,25 @@ class Recall:
         memory = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
         memory = access.require_visible(principal, memory, memory_id)
         return why_not(found.ranked, found.shown, found.hits, memory)
+
+
+def _some_users(tx: Reader) -> list[str | None]:
+    """The users of a tenant; where they are too many, nobody and those whose memories are the newest, and one more."""
+    found = tx.index.users(_MOST_USERS + 1)
+    if len(found) <= _MOST_USERS:
+        return found
+    newest = tx.index.newest_users(_MOST_USERS)
+    return list(dict.fromkeys([None, *newest, *found]))[: _MOST_USERS + 1]
+
+
+def _shortfalls(scored: Scored) -> tuple[Shortfall, ...]:
+    candidates = scored.candidates
+    lacking = {
+        Shortfall.MEANING: not scored.meaning.is_known,
+        Shortfall.VECTORS: scored.meaning.is_known and candidates.waiting > 0,
+        Shortfall.USERS: candidates.asked.leaves_out,
+    }
+    return tuple(what for what, lacks in lacking.items() if lacks)
 
 
 @cache

@@ -50,10 +50,19 @@ class Hit:
     explanation: Mapping[str, Any] | None = None
 
 
+class Shortfall(StrEnum):
+    """What an answer lacks: the meaning of the question, vectors of some memories, or the memories of some users."""
+
+    MEANING = "meaning"
+    VECTORS = "vectors"
+    USERS = "users"
+
+
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer. `degraded`: some memories are found by keyword only, because they wait for their vectors or there is
-    no memory for these. `reranked`: how many candidates the reranker had time to read.
+    """The answer. `degraded`: it may lack something; `degraded_by` says what. Some memories are found by keyword only,
+    because no embedder answered, they wait for their vectors or there is no memory for these; or an admin that asks for
+    nobody is shown those of some users alone. `reranked`: how many candidates the reranker had time to read.
     """
 
     hits: tuple[Hit, ...]
@@ -61,6 +70,7 @@ class Recalled:
     rerank_used: bool
     why_not: Mapping[str, Any] | None = None
     reranked: int = 0
+    degraded_by: tuple[Shortfall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ from memorist.store.rows import memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import optional_micros, to_micros
 
+_ROWS_A_USER = 20
+"""So many of the newest memories are looked at for each user that is looked for."""
+
 
 class IndexStatements(TenantStatements):
     """One tenant's index, inside a transaction."""
@@ -65,11 +68,16 @@ class IndexStatements(TenantStatements):
     def largest(self) -> int:
         return int(self._rows("index_largest")[0][0])
 
-    def users(self) -> list[str | None]:
-        return [row[0] or None for row in self._rows("index_users")]
+    def users(self, limit: int) -> list[str | None]:
+        return [row[0] or None for row in self._rows("index_users", limit=limit)]
 
-    def entries(self, user: str | None) -> list[str]:
-        return [row[0] for row in self._rows("list_entries", user_id=user or "")]
+    def newest_users(self, limit: int) -> list[str | None]:
+        rows = self._rows("newest_users", rows=limit * _ROWS_A_USER, limit=limit)
+        return [row[0] or None for row in rows]
+
+    def entries(self, users: Sequence[str | None]) -> list[str]:
+        found = self._rows_of_each("list_entries", [{"user_id": user or ""} for user in users])
+        return [row[0] for rows in found for row in rows]
 
     def count(self, model: str) -> IndexCounts:
         return IndexCounts(*map(int, self._rows("count_index", model=model)[0]))

@@ -711,6 +711,7 @@ export interface Recalled {
   rerank_used: boolean;
   why_not: Record<string, unknown> | null;
   reranked: number;
+  degraded_by: ("meaning" | "vectors" | "users")[];
 }
 
 export interface Receipt {

@@ -66,6 +66,28 @@ class Shelves:
                 self._saving.consider(tenant, shelf, partial(self._saved, key, shelf))
         return views
 
+    def fitting(self, tenant: str, users: Sequence[str | None]) -> list[str | None]:
+        """As many of these users, in their order, as there is memory to look at together: the first one at least.
+
+        Raises StoreError.
+        """
+        fitting: list[str | None] = []
+        total = 0
+        keys = [(tenant, user) for user in users]
+        with self._using(keys):
+            for key in keys:
+                is_loaded = self._shelf(key).is_loaded
+                # What will hardly fit is not read in vain, again and again.
+                if not is_loaded and fitting and total + total // len(fitting) > self._limit_bytes:
+                    break
+                if not is_loaded:
+                    self.look_at(tenant, [key[1]])
+                total += self._sizes.get(key, 0)
+                if fitting and total > self._limit_bytes:
+                    break
+                fitting.append(key[1])
+        return fitting
+
     def close(self) -> None:
         """Finish what is being saved."""
         if self._saving is not None:

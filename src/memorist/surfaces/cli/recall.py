@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from memorist.memories.values import Kind
-from memorist.recall.values import Recalled, Scope
+from memorist.recall.values import Recalled, Scope, Shortfall
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, with_flags
 from memorist.surfaces.cli.hits import explained, print_hits, recalled_record
 from memorist.surfaces.cli.moments import MOMENT, moment
@@ -50,7 +50,7 @@ def recall(
             category=category, project=project, budget_tokens=budget, min_score=min_score, explain=explain,
             why_not=why_not,
         )  # fmt: skip
-        advice = _advice(memory) if recalled.degraded and not flags.as_json else ""
+        advice = _advice(memory, recalled) if recalled.degraded and not flags.as_json else ""
     if flags.as_json:
         print_json(recalled_record(recalled))
         return
@@ -70,8 +70,10 @@ def _print(recalled: Recalled, query: str) -> None:
             print_line(f"  {explained(recalled.why_not['explanation'])}")
 
 
-def _advice(memory: Verbs) -> str:
-    """Why some memories are found by keyword only, and what to do."""
+def _advice(memory: Verbs, recalled: Recalled) -> str:
+    """Why some memories are found by keyword only, or not at all, and what to do."""
+    if Shortfall.USERS in recalled.degraded_by:
+        return "Incomplete: there are too many users to look at all of them. Name one with --user."
     core = core_here(memory)
     if core is None:
         return "Some are found by keyword alone. `memorist index status`, where the server's database is, says why."

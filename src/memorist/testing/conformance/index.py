@@ -94,7 +94,8 @@ class IndexConformance(StoreFixtures):
         for user in ("ada", "bob", None, "nobody"):
             expected = sorted(memory.id for memory in memories if memory.owner.user == user)
             assert [row.memory_id for row in index_rows(store, tenant, user, page=2)] == expected
-        assert set(store.read(tenant, lambda tx: tx.index.users())) == {"ada", "bob", None}
+        assert set(store.read(tenant, lambda tx: tx.index.users(10))) == {"ada", "bob", None}
+        assert len(store.read(tenant, lambda tx: tx.index.users(2))) == 2
 
     def test_states_and_sizes_of_a_users_index_are_told(self, store: Store, tenant: str) -> None:
         memories = [insert(store, make_memory(tenant)) for _ in range(4)]
@@ -112,7 +113,7 @@ class IndexConformance(StoreFixtures):
         assert store.read(tenant, work) == (expected, (marks[1:3], []), 4, 0, 4)
 
     def test_tenant_without_memories_has_no_users_in_the_index(self, store: Store, tenant: str) -> None:
-        assert store.read(tenant, lambda tx: tx.index.users()) == []
+        assert store.read(tenant, lambda tx: tx.index.users(10)) == []
         assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
         assert store.read(tenant, lambda tx: tx.index.largest()) == 0
 
@@ -120,7 +121,7 @@ class IndexConformance(StoreFixtures):
         entry = insert(store, make_memory(tenant, owner=Owner("ada"), governed_by=Governor.COMPANION))
         fact = insert(store, make_memory(tenant, owner=Owner("ada")))
         insert(store, make_memory(tenant, owner=Owner("bob"), governed_by=Governor.COMPANION))
-        assert store.read(tenant, lambda tx: tx.index.entries("ada")) == [entry.id]
+        assert store.read(tenant, lambda tx: tx.index.entries(["bob", "ada"])) == [entry.id]
         part = OwnerFilter("ada", entries=False)
 
         def work(tx: Reader) -> list[list[Memory]]:

@@ -143,7 +143,7 @@ class TenantConformance(StoreFixtures):
                 tx.documents.find(EVERYBODY, document.id),
                 *tx.index.load("ada", "", 10),
                 *(row for page in tx.index.follow([IndexPosition("ada", 0, "")], 10) for row in page.rows),
-                *tx.index.users(),
+                *tx.index.users(10),
                 *tx.documents.page(EVERYBODY, None, 10, whole=True),
                 *tx.documents.chunks_of(document),
                 tx.index.has_waiting() or None,

@@ -311,14 +311,22 @@ WHERE tenant_id = :tenant AND NOT EXISTS (
 ORDER BY id LIMIT :limit
 
 -- name: index_users
--- The users that have rows in the index, one step of the index each.
+-- Users that have rows in the index, one step of the index each, up to a bound.
 WITH RECURSIVE found (user_id) AS (
     SELECT min(user_id) FROM memory_index WHERE tenant_id = :tenant
     UNION ALL
     SELECT (SELECT min(i.user_id) FROM memory_index AS i WHERE i.tenant_id = :tenant AND i.user_id > found.user_id)
     FROM found WHERE found.user_id IS NOT NULL
 )
-SELECT user_id FROM found WHERE user_id IS NOT NULL
+SELECT user_id FROM found WHERE user_id IS NOT NULL LIMIT :limit
+
+-- name: newest_users
+-- Whose memories are the newest, among so many of them.
+SELECT user_id FROM (
+    SELECT user_id, created_at FROM memories WHERE tenant_id = :tenant AND status = 'active'
+    ORDER BY created_at DESC, id DESC LIMIT :rows
+) AS newest
+GROUP BY user_id ORDER BY max(created_at) DESC, user_id LIMIT :limit
 
 -- name: list_entries
 -- The entries of a user's companion, in whatever state.

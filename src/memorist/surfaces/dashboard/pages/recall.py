@@ -16,7 +16,7 @@ from memorist.memories.values import Memory
 from memorist.platform import access
 from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal
-from memorist.recall.values import Question, Recalled, Scope
+from memorist.recall.values import Question, Recalled, Scope, Shortfall
 from memorist.surfaces.dashboard.pages import recall_answer
 from memorist.surfaces.dashboard.pages.recall_question import LONGEST_QUERY, PAGE, RecallForm
 from memorist.surfaces.dashboard.routing import Pages
@@ -178,7 +178,11 @@ def _by_meaning(visit: Visit, recalled: Recalled) -> bool:
     if visit.core.embedder is None:
         return False
     cosines = [hit.explanation["vector"]["cosine"] for hit in recalled.hits if hit.explanation]
-    return not recalled.degraded or any(cosines)
+    return not _lacks_vectors(recalled) or any(cosines)
+
+
+def _lacks_vectors(recalled: Recalled) -> bool:
+    return bool(set(recalled.degraded_by) - {Shortfall.USERS})
 
 
 def _notices(
@@ -188,13 +192,18 @@ def _notices(
         yield say("No session is named, so there is nothing of it: name one in “Current session”.")
     if visit.core.embedder is None:
         yield say("By words alone: this server does not search by meaning. MEMORIST_EMBEDDER=local turns it on.")
-    elif recalled.degraded and _lack_room(visit):
+    elif _lacks_vectors(recalled) and _lack_room(visit):
         yield say(NO_ROOM)
-    elif recalled.degraded and by_meaning:
+    elif _lacks_vectors(recalled) and by_meaning:
         yield say("Some memories still wait for their vectors. Until then they are found by their words alone.")
-    elif recalled.degraded:
+    elif _lacks_vectors(recalled):
         yield say(
             "By words alone for now: what reads the meaning of texts has not answered. The server's log says why."
+        )
+    if Shortfall.USERS in recalled.degraded_by:
+        yield say(
+            "There are too many users to look at all of them: these are those with the newest memories. "
+            "Choose one under “Whose memories”."
         )
     if question.enable_rerank and recalled.hits and not recalled.rerank_used:
         settings = visit.settings
