@@ -21,9 +21,6 @@ from memorist.settings import Settings
 from memorist.version import __version__
 
 LOCAL_KEY_FILE = "local.key"
-"""In the data folder: the key that the first server made for the user of this machine."""
-
-LOCAL_KEY_FILE = "local.key"
 """In the data folder: the key that the first start makes."""
 _FOLDER = "servers"
 # Who asks, where the database and its key are and how a server is reached change no answer.

@@ -60,6 +60,7 @@ def test_one_that_is_killed_is_missed_by_nobody_and_started_again(tmp_path: Path
         assert len(seen) == 18
         process.terminate()
         assert process.wait(timeout=40) == -signal.SIGTERM
+        assert list((data / "servers").iterdir()) == []
         assert not [pid for pid in started(data) if is_alive(pid)]
 
 

@@ -2,8 +2,8 @@
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable
-from functools import partial
+from collections.abc import Callable, Collection, Iterable
+from functools import cache, partial
 
 from memorist.erasure.ledger import erased_ids
 from memorist.erasure.naming import PAGE, events_naming, in_pages, memories_naming, turns_naming
@@ -16,6 +16,8 @@ from memorist.times import Clock
 
 # So many of the pieces that were found are looked for among living rows; each takes a walk through all of them.
 _ASKED = 100
+
+_Tenants = Callable[[], Collection[str]]
 
 
 class Verifier:
@@ -37,8 +39,8 @@ class Verifier:
         pages = [list(page) for page in erased_ids(self._store, receipt)] or list(in_pages(ids))
         rows = self._rows(receipt, pages)
         memory_ids = {memory_id for page in pages for memory_id in page}
-        # Its own too, where nobody has entered it among the others.
-        tenants = {receipt.tenant, *(tenant.id for tenant in self._store.list_tenants())}
+        # Listed only where something is found; its own too, where nobody has entered it among the others.
+        tenants = cache(lambda: {receipt.tenant, *(tenant.id for tenant in self._store.list_tenants())})
         found_ids = self._ids_in_files(memory_ids, tenants)
         found, shared = self._pieces_in_files(samples, tenants)
         named = None
@@ -97,7 +99,7 @@ class Verifier:
 
     # In the files
 
-    def _ids_in_files(self, memory_ids: Collection[str], tenants: Collection[str]) -> int | None:
+    def _ids_in_files(self, memory_ids: Collection[str], tenants: _Tenants) -> int | None:
         """How many of the ids are in the files and nobody's: an import may have brought some to another tenant."""
         found = self._store.search_files([memory_id.removeprefix("mem_").encode() for memory_id in memory_ids])
         if not found:
@@ -105,13 +107,13 @@ class Verifier:
         here = [f"mem_{piece.decode()}" for piece in found]
         living = {
             memory.id
-            for tenant in tenants
+            for tenant in tenants()
             for page in in_pages(here)
             for memory in self._store.read(tenant, partial(_memories, page))
         }
         return len(set(here) - living)
 
-    def _pieces_in_files(self, pieces: Collection[bytes], tenants: Collection[str]) -> tuple[int | None, int]:
+    def _pieces_in_files(self, pieces: Collection[bytes], tenants: _Tenants) -> tuple[int | None, int]:
         """How many pieces are in the files and explained by nothing, and how many are in a living row, or our words."""
         found = self._store.search_files(pieces)
         if not found:
@@ -121,9 +123,9 @@ class Verifier:
         unexplained = sum(piece not in own and not self._is_living(piece.decode(), tenants) for piece in asked)
         return unexplained, len(found) - unexplained
 
-    def _is_living(self, piece: str, tenants: Collection[str]) -> bool:
+    def _is_living(self, piece: str, tenants: _Tenants) -> bool:
         return any(
-            piece in tenant or self._store.read(tenant, lambda tx: tx.erasure.find_text(piece)) for tenant in tenants
+            piece in tenant or self._store.read(tenant, lambda tx: tx.erasure.find_text(piece)) for tenant in tenants()
         )
 
 

@@ -49,6 +49,7 @@ _LONGEST_RETRY_AFTER_S = 3600.0
 _DONE_KEPT_FOR = timedelta(days=7)
 _TIDY_EVERY_S = 3600.0
 _AT_ONCE = 4
+_MOST_LOOKED_AT = 100_000
 _POLL_SECONDS = 1.0
 _MOST_DOUBLINGS = 5
 _GRACE_S = 5.0
@@ -158,6 +159,8 @@ class Jobs:
         """Whether a process that is gone left something to do; looked at once, where no server does."""
         if tenant in self._looked:
             return False
+        if len(self._looked) >= _MOST_LOOKED_AT:
+            self._looked.clear()
         self._looked.add(tenant)
         now = self._clock.now()
         try:

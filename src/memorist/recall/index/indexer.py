@@ -41,6 +41,8 @@ _AT_ONCE_REMOTE = 64
 _UNINDEX_BATCH = 2000
 _ADOPT_BATCH = 500
 _NO_MODEL = "none"
+_MOST_KNOWN = 100_000
+"""Tenants of which it is known that they are ready."""
 _COUNTING_SHARE = 20
 """Counting reads the whole index: so many times as long as it takes is worked before it is done again."""
 _LONG_WORD = 24
@@ -164,6 +166,8 @@ class Indexer:
         elif self.model and known != self.model:
             self._unindex(tenant, self.model)
             self._store.set_index_model(tenant, self.model)
+        if len(self._prepared) >= _MOST_KNOWN:
+            self._prepared.clear()  # They are looked at again, which costs little.
         self._prepared.add(tenant)
         if self._embedder is not None and self._store.read(tenant, lambda tx: tx.index.has_waiting()):
             self._store.write(tenant, lambda tx: tx.index.release_claims())

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import signal
 import socket
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -58,12 +59,15 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
         while_serving.close()
         core.close()
         raise
+    told: int | None = None
     with while_serving:
         if settings.workers > 1:
             core.close()  # Each has its own.
-            run_together(listener, settings, origins)
+            told = run_together(listener, settings, origins)
         else:
             Server(configured(core, settings, origins, tls), core, while_serving, tls).run(sockets=[listener])
+    if told is not None:
+        signal.raise_signal(told)
 
 
 def serve_with_others(core: Core, task: Task) -> None:

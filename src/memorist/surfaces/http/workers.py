@@ -135,8 +135,10 @@ class _Worker:
         self.process = None
 
 
-def run_together(listener: socket.socket, settings: Settings, origins: Mapping[str, str] | None) -> None:
-    """Serve with as many processes as the settings say, until told to stop; then finish what is in flight."""
+def run_together(listener: socket.socket, settings: Settings, origins: Mapping[str, str] | None) -> int | None:
+    """Serve with as many processes as the settings say, until told to stop; then finish what is in flight. Returns the
+    signal that told so, which the caller is to raise again: a shell expects that of a program that a signal ended.
+    """
     workers = [_Worker(number) for number in range(settings.workers)]
     with TemporaryDirectory(prefix="memorist-") as folder, _Signals() as signals:
         task = Task(settings, origins or {}, listener.fileno(), Path(folder))
@@ -152,8 +154,7 @@ def run_together(listener: socket.socket, settings: Settings, origins: Mapping[s
             for worker in workers:
                 worker.stop(until)
             listener.close()
-    if signals.stop is not None:
-        signal.raise_signal(signals.stop)  # As a shell expects of a program that a signal ended.
+    return signals.stop
 
 
 def _start(task: Task, number: int) -> subprocess.Popen[bytes]:
