@@ -15,9 +15,11 @@ from memorist.errors import StoreError, StoreUnavailable
 from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role, Tenant
-from memorist.recall.values import IndexPosition
+from memorist.recall.values import IndexPosition, Question
+from memorist.store.drivers import Connection
 from memorist.store.migrations import load_migrations
-from memorist.store.postgres import PARTITIONS, PostgresDriver, postgres_commands
+from memorist.store.postgres import PARTITIONS, PostgresDriver
+from memorist.store.postgres_connections import AloneConnection, PooledConnection, postgres_commands
 from memorist.store.sql_store import SqlStore
 from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import make_event, make_memory, make_record, new_tenant
@@ -164,6 +166,83 @@ def test_tenant_setting_does_not_outlive_its_transaction(store: SqlStore, writte
         left = connection.execute("SELECT current_setting('memorist.tenant', true)").fetchone()
         assert left[0] in (None, "")
         assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)
+
+
+def alone(store: SqlStore, tenant: str) -> list[str]:
+    """Ask for a memory as recall does, and return what the server has prepared on the connection that was asked."""
+
+    def work(connection: Connection) -> list[str]:
+        assert isinstance(connection, AloneConnection)
+        connection.rows(store.statements["get_memories"], {"tenant": tenant, "ids": ["mem_x"]})
+        listed = "SELECT statement FROM pg_prepared_statements WHERE from_sql AND statement LIKE '%FROM memories%'"
+        return [row[0] for row in connection._connection.execute(listed, prepare=False).fetchall()]
+
+    return store.driver.read(tenant, work, snapshot=False)
+
+
+@pytest.fixture
+def one_connection(postgres_url: str) -> Iterator[SqlStore]:
+    store = open_store(bare(postgres_url, pool_size=1))
+    yield store
+    store.close()
+
+
+@with_partitions
+def test_what_is_asked_often_is_planned_once(one_connection: SqlStore, tenant: str) -> None:
+    memory = make_memory(tenant)
+    one_connection.write(tenant, lambda tx: writing.insert(tx, memory))
+    assert [len(alone(one_connection, tenant)) for _ in range(7)] == [0, 0, 0, 0, 1, 1, 1]
+    for whose, found in ((tenant, [memory]), (new_tenant(), [])):
+        assert one_connection.read(whose, lambda tx: tx.memories.get_many([memory.id]), snapshot=False) == found
+
+
+@with_partitions
+def test_a_recall_is_two_messages_and_a_key_one(
+    postgres_url: str, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = open_core(bare(postgres_url, pool_size=1), background=False)
+    ada = Principal(tenant, Role.USER, "ada")
+    core.identity.create_tenant(tenant)
+    _, secret = core.identity.create_key(Principal(tenant, Role.ADMIN), Role.USER, user="ada")
+    core.memories.remember(ada, [Draft("The teapot is blue.")])
+    for _ in range(6):
+        assert len(core.recall.recall(ada, Question("teapot")).hits) == 1
+    asked: list[str] = []
+    execute = PooledConnection.execute
+
+    def counted(self: PooledConnection, query: str, *given: object, **named: object) -> object:
+        asked.append(query)
+        return execute(self, query, *given, **named)
+
+    monkeypatch.setattr(PooledConnection, "execute", counted)
+    core.recall.recall(ada, Question("teapot"))
+    assert [re.findall("EXECUTE|COMMIT", one) for one in asked] == [
+        ["EXECUTE", "EXECUTE", "COMMIT"],
+        ["EXECUTE", "COMMIT"],
+    ]
+    asked.clear()
+    core.identity.authenticate(secret)
+    assert len(asked) == 1
+    asked.clear()
+    core.memories.remember(ada, [Draft("The saucer is red.")])
+    assert len(asked) <= 7
+    core.close()
+
+
+@with_partitions
+def test_plan_that_is_lost_is_done_without(one_connection: SqlStore, tenant: str) -> None:
+    memory = make_memory(tenant)
+    one_connection.write(tenant, lambda tx: writing.insert(tx, memory))
+    for _ in range(6):
+        alone(one_connection, tenant)
+    driver = one_connection.driver
+    assert isinstance(driver, PostgresDriver)
+    with driver._pool.connection() as connection:
+        connection.execute("DEALLOCATE ALL")
+    for _ in range(2):
+        found = one_connection.read(tenant, lambda tx: tx.memories.get_many([memory.id]), snapshot=False)
+        assert found == [memory]
+    assert alone(one_connection, tenant) == []
 
 
 def test_hostile_tenant_name_is_only_a_name(store: SqlStore) -> None:

@@ -5,17 +5,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from memorist import errors
 from memorist.addresses import without_password
-from memorist.store.drivers import Connection, Parameters, Row, Values
-from memorist.store.statements import SqlStatement
+from memorist.store.drivers import Connection
 
 try:
     import psycopg
     from psycopg import sql
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+    from memorist.store.postgres_connections import AloneConnection, PooledConnection, PostgresConnection
 except ImportError as error:
     raise errors.InvalidSetting(
         'PostgreSQL needs its driver: pip install "memorist[postgres]", or name no database to use SQLite.',
@@ -91,6 +92,7 @@ class PostgresDriver:
                 min_size=1,
                 max_size=pool_size,
                 timeout=timeout_s,
+                connection_class=PooledConnection,
                 kwargs={"autocommit": True},
                 open=True,
                 name="memorist",
@@ -156,7 +158,9 @@ class PostgresDriver:
         """Each statement of a read in a transaction of its own."""
         with self._pool.connection() as connection:
             try:
-                return work(_Alone(connection, "; ".join(self._opening(begin, tenant))))
+                if tenant is None and begin == _READ:
+                    return work(PostgresConnection(connection))  # There is nobody to tell whose it is.
+                return work(AloneConnection(connection, "; ".join(self._opening(begin, tenant))))
             except psycopg.OperationalError as error:
                 if connection.closed:
                     # Nothing was written, so that it may be done again.
@@ -264,75 +268,6 @@ class PostgresDriver:
             "pool_wait_seconds": stats.get("requests_wait_ms", 0) / 1000,
             "pool_errors": stats.get("requests_errors", 0),
         }
-
-
-class PostgresConnection:
-    """Runs statements on one psycopg connection."""
-
-    __slots__ = ("_connection",)
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
-
-    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
-        # None leaves it to psycopg, which prepares what it sees often; a prepared plan may be kept for all values.
-        prepare = False if statement.planned_anew else None
-        answer = self._connection.execute(statement.sql, parameters, prepare=prepare, binary=statement.in_binary)
-        return answer.fetchall()
-
-    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
-        return [self.rows(statement, one) for one in parameters]
-
-    def run(self, statement: SqlStatement, parameters: Parameters | Values) -> int:
-        return self._connection.execute(statement.sql, _by_name(statement, parameters)).rowcount
-
-    def run_many(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
-        if not parameters:
-            return 0
-        with self._connection.cursor() as cursor:
-            cursor.executemany(statement.sql, [_by_name(statement, one) for one in parameters])
-            return cursor.rowcount
-
-    def script(self, text: str) -> None:
-        for command in postgres_commands(text):
-            self._connection.execute(command)
-
-
-class _Alone(PostgresConnection):
-    """Reads with each statement in a transaction of its own, which takes one message to the server instead of three.
-
-    A message of several statements can bind no parameters, so they are written into it, escaped by psycopg.
-    """
-
-    __slots__ = ("_opening",)
-
-    def __init__(self, connection: psycopg.Connection[Any], opening: str) -> None:
-        super().__init__(connection)
-        self._opening = opening
-
-    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
-        return self.rows_of_each(statement, [parameters])[0]
-
-    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
-        writer = psycopg.ClientCursor(self._connection)
-        asked = "; ".join(writer.mogrify(statement.sql, one) for one in parameters)
-        try:
-            answer = self._connection.execute(f"{self._opening}; {asked}; COMMIT", prepare=False)
-            return [result.fetchall() for result in answer.results() if result.description]
-        except psycopg.Error:
-            if not self._connection.closed:
-                self._connection.execute("ROLLBACK")
-            raise
-
-
-def postgres_commands(script: str) -> list[str]:
-    """A script's commands: Citus takes one at a time. Ours end with a semicolon at the end of a line."""
-    lines = [line for line in script.splitlines() if not line.lstrip().startswith("--")]
-    return [command for command in re.split(r";\s*$", "\n".join(lines), flags=re.MULTILINE) if command.strip()]
-
-
-def _by_name(statement: SqlStatement, parameters: Parameters | Values) -> Parameters:
-    return dict(zip(statement.parameters, parameters, strict=True)) if isinstance(parameters, tuple) else parameters
 
 
 def _partition(migration: str, kind: str, table: str) -> str:

@@ -54,8 +54,10 @@ class RecallStatements(TenantStatements):
         self._connection.run_many(self._statements["insert_recall"], rows)
 
     def trim(self, memory_ids: Collection[str], keep: int) -> None:
+        # Looked for first, all at once: most have few.
+        overfull = self._rows("overfull_recalls", ids=self._encode_list(list(memory_ids)), keep=keep)
         # In id order, so that two processes never wait for each other.
-        rows = [{"tenant": self._tenant, "memory_id": id_, "keep": keep} for id_ in sorted(memory_ids)]
+        rows = [{"tenant": self._tenant, "memory_id": id_, "keep": keep} for id_ in sorted(row[0] for row in overfull)]
         self._connection.run_many(self._statements["trim_recalls"], rows)
 
 

@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"^-- (name|fragment|template): (\w+)\n", re.MULTILINE)
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 # A single colon before a word: not the `::` of a cast.
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
-_MARKS = ("plan: anew", "scope: global", "answer: binary")
+_MARKS = ("plan: anew", "plan: by index", "scope: global", "answer: binary")
 _WRITTEN = re.compile(r"(?:INSERT INTO|UPDATE) (\w+)")
 _READ = re.compile(r"\b(?:FROM|JOIN) (\w+)")
 _TENANT_FILTER = re.compile(r"\btenant_id = :tenant\b")
@@ -33,7 +33,8 @@ _TENANT_INSERT = re.compile(r"INSERT INTO \w+ \([^)]*\btenant_id\b.*:tenant\b", 
 class SqlStatement:
     """`parameters` are the names that `sql` binds, in the order of their first appearance.
 
-    `planned_anew`: the best plan depends on the values, so that none is kept between executions.
+    `planned_anew`: the best plan depends on the values, so that none is kept between executions. `by_index`: none is
+    kept but one that walks an index.
     `in_binary`: PostgreSQL sends bytes as they are, not as twice as many digits.
     """
 
@@ -42,6 +43,7 @@ class SqlStatement:
     sql: str
     parameters: tuple[str, ...] = ()
     planned_anew: bool = False
+    by_index: bool = False
     in_binary: bool = False
     seals: tuple[Seal | None, ...] = ()
     """How each of `parameters` is encrypted where the tenant is; empty where none is."""
@@ -93,7 +95,8 @@ def _parse(name: str, body: str, fragments: dict[str, str]) -> SqlStatement:
         raise ValueError(f"statement {name} does not bind :tenant")
     parameters = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
     seals = _seals(sql, parameters)
-    return SqlStatement(name, purpose, sql, parameters, "plan: anew" in comments, "answer: binary" in comments, seals)
+    marks = ("plan: anew" in comments, "plan: by index" in comments, "answer: binary" in comments)
+    return SqlStatement(name, purpose, sql, parameters, *marks, seals)
 
 
 def _seals(sql: str, parameters: tuple[str, ...]) -> tuple[Seal | None, ...]:

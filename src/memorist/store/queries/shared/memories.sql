@@ -287,7 +287,7 @@ SELECT user_id, memory_id FROM memory_index
 WHERE tenant_id = :tenant AND model NOT IN ('', :model) ORDER BY user_id, memory_id LIMIT :limit
 
 -- name: follow_index
--- plan: anew
+-- plan: by index
 -- The watermark beside each of a user's rows that changed since, in the order of their changes; alone where none did.
 SELECT watermark, changed.* FROM ({watermark}) AS seen LEFT JOIN (
     SELECT {index_columns} FROM memory_index

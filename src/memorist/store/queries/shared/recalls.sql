@@ -8,6 +8,11 @@ SELECT m.tenant_id, m.id, CAST(:at AS bigint), CAST(:id AS text), CAST(:user_id 
 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = :memory_id
 ON CONFLICT DO NOTHING
 
+-- name: overfull_recalls
+-- Which of some memories have more recalls than are kept.
+SELECT memory_id FROM recalls WHERE tenant_id = :tenant AND memory_id {among_ids}
+GROUP BY memory_id HAVING count(*) > :keep
+
 -- name: trim_recalls
 -- Keep so many recalls of a memory, the newest.
 DELETE FROM recalls WHERE tenant_id = :tenant AND memory_id = :memory_id AND id NOT IN (

@@ -1,0 +1,134 @@
+"""Statements on one connection of PostgreSQL: in the transaction that is open, or each in one of its own."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from zlib import crc32
+
+import psycopg
+
+from memorist.store.drivers import Parameters, Row, Values
+from memorist.store.statements import SqlStatement
+
+_KEPT_AFTER = 5
+"""A plan is kept for what a connection was asked so often."""
+
+_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan"
+"""A plan that is kept outlives what the tables held when it was made: one that walks an index is never far wrong."""
+
+_PARAMETER = re.compile(r"%\((\w+)\)s")
+
+# It was prepared on another connection of a proxy's, or dropped.
+_LOST = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
+
+
+class PooledConnection(psycopg.Connection[Any]):
+    """A connection that knows which statements the server has a plan of."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.keeps_plans = True
+        """Whether that can be known: not through a proxy that lends the server's connections in turn."""
+        self.asked: Counter[str] = Counter()
+        self.kept: dict[str, str] = {}
+
+
+class PostgresConnection:
+    """Runs statements on one psycopg connection."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
+        # None leaves it to psycopg, which prepares what it sees often; a prepared plan may be kept for all values.
+        prepare = False if statement.planned_anew or statement.by_index else None
+        answer = self._connection.execute(statement.sql, parameters, prepare=prepare, binary=statement.in_binary)
+        return answer.fetchall()
+
+    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+        return [self.rows(statement, one) for one in parameters]
+
+    def run(self, statement: SqlStatement, parameters: Parameters | Values) -> int:
+        return self._connection.execute(statement.sql, _by_name(statement, parameters)).rowcount
+
+    def run_many(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
+        if not parameters:
+            return 0
+        with self._connection.cursor() as cursor:
+            cursor.executemany(statement.sql, [_by_name(statement, one) for one in parameters])
+            return cursor.rowcount
+
+    def script(self, text: str) -> None:
+        for command in postgres_commands(text):
+            self._connection.execute(command)
+
+
+class AloneConnection(PostgresConnection):
+    """Reads with each statement in a transaction of its own, which takes one message to the server instead of three.
+
+    A message of several statements can bind no parameters, so they are written into it, escaped by psycopg. What is
+    asked often is prepared: on tables of many partitions, planning takes several times as long as the rest.
+    """
+
+    __slots__ = ("_opening", "_pooled")
+
+    def __init__(self, connection: PooledConnection, opening: str) -> None:
+        super().__init__(connection)
+        self._pooled = connection
+        self._opening = opening
+
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
+        return self.rows_of_each(statement, [parameters])[0]
+
+    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+        writer = psycopg.ClientCursor(self._connection)
+        if kept := self._kept(statement):
+            asked = [writer.mogrify(kept, [one[name] for name in statement.parameters]) for one in parameters]
+            try:
+                return self._answers([_BY_INDEX, *asked])
+            except _LOST:
+                self._pooled.keeps_plans = False
+        return self._answers([writer.mogrify(statement.sql, one) for one in parameters])
+
+    def _answers(self, asked: Sequence[str]) -> list[list[Row]]:
+        try:
+            answer = self._connection.execute("; ".join([self._opening, *asked, "COMMIT"]), prepare=False)
+            return [result.fetchall() for result in answer.results() if result.description]
+        except psycopg.Error:
+            if not self._connection.closed:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _kept(self, statement: SqlStatement) -> str:
+        """What executes a statement by a plan that is kept; '' where none is."""
+        name, pooled = statement.name, self._pooled
+        if not pooled.keeps_plans or (statement.planned_anew and not statement.by_index):
+            return ""
+        pooled.asked[name] += 1
+        if pooled.asked[name] == _KEPT_AFTER:
+            pooled.kept[name] = self._prepare(statement)
+        return pooled.kept.get(name, "")
+
+    def _prepare(self, statement: SqlStatement) -> str:
+        # Named by what it says: a proxy may hand us what another release has prepared.
+        name = f"memorist_{crc32(statement.sql.encode()):08x}"
+        places = {one: f"${number}" for number, one in enumerate(statement.parameters, start=1)}
+        sql = _PARAMETER.sub(lambda found: places[found[1]], statement.sql).replace("%%", "%")
+        try:
+            self._connection.execute(f"PREPARE {name} AS {sql}", prepare=False)
+        except (psycopg.errors.SyntaxErrorOrAccessRuleViolation, *_LOST):
+            return ""  # Such as one whose parameters have no type of their own.
+        return f"EXECUTE {name} ({', '.join(['%s'] * len(places))})" if places else f"EXECUTE {name}"
+
+
+def postgres_commands(script: str) -> list[str]:
+    """A script's commands: Citus takes one at a time. Ours end with a semicolon at the end of a line."""
+    lines = [line for line in script.splitlines() if not line.lstrip().startswith("--")]
+    return [command for command in re.split(r";\s*$", "\n".join(lines), flags=re.MULTILINE) if command.strip()]
+
+
+def _by_name(statement: SqlStatement, parameters: Parameters | Values) -> Parameters:
+    return dict(zip(statement.parameters, parameters, strict=True)) if isinstance(parameters, tuple) else parameters
