@@ -112,6 +112,12 @@ class IndexConformance(StoreFixtures):
         expected = {mark for mark in marks if mark.memory_id in asked}
         assert store.read(tenant, work) == (expected, (marks[1:3], []), 4, 0, 4)
 
+    def test_whose_memories_are_the_newest_is_told(self, store: Store, tenant: str) -> None:
+        for day, user in enumerate(("ada", None, "bob", "ada", "eve")):
+            insert(store, make_memory(tenant, owner=Owner(user), created_at=START + timedelta(days=day)))
+        assert store.read(tenant, lambda tx: tx.index.newest_users(3)) == ["eve", "ada", "bob"]
+        assert store.read(tenant, lambda tx: tx.index.newest_users(9)) == ["eve", "ada", "bob", None]
+
     def test_tenant_without_memories_has_no_users_in_the_index(self, store: Store, tenant: str) -> None:
         assert store.read(tenant, lambda tx: tx.index.users(10)) == []
         assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
@@ -120,8 +126,10 @@ class IndexConformance(StoreFixtures):
     def test_entries_of_a_user_are_named_and_left_out_of_slices_without_them(self, store: Store, tenant: str) -> None:
         entry = insert(store, make_memory(tenant, owner=Owner("ada"), governed_by=Governor.COMPANION))
         fact = insert(store, make_memory(tenant, owner=Owner("ada")))
-        insert(store, make_memory(tenant, owner=Owner("bob"), governed_by=Governor.COMPANION))
-        assert store.read(tenant, lambda tx: tx.index.entries(["bob", "ada"])) == [entry.id]
+        other = insert(store, make_memory(tenant, owner=Owner("bob"), governed_by=Governor.COMPANION))
+        assert store.read(tenant, lambda tx: tx.index.entries(["ada"])) == [entry.id]
+        assert store.read(tenant, lambda tx: tx.index.entries([None, "bob", "ada"])) == [other.id, entry.id]
+        assert store.read(tenant, lambda tx: tx.index.entries([])) == []
         part = OwnerFilter("ada", entries=False)
 
         def work(tx: Reader) -> list[list[Memory]]:
