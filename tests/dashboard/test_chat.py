@@ -103,6 +103,16 @@ def test_answer_is_live_with_what_memory_put_in_and_what_was_learned(talker: Per
     check_page(talker)
 
 
+def test_next_message_is_close_however_much_memory_put_in(talker: Person) -> None:
+    talker.remember(*(f"I want to see the town number {number} one day." for number in range(60)), category="goal")
+    page = talker.goto("/chat")
+    send(page, "Where shall we go?")
+    over = is_over(page, 1)
+    expect(over.locator(".told li").nth(10)).to_be_attached()
+    box = over.bounding_box()
+    assert box is not None and box["height"] < 900  # noqa: PT018
+
+
 def test_chat_is_a_conversation_that_goes_on_after_the_page_was_left(talker: Person, model: ScriptedServer) -> None:
     page = talker.goto("/chat")
     send(page, "yes")

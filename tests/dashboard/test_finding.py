@@ -12,6 +12,7 @@ from memorist.surfaces.dashboard.pages.memory_snippets import snippet_of
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
 from tests.dashboard.test_memories import rows, shows, tick
+from tests.support.browser import PHONE
 
 
 def search(page: Page, text: str) -> None:
@@ -80,6 +81,28 @@ def test_list_is_saved_under_a_name_and_removed(people: People, tenant: str, ada
     expect(page.get_by_role("link", name="My <b>goals</b>")).to_have_count(0)
 
 
+def test_list_that_was_narrowed_by_a_click_is_saved(ada: Person) -> None:
+    ada.remember("a goal", category="goal")
+    ada.remember("a wish", category="wish")
+    page = ada.goto("/memories")
+    expect(page.get_by_label("Name of this list")).to_be_hidden()
+    page.locator("#facets").get_by_label("goal").check()
+    shows(page, "a goal")
+    page.get_by_label("Name of this list").fill("Goals")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Goals").wait_for()
+    shows(page, "a goal")
+
+
+def test_phone_shows_what_was_found_before_what_to_narrow_by(people: People, tenant: str) -> None:
+    ada = people.sign_in(tenant, viewport=PHONE)
+    ada.remember("likes tea")
+    page = ada.goto("/memories?q=tea")
+    expect(rows(page).first).to_be_in_viewport()
+    page.get_by_text("Narrow down").click()
+    expect(page.locator("#facets").get_by_label("From")).to_be_visible()
+
+
 def test_selection_is_relabelled_moved_and_exported(ada: Person) -> None:
     one, two, three = ada.remember("one", "two", "three")
     page = ada.goto("/memories")
@@ -129,6 +152,17 @@ def test_panel_shows_a_memory_beside_the_list(people: People, tenant: str, ada: 
     panel.get_by_role("button", name="Close the panel").click()
     expect(panel).to_be_hidden()
     assert urlsplit(page.url).path == "/dashboard/memories"
+
+
+def test_panel_shows_the_words_that_a_fact_rests_on(ada: Person) -> None:
+    [said] = ada.core.ingestion.add_messages(ada.principal, "planning", [Message("user", "Hello. I live in Kiel.")])
+    ada.remember("Lives in Kiel.", excerpt="I live in Kiel.", source_ref=said.memory.id)
+    page = ada.goto("/memories")
+    rows(page).first.locator(".memory-link").click()
+    lines = page.get_by_role("complementary", name="Memory").locator(".lines")
+    expect(lines.locator("mark")).to_have_text("I live in Kiel.")
+    expect(lines).to_have_css("list-style-type", "none")
+    expect(lines.locator(".source")).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 from memorist.platform.values import Role
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
+from tests.support.browser import PHONE
 
 
 @pytest.fixture
@@ -93,6 +94,19 @@ def test_without_scripts_there_are_examples_and_no_form(people: People) -> None:
     page = open_reference(people.visit(java_script_enabled=False), "/post-v1-memories")
     expect(page.get_by_role("region", name="Examples")).to_contain_text("curl")
     expect(page.get_by_label("API key")).to_be_hidden()
+
+
+def test_phone_reads_first_and_has_the_index_in_a_drawer(people: People) -> None:
+    page = open_reference(people.visit(viewport=PHONE))
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    expect(page.get_by_role("link", name="Lifecycle", exact=True)).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("link", name="Retention", exact=True).click()
+    expect(page.get_by_role("heading", name="Retention", exact=True)).to_be_in_viewport()
+    expect(page.get_by_role("link", name="Lifecycle", exact=True)).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    page.locator("#menu").get_by_role("link", name="Errors").click()
+    page.wait_for_url("**/docs/errors")
 
 
 @pytest.mark.parametrize("path", ["", "/errors", "/patch-v1-memories-memory_id"])

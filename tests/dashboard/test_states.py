@@ -125,6 +125,8 @@ def test_search_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
     expect(page.get_by_text("from before: the server does not answer")).to_be_visible()
     expect(rows(page)).to_have_count(2)
     expect(page.get_by_label("Search")).to_have_value("tea")
+    below = "document.querySelector('#away').getBoundingClientRect().bottom <= q.getBoundingClientRect().top"
+    assert page.evaluate(below), "The banner covers what was typed."
     ada.check_axe()
     page.context.unroute(re.compile("dashboard|healthz"))
     page.get_by_role("button", name="Try again").click()
@@ -141,8 +143,34 @@ def test_form_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
     expect(page.get_by_text("The server does not answer.")).to_be_visible()
     expect(page.get_by_label("A fact that should not be forgotten")).to_have_value("Not lost.")
     page.context.unroute(re.compile("healthz"))
-    page.get_by_role("button", name="Remember").click()
+    page.get_by_role("button", name="Try again").click()
     expect(page.locator("#remember").get_by_role("status")).to_contain_text("Not lost.")
+
+
+def test_link_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
+    ada.complaints.expect("ERR_CONNECTION_REFUSED")
+    page = ada.goto("/memories/new")
+    page.context.route(re.compile("healthz"), no_answer)
+    page.get_by_label("Text").fill("Not lost.")
+    page.get_by_role("link", name="Privacy").click()
+    expect(page.get_by_text("The server does not answer.")).to_be_visible()
+    expect(page.get_by_label("Text")).to_have_value("Not lost.")
+    page.context.unroute(re.compile("healthz"))
+    page.get_by_role("button", name="Try again").click()
+    page.wait_for_url("**/dashboard/privacy")
+
+
+def test_question_without_an_answer_is_asked_again(ada: Person) -> None:
+    ada.complaints.expect("ERR_CONNECTION_REFUSED")
+    page = ada.goto("/activity")
+    page.context.route(re.compile("healthz"), no_answer)
+    page.get_by_label("Who").fill("ada")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("The server does not answer.")).to_be_visible()
+    expect(page.get_by_label("Who")).to_have_value("ada")
+    page.context.unroute(re.compile("healthz"))
+    page.get_by_role("button", name="Try again").click()
+    page.wait_for_url("**/dashboard/activity?*who=ada*")
 
 
 def test_slow_page_shows_that_it_comes(ada: Person) -> None:

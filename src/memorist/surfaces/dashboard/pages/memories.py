@@ -50,16 +50,14 @@ _MOVED = (to_say("{count} moved."), to_say("{count} moved, {refused} could not b
 def show(visit: Visit) -> Response:
     view = ListView.of(visit.query)
     cursor = visit.query.get("cursor") or None
-    listed = _listed(visit, view, cursor)
+    saved = saved_filters.of(visit)
+    listed = {**_listed(visit, view, cursor), "saved": saved, "is_saved": view.address() in saved.values()}
     if cursor is not None and visit.is_partial:
         return visit.part("parts/memories_rows.html", **listed)
     if not visit.is_partial:
         beside = _narrowing(visit, view)
-        saved = saved_filters.of(visit)
         context = {
             "sorts": {order: say(label) for order, label in SORTS.items()},
-            "saved": saved,
-            "is_saved": view.address() in saved.values(),
             **listed,
             **beside,
         }

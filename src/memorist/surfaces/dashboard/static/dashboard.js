@@ -152,7 +152,7 @@ function goToFirst() {
 }
 document.addEventListener("htmx:afterSettle", () => palette?.open && goToFirst());
 
-// A server that does not answer: a banner, and nothing that was typed is lost.
+// A server that does not answer: a banner, nothing that was typed is lost, and trying again does what was asked for.
 
 const away = document.getElementById("away");
 const unanswered = new Map();
@@ -164,7 +164,8 @@ const answers = () => fetch("/healthz", { cache: "no-store" }).then((answer) => 
 
 for (const name of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(name, (event) => {
-    unanswered.set(event.detail.elt, event.detail.requestConfig);
+    const { elt, requestConfig: asked } = event.detail;
+    unanswered.set(elt, () => ask(elt, asked.verb, asked.path));
     setAway(true);
   });
 }
@@ -172,9 +173,9 @@ document.addEventListener("htmx:afterOnLoad", () => setAway(false));
 document.addEventListener("click", async (event) => {
   if (!event.target.closest("[data-retry]") || !(await answers())) return;
   setAway(false);
-  const all = [...unanswered];
+  const all = [...unanswered.values()];
   unanswered.clear();
-  all.forEach(([element, asked]) => ask(element, asked.verb, asked.path));
+  all.forEach((askAgain) => askAgain());
 });
 
 // As it was asked before: what a page loads by itself listens to nothing that comes again.
@@ -192,26 +193,49 @@ document.addEventListener("click", (event) => {
   if (part) ask(part, "get", part.getAttribute("hx-get"));
 });
 
-// A form that leaves the page is sent once the server is known to answer.
-document.addEventListener("submit", async (event) => {
-  const { target: form, submitter } = event;
-  const isPlain = form.method === "post" && !form.hasAttribute("hx-post") && !submitter?.hasAttribute("hx-post");
-  if (!away || !isPlain || event.defaultPrevented || form.dataset.answered) return;
+// A form or a link that leaves the page is followed once the server is known to answer; a link, where that loses words.
+const leave = async (event, go) => {
   event.preventDefault();
-  if (!(await answers())) return setAway(true);
-  form.dataset.answered = "1";
-  form.requestSubmit(submitter);
-  delete form.dataset.answered;
+  if (await answers()) return go();
+  unanswered.set(document, go);
+  setAway(true);
+};
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  const isPlain = form.method !== "dialog" && ![form, submitter].some((one) => one?.matches("[hx-post], [hx-get]"));
+  if (!away || !isPlain || event.defaultPrevented || form.dataset.answered) return;
+  leave(event, () => {
+    form.dataset.answered = "1";
+    form.requestSubmit(submitter);
+    delete form.dataset.answered;
+  });
+});
+
+const isChanged = (field) =>
+  /^(text|textarea)$/.test(field.type) && field.value !== field.defaultValue && !field.closest("#palette");
+document.addEventListener("click", (event) => {
+  const link = linkThatLeaves(event);
+  const isAtStake = away && (!away.hidden || [...document.querySelectorAll("input, textarea")].some(isChanged));
+  if (!link || !isAtStake) return;
+  leave(event, () => {
+    showThatItComes();
+    location.assign(link.href);
+  });
 });
 
 // A page that takes long shows that it comes.
 
-let waiting = 0;
-document.addEventListener("click", (event) => {
+function linkThatLeaves(event) {
   const link = event.target.closest("a[href^='/dashboard']:not([hx-get], [download])");
-  if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || link.hash) return;
+  const isElsewhere = event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
+  return isElsewhere || link?.hash ? null : link;
+}
+
+let waiting = 0;
+const showThatItComes = () => {
   waiting = setTimeout(() => document.getElementById("main")?.classList.add("waiting"), 400);
-});
+};
+document.addEventListener("click", (event) => linkThatLeaves(event) && showThatItComes());
 addEventListener("pageshow", () => {
   clearTimeout(waiting);
   document.getElementById("main")?.classList.remove("waiting");

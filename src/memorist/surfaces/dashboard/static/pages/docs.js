@@ -9,6 +9,10 @@ document.querySelectorAll("[data-server]").forEach((part) => {
     part.textContent = part.textContent.replaceAll(part.dataset.server, location.origin);
 });
 
+// A link of the drawer that stays on the page shows what it leads to.
+const drawer = document.getElementById("menu");
+drawer.addEventListener("click", (event) => event.target.closest("a") && drawer.hidePopover());
+
 // Finding
 
 const find = document.querySelector("[data-find]");

@@ -4,7 +4,7 @@
 const large = matchMedia("(min-width: 60.01rem)");
 const unfold = () => {
   const narrowing = document.getElementById("narrowing");
-  if (narrowing && large.matches) narrowing.open = true;
+  if (narrowing) narrowing.open = large.matches;
 };
 
 large.addEventListener("change", unfold);
