@@ -43,7 +43,7 @@ def test_list_tells_of_each_session_and_begins_with_the_one_added_to_last(core: 
     assert newest.title.startswith("I like tea, and very")
     assert newest.title.endswith(" …")
     assert newest.began_at == LONG_AGO
-    assert (other.title, other.people, other.agents) == ("Greetings", ("coder",), ("coder",))
+    assert (other.title, other.people, other.agents) == ("Greetings", (), ("coder",))
 
 
 def test_pages_neither_skip_nor_repeat(core: Core, ada: Principal, bob: Principal) -> None:

@@ -44,8 +44,12 @@ def test_talks_are_those_of_today(core: Core, ada: Principal, bob: Principal, cl
     core.ingestion.add_messages(ada, "yesterday", [Message("user", "Old")])
     clock.advance(timedelta(days=1))
     core.ingestion.add_messages(ada, "today", [Message("user", "Hello"), Message("assistant", "Good morning")])
+    core.ingestion.add_messages(
+        ada, "imported", [Message("user", "Long ago", event_time=clock.now() - timedelta(days=400))]
+    )
     (talk,) = core.latest.talks(ada)
     assert (talk.session, talk.messages, talk.last.content, talk.is_counted) == ("today", 2, "Good morning", True)
+    assert talk.title == "Hello"
     assert core.latest.talks(bob) == []
 
 

@@ -1,6 +1,7 @@
 """Finding memories: marked words, wrong letters, meaning, days, saved lists, many changed at once, and the panel."""
 
 import json
+from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -63,6 +64,14 @@ def test_days_and_sessions_narrow_down(ada: Person) -> None:
     page.wait_for_url("**/conversations/read*")
     assert parse_qs(urlsplit(page.url).query)["session"] == ["planning"]
     shows(ada.goto("/memories?kind=any&session=planning"), "Hello")
+
+
+def test_messages_are_dated_by_when_they_were_said(ada: Person) -> None:
+    said = Message("user", "Hello", event_time=ada.core.clock.now() - timedelta(days=800))
+    ada.core.ingestion.add_messages(ada.principal, "planning", [said])
+    page = ada.goto("/memories?kind=any")
+    expect(rows(page).first).to_contain_text("by ada")
+    expect(rows(page).first).to_contain_text("2 years ago")
 
 
 def test_list_is_saved_under_a_name_and_removed(people: People, tenant: str, ada: Person) -> None:

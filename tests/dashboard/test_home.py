@@ -275,7 +275,7 @@ def test_recalls_and_conversations_of_today(people: People, tenant: str, ada: Pe
     expect(page.get_by_role("region", name="Recalls a day")).to_contain_text("1 recalls in the last 30 days")
     talks = page.get_by_role("region", name="Conversations today")
     expect(talks).to_contain_text("1 message")
-    talks.get_by_role("link", name="planning").click()
+    talks.get_by_role("link", name="Shall we open in June?").click()
     expect(page).to_have_url(re.compile("/dashboard/conversations/read"))
     expect(page.get_by_role("main")).to_contain_text("Shall we open in June?")
     check_looks(people, tenant, "", person=ada)

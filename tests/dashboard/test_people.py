@@ -7,6 +7,7 @@ from memorist.platform.values import Role
 from memorist.testing import new_tenant
 from tests.dashboard.conftest import People, Person
 from tests.dashboard.sweeps import check_looks
+from tests.support.browser import PHONE
 
 FACTS = (
     "Her sister Mia moved to Oslo on 8 May 2027.",
@@ -45,6 +46,15 @@ def test_list_and_picture_lead_to_what_is_known(people: People, ada: Person) -> 
     page.get_by_role("link", name="1 fact that name both Mia and Kiel").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Mia and Kiel")
     expect(page.get_by_role("region", name="What names both").get_by_role("link")).to_have_text([FACTS[1]])
+
+
+def test_phone_shows_a_picture_of_twenty_whole(people: People, tenant: str) -> None:
+    ada = people.sign_in(tenant, viewport=PHONE)
+    towns = "Oslo Kiel Bonn Linz Graz Rome Bari Pisa Nice Metz Lyon Brest Porto Faro Cork Bath York Leeds Hull Ghent"
+    tell(ada, *(f"She was in {town} in May." for town in towns.split()))
+    page = ada.goto("/people")
+    expect(page.locator("svg .dot")).to_have_count(21)
+    assert page.locator(".picture").evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
 def test_search_while_typing_shows_neighbours_only(ada: Person) -> None:

@@ -41,7 +41,8 @@ _TITLE = 80
 
 @dataclass(frozen=True, slots=True)
 class ConversationHead:
-    """What a list tells of a session. `user` is '' where it is nobody's; `people` are who spoke at its beginning."""
+    """What a list tells of a session. `user` is '' where it is nobody's; `people` are who spoke at its beginning, beside
+    agents and tools."""
 
     user: str
     session: str
@@ -277,14 +278,16 @@ def _told(tx: Reader, principal: Principal, user: str, session: str, now: dateti
         return None
     last = said.before(_LAST, 1)[0]
     spoken = [one for one in opening if one.kind is Kind.CHAT_MESSAGE]
+    agents = tuple(dict.fromkeys(one.agent for one in opening if one.agent))
+    speakers = dict.fromkeys(speaker_of(one) for one in spoken if not is_of_a_tool(one))
     most = MOST_COUNTED + 1
     count = sum(tx.surroundings.count_conversation(part, session, now, most) for part in slices)
     return ConversationHead(
         user,
         session,
-        _title(spoken or opening),
-        tuple(dict.fromkeys(map(speaker_of, spoken))),
-        tuple(dict.fromkeys(one.agent for one in opening if one.agent)),
+        title_of(spoken or opening),
+        tuple(one for one in speakers if one not in agents),
+        agents,
         said_at(opening[0]),
         said_at(last),
         min(count, most),
@@ -310,7 +313,11 @@ def speaker_of(memory: Memory) -> str:
     return str(meta.get("speaker") or default or role or meta.get("tool_name") or "somebody")
 
 
-def _title(lines: Sequence[Memory]) -> str:
+def is_of_a_tool(memory: Memory) -> bool:
+    return memory.kind is Kind.TOOL_OUTPUT or (memory.meta or {}).get("role") in ("tool", "function")
+
+
+def title_of(lines: Sequence[Memory]) -> str:
     """What the conversation is called where it came from, or its first words."""
     named = next((title for one in lines if isinstance(title := (one.meta or {}).get("title"), str) and title), None)
     words = " ".join((named or lines[0].content[: 4 * _TITLE]).split())

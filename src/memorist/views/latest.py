@@ -11,6 +11,7 @@ from memorist.platform.values import FeedRow, Owner, OwnerFilter, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock
 from memorist.views.browsing import Browsing
+from memorist.views.conversations import said_at, title_of
 from memorist.views.values import Browse
 
 _LOOKED_AT = 2000
@@ -29,9 +30,11 @@ class LatestChange:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What was said in a session today: how many messages, the last of them, and whether there may be more."""
+    """What was said in a session today: its first words, how many messages, the last of them, and whether there may be
+    more."""
 
     session: str
+    title: str
     messages: int
     last: Memory
     is_counted: bool
@@ -60,14 +63,18 @@ class Latest:
         return seen
 
     def talks(self, principal: Principal) -> list[Talk]:
-        """Sessions with messages of today (UTC) that the caller sees, the last first."""
+        """Sessions in which something was said today (UTC) that the caller sees, the last first.
+
+        What is stored today and was said before, as by an import, is not of today.
+        """
         today = self._clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         page = self._browsing.page(principal, Browse(kind=Kind.CHAT_MESSAGE, since=today), limit=_MESSAGES)
         talks: dict[str, list[Memory]] = {}
         for message in page.items:
-            talks.setdefault(message.session or "", []).append(message)
+            if message.session and said_at(message) >= today:
+                talks.setdefault(message.session, []).append(message)
         is_counted = page.next_cursor is None
-        return [Talk(session, len(said), said[0], is_counted) for session, said in talks.items() if session]
+        return [Talk(key, title_of(said[::-1]), len(said), said[0], is_counted) for key, said in talks.items()]
 
 
 def _one_each(rows: Sequence[FeedRow]) -> Iterator[FeedRow]:

@@ -9,6 +9,8 @@ from memorist.about.values import USER, NamedThing, NameGraph
 from memorist.surfaces.dashboard.wording import say
 
 _INNER = 14
+# So many have room on one ring, which a phone shows whole.
+_ONE_RING = 24
 _RADII = (150, 310)
 _LONGEST_LABEL = 16
 _ROOM = 130
@@ -54,7 +56,9 @@ def picture_of(graph: NameGraph, things: Sequence[NamedThing]) -> Picture:
     if not things:
         return Picture((), ())
     most = max(len(one.lines) for one in things)
-    rings = [_side_by_side(graph, some) for some in (things[1 : 1 + _INNER], things[1 + _INNER :])]
+    others = things[1:]
+    inner = _ONE_RING if len(others) <= _ONE_RING else _INNER
+    rings = [_side_by_side(graph, some) for some in (others[:inner], others[inner:])]
     dots = [_dot(things[0], 0, 0.0, most)]
     for radius, ring in zip(_RADII, rings, strict=True):
         dots += [_dot(one, radius, 2 * pi * index / len(ring), most) for index, one in enumerate(ring)]

@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from memorist.errors import InvalidField
-from memorist.memories.values import Kind, Memory
+from memorist.memories.values import Memory
 from memorist.surfaces.dashboard.pages.memory import CONFIRMATION
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import number, say
-from memorist.views.conversations import MOST_COUNTED, said_at, speaker_of
+from memorist.views.conversations import MOST_COUNTED, is_of_a_tool, said_at, speaker_of
 
 pages = Pages()
 
@@ -51,7 +51,7 @@ class SpokenLine:
     @property
     def is_folded(self) -> bool:
         """Whether a tool speaks: it is long, and seldom what one came for."""
-        return self.memory.kind is Kind.TOOL_OUTPUT or (self.memory.meta or {}).get("role") in ("tool", "function")
+        return is_of_a_tool(self.memory)
 
 
 @pages.get("/conversations")

@@ -10,6 +10,7 @@ from memorist.memories.values import Memory
 from memorist.platform.values import Event
 from memorist.surfaces.dashboard.word_diff import Overlaid, overlaid
 from memorist.surfaces.dashboard.wording import say
+from memorist.views.conversations import speaker_of
 
 _MOST_VERSIONS = 20
 _LONGEST_LINE = 1200
@@ -38,6 +39,10 @@ class SourceLine(NamedTuple):
     quote: str
     after: str
     is_cut: bool
+
+    @property
+    def speaker(self) -> str:
+        return speaker_of(self.memory)
 
 
 # Versions

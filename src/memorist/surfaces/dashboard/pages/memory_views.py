@@ -13,6 +13,7 @@ from memorist.surfaces.dashboard.pages.memory_snippets import SnippetPiece, snip
 from memorist.surfaces.dashboard.visits import HOME
 from memorist.surfaces.dashboard.wording import say, to_say
 from memorist.views.browsing import LASTING
+from memorist.views.conversations import said_at, speaker_of
 from memorist.views.values import Browse, BrowseOrder, Facets
 
 ADDRESS = f"{HOME}/memories"
@@ -45,6 +46,8 @@ _STATUSES = {
     Status.HARD_DELETE_PENDING: (to_say("past recovery"), "bad"),
 }
 _SHOWN = 8
+# Of these it is told who said them, and when.
+_SAID = (Kind.CHAT_MESSAGE, Kind.TOOL_OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +246,13 @@ class MemoryLine:
 
     @property
     def speaker(self) -> str:
-        meta = self.memory.meta or {}
-        return str(meta.get("speaker") or meta.get("tool_name") or meta.get("role") or say(self.memory.trust))
+        is_said = self.memory.kind in _SAID
+        return speaker_of(self.memory) if is_said else say(self.memory.trust)
+
+    @property
+    def at(self) -> datetime:
+        """What was said is dated by when it was said, all else by when it was stored."""
+        return said_at(self.memory) if self.memory.kind in _SAID else self.memory.created_at
 
 
 def row_of(memory: Memory, view: ListView | None = None) -> MemoryLine:
