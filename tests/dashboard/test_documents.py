@@ -51,11 +51,12 @@ def test_files_are_sent_and_what_changed_is_shown(ada: Person) -> None:
     expect(line.nth(1).get_by_role("link", name="Unchanged")).to_be_visible()
     choose(page, "guide.md", GUIDE.replace("the box", "the small box").encode())
     expect(line.nth(2)).to_contain_text("1 paragraph new, 1 paragraph gone")
-    line.nth(2).get_by_text("What changed").click()
     expect(line.nth(2).locator("ins")).to_contain_text("the small box")
     expect(line.nth(2).locator("del")).to_contain_text("the box")
     choose(page, "photo.png", b"x")
-    expect(line.nth(3)).to_contain_text("names no kind of file that is read")
+    expect(line.nth(3)).to_contain_text("This kind of file is not read.")
+    choose(page, "empty.txt", b" ")
+    expect(line.nth(4)).to_contain_text("There is no text in this file.")
     assert page.locator("#uploads progress").count() == 0
     ada.complaints.expect("422")
     ada.check_axe()
@@ -71,8 +72,7 @@ def test_html_pdf_and_large_files_are_taken(ada: Person) -> None:
     line = page.locator("#uploads li")
     for number in range(3):
         expect(line.nth(number).get_by_role("link", name="Added")).to_be_visible(timeout=60_000)
-    page.reload()
-    assert page.locator(".shelf a").all_inner_texts() == ["large.txt", "paper.pdf", "page.html"]
+    expect(page.locator(".shelf a")).to_have_text(["large.txt", "paper.pdf", "page.html"])
 
 
 def test_files_are_dropped(ada: Person) -> None:
@@ -124,6 +124,15 @@ def test_text_is_rendered_with_its_chunks_marked(people: People, ada: Person) ->
     page.wait_for_url("**/memories/mem_*")
     page.get_by_role("link", name="Read the document").click()
     expect(page.locator(".chunk.here")).to_contain_text("run")
+
+
+def test_tables_and_numbered_lists_are_read_as_such(ada: Person) -> None:
+    text = "| Day | Opens |\n|:--|--:|\n| Mon | **nine** |\n| Tue | a \\| b |\n\n1. Knock\n2. Enter\n"
+    page = ada.goto(f"/documents/read?id={add(ada, content=text).id}")
+    assert page.get_by_role("columnheader").all_inner_texts() == ["Day", "Opens"]
+    assert page.get_by_role("cell").all_inner_texts() == ["Mon", "nine", "Tue", "a \\| b"]
+    assert page.locator(".pages ol li").all_inner_texts() == ["Knock", "Enter"]
+    ada.check_axe()
 
 
 def test_long_document_goes_on_by_parts(ada: Person) -> None:

@@ -41,8 +41,9 @@ _TITLE = 80
 
 @dataclass(frozen=True, slots=True)
 class ConversationHead:
-    """What a list tells of a session. `user` is '' where it is nobody's; `people` are who spoke at its beginning, beside
-    agents and tools."""
+    """What a list tells of a session. `user` is '' where it is nobody's; `people` are who spoke at its beginning,
+    without agents and tools.
+    """
 
     user: str
     session: str

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
-from memorist.documents import MEDIA_TYPES, media_type_of
+from memorist.documents import media_type_of
 from memorist.errors import InvalidField
 from memorist.ids import parse_id
 from memorist.ingestion.service import Ingestion, StoredDocument
@@ -124,8 +124,7 @@ class DocumentViews:
         """
         media_type = media_type_of(name)
         if media_type is None:
-            known = ", ".join(MEDIA_TYPES)
-            raise InvalidField.of("name", f"names no kind of file that is read. Known are {known}, by their endings.")
+            raise InvalidField.of("name", "has no ending of a file that is read.")
         validation.text("title", name, longest=validation.MAX_LINE, one_line=True)
         # Whether the caller may is decided where it is stored.
         owner = access.document_owner(principal, shared, users_share=True)

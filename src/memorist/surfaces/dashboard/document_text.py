@@ -8,6 +8,8 @@ from memorist.documents import Shape, extract_text
 _HEADING_MARKS = re.compile(r"^\s{0,3}#{1,6}\s*|\s+#+\s*$|\n\s{0,3}(?:=+|-+)\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+")
 _FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})[^\n]*$\n?", re.MULTILINE)
+_RULE = re.compile(r"^\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*$")
+_BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
 _INLINE = re.compile(
     r"`(?P<code>[^`\n]+)`|\*\*(?P<strong>[^*\n]+)\*\*|__(?P<strong_>[^_\n]+)__|(?<![\w*])\*(?P<em>[^*\s][^*\n]*)\*(?!\w)"
     r"|!?\[(?P<link>[^\]\n]+)\]\([^)\s]*\)"
@@ -23,10 +25,13 @@ class TextRun(NamedTuple):
 
 
 class RenderedBlock(NamedTuple):
-    """`kind` is `heading`, `prose`, `list` or `listing`; each of the lines is a paragraph or an item."""
+    """`kind` is `heading`, `prose`, `list`, `numbered`, `table` or `listing`; each of the lines is a paragraph or
+    an item. A table has rows of cells instead, the first of them its head.
+    """
 
     kind: str
     lines: tuple[tuple[TextRun, ...], ...]
+    rows: tuple[tuple[tuple[TextRun, ...], ...], ...] = ()
 
 
 def blocks_of(text: str, media_type: str) -> list[RenderedBlock]:
@@ -49,8 +54,16 @@ def _marked(text: str, shape: Shape) -> RenderedBlock:
         return RenderedBlock("prose", (_runs(text.strip()),))
     lines = [line for line in text.splitlines() if line.strip()]
     if all(_ITEM.match(line) for line in lines):
-        return RenderedBlock("list", tuple(_runs(_ITEM.sub("", line)) for line in lines))
+        is_numbered = all(line.lstrip()[0].isdigit() for line in lines)
+        return RenderedBlock("numbered" if is_numbered else "list", tuple(_runs(_ITEM.sub("", line)) for line in lines))
+    if len(lines) > 1 and _RULE.match(lines[1]) and all("|" in line for line in lines):
+        return RenderedBlock("table", (), tuple(map(_cells, [lines[0], *lines[2:]])))
     return RenderedBlock("listing", ((TextRun("", _FENCE.sub("", text).rstrip()),),))
+
+
+def _cells(line: str) -> tuple[tuple[TextRun, ...], ...]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return tuple(_runs(cell.strip()) for cell in _BETWEEN_CELLS.split(inner))
 
 
 def _runs(text: str) -> tuple[TextRun, ...]:

@@ -20,6 +20,13 @@ pages = Pages()
 ADDRESS = f"{HOME}/documents"
 _ON_A_PAGE = 20
 _CHANGES = 20
+# Who drops a file knows of no fields.
+_REFUSED = {
+    "name has no ending of a file that is read.": to_say(
+        "This kind of file is not read. Text, Markdown, HTML and PDF are: .txt, .md, .html or .pdf."
+    ),
+    "content must not be empty.": to_say("There is no text in this file."),
+}
 _TYPES = {"text/plain": to_say("Text"), "text/markdown": "Markdown", "text/html": "HTML", "application/pdf": "PDF"}
 
 
@@ -62,7 +69,7 @@ def upload(visit: Visit) -> Response:
         done = visit.core.document_views.upload(visit.principal, name, visit.file, shared=shared)
     except MemoristError as error:
         acts.failed(error)
-        message = redact(say(error.message)).text
+        message = redact(say(_REFUSED.get(error.message, error.message))).text
         return visit.part("parts/document_uploaded.html", status=visit.site.status_of(error), error=message)
     return visit.part("parts/document_uploaded.html", error=None, **_told(done))
 

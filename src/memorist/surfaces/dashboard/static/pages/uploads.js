@@ -56,6 +56,7 @@ function send() {
     // What the server wrote is put in by htmx, as everywhere.
     if (isTold) htmx.swap(next.told, request.responseText, { swapStyle: "beforeend", swapDelay: 0, settleDelay: 0 });
     isSending = false;
+    if (queue.length === 0) htmx.trigger(drop, "uploaded");
     send();
   };
   request.send(next.file);
