@@ -33,6 +33,17 @@ def texts(person: Person) -> set[str]:
     return {one.content for one in person.core.memories.list(person.principal, limit=100).items}
 
 
+def test_lines_of_ones_own_are_seen_and_stored(ada: Person, tmp_path: Path) -> None:
+    page = ada.goto("/transfer")
+    choose(page, "notes.jsonl", exports.lines(tmp_path / "notes.jsonl").read_bytes())
+    line = page.locator("#uploads li").first
+    expect(line).to_contain_text("An export of JSON lines.")
+    expect(line.locator(".tally")).to_have_text("New3 Already there0 Left out3")
+    line.get_by_role("button", name="Import", exact=True).click()
+    wait_until_done(page)
+    assert texts(ada) == {"Ada likes tea.", "Deploy on Fridays.", "Acme is in Graz."}
+
+
 def test_export_of_another_program_is_seen_stored_and_reported(people: People, ada: Person, tmp_path: Path) -> None:
     content = exports.mem0(tmp_path / "mem0.json").read_bytes()
     page = ada.goto("/transfer")

@@ -40,6 +40,19 @@ def graph(path: Path) -> Path:
     return path
 
 
+def lines(path: Path) -> Path:
+    rows: list[Any] = [
+        {"id": 7, "content": "Ada likes tea. ", "category": "Preferences", "created_at": "2026-05-01T10:00:00Z"},
+        {"text": "Deploy on Fridays.", "type": "feedback", "tags": ["ops"]},
+        {"fact": "Acme is in Graz.", "date": "some day"},
+        {"content": " "},
+        {"role": "user", "content": "Hello"},
+        "words",
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n", "utf-8")
+    return path
+
+
 def claude_folder(path: Path) -> Path:
     path.mkdir()
     (path / "MEMORY.md").write_text(

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from memorist.errors import Invalid
-from memorist.importers import PARSERS, Source, chatgpt, claude, mcp_memory, mem0, recognized
+from memorist.importers import PARSERS, Source, chatgpt, claude, jsonl, mcp_memory, mem0, recognized
 from memorist.importers.items import SkippedItem, Taken, category_of, json_items
 from memorist.memories.fields import check_draft
 from memorist.memories.values import Draft, Kind, Trust
@@ -102,6 +102,29 @@ def test_knowledge_graph(tmp_path: Path) -> None:
         "line 5": "The relation lacks one of from, relationType and to.",
         "line 6": "It is neither an entity nor a relation.",
     }
+
+
+def test_lines_of_ones_own(tmp_path: Path) -> None:
+    path = exports.lines(tmp_path / "notes.jsonl")
+    assert recognized(path) is Source.JSONL
+    found = drafts(jsonl.parse, path)
+    assert [(draft.content, draft.category, draft.source_ref) for draft in found] == [
+        ("Ada likes tea.", "preference", "jsonl:7"),
+        ("Deploy on Fridays.", "feedback", None),
+        ("Acme is in Graz.", None, None),
+    ]
+    assert found[0].event_time == datetime(2026, 5, 1, 10, tzinfo=UTC)
+    assert found[1].meta == {"source": "jsonl", "tags": ["ops"]}
+    assert skipped(jsonl.parse, path) == {
+        "line 4": "It has no text, as one of content, text, memory, fact.",
+        "line 5": "It is of a conversation: memorist ingest stores those.",
+        "line 6": "It is no object.",
+    }
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    listed = tmp_path / "notes.json"
+    listed.write_text(json.dumps(rows))
+    assert recognized(listed) is Source.JSONL
+    assert drafts(jsonl.parse, listed) == found
 
 
 def test_claude_folder(tmp_path: Path) -> None:
@@ -268,6 +291,7 @@ def test_drafts_can_be_stored(tmp_path: Path) -> None:
         Source.MCP_MEMORY: exports.graph(tmp_path / "b.jsonl"),
         Source.CLAUDE: exports.claude_folder(tmp_path / "c"),
         Source.CHATGPT: exports.chatgpt(tmp_path / "d"),
+        Source.JSONL: exports.lines(tmp_path / "e.jsonl"),
     }
     for source, path in made.items():
         found = drafts(PARSERS[source], path)

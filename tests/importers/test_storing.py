@@ -20,6 +20,7 @@ EXPORTS: dict[Source, tuple[Callable[[Path], Path], int, int]] = {
     Source.MCP_MEMORY: (lambda folder: exports.graph(folder / "memory.jsonl"), 5, 0),
     Source.CLAUDE: (lambda folder: exports.claude_folder(folder / "memory"), 4, 0),
     Source.CHATGPT: (lambda folder: exports.chatgpt(folder / "export"), 8, 1),
+    Source.JSONL: (lambda folder: exports.lines(folder / "notes.jsonl"), 3, 0),
 }
 
 

@@ -144,8 +144,8 @@ def test_archive_of_a_claude_folder_is_the_folder(imports: Imports, ada: Princip
 
 
 def test_named_source_is_taken_and_an_unknown_one_refused(imports: Imports, ada: Principal) -> None:
-    rows = json.dumps([{"text": "Tea."}]).encode()
-    with pytest.raises(Invalid, match="looks like a JSON list with 'text'"):
+    rows = json.dumps([{"data": "Tea."}]).encode()
+    with pytest.raises(Invalid, match="looks like a JSON list with 'data'"):
         imports.take(ada, "rows.json", io.BytesIO(rows))
     assert imports.take(ada, "rows.json", io.BytesIO(rows), "mem0").outcome.imported == 1
     with pytest.raises(Invalid, match="must be one of"):

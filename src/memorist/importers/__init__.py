@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from memorist.errors import Invalid
-from memorist.importers import chatgpt, claude, mcp_memory, mem0
+from memorist.importers import chatgpt, claude, jsonl, mcp_memory, mem0
 from memorist.importers.items import Found
 from memorist.importers.recognition import FileSample, sample
 from memorist.transfer.service import FORMAT
@@ -23,9 +23,16 @@ class Source(StrEnum):
     MCP_MEMORY = "mcp-memory"
     CLAUDE = "claude"
     CHATGPT = "chatgpt"
+    JSONL = "jsonl"
 
 
-_MODULES = {Source.MEM0: mem0, Source.MCP_MEMORY: mcp_memory, Source.CLAUDE: claude, Source.CHATGPT: chatgpt}
+_MODULES = {
+    Source.MEM0: mem0,
+    Source.MCP_MEMORY: mcp_memory,
+    Source.CLAUDE: claude,
+    Source.CHATGPT: chatgpt,
+    Source.JSONL: jsonl,
+}
 PARSERS: dict[Source, Callable[[Path], Iterator[Found]]] = {source: one.parse for source, one in _MODULES.items()}
 
 
@@ -48,4 +55,6 @@ def candidates(file: FileSample) -> list[Source | None]:
     """Whose export it may be; None stands for one of Memorist's own."""
     if isinstance(file.first, dict) and file.first.get("format") == FORMAT:
         return [None]
-    return [source for source, one in _MODULES.items() if one.knows(file)]
+    found = [source for source, one in _MODULES.items() if one.knows(file)]
+    # Lines with a text may be anybody's: only where they are nobody's are they just lines.
+    return found if found == [Source.JSONL] else [source for source in found if source is not Source.JSONL]

@@ -18,7 +18,7 @@ from memorist.secrets import redact
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
-from memorist.surfaces.dashboard.wording import number, say
+from memorist.surfaces.dashboard.wording import number, say, to_say
 from memorist.transfer.service import chosen
 from memorist.transfer.values import IMPORTING, Chosen
 
@@ -34,6 +34,7 @@ _SOURCES = {
     Source.CLAUDE: "Claude",
     Source.MEM0: "mem0",
     Source.MCP_MEMORY: "MCP memory",
+    Source.JSONL: to_say("JSON lines"),
 }
 
 
@@ -42,7 +43,11 @@ def show(visit: Visit) -> Response:
     jobs = visit.core.jobs.list(visit.principal, kind=IMPORTING, limit=_EARLIER).items if _has_own(visit) else ()
     kinds = {kind: say(rules.many) for kind, rules in KINDS.items()}
     return visit.page(
-        "transfer.html", section="transfer", sources=_SOURCES, earlier=[_told(job) for job in jobs], kinds=kinds
+        "transfer.html",
+        section="transfer",
+        sources={source: say(label) for source, label in _SOURCES.items()},
+        earlier=[_told(job) for job in jobs],
+        kinds=kinds,
     )
 
 
@@ -60,7 +65,7 @@ def upload(visit: Visit) -> Response:
         acts.failed(error)
         message = redact(error.message).text
         return visit.part("parts/transfer_preview.html", status=visit.site.status_of(error), error=message)
-    label = _SOURCES[seen.outcome.source]
+    label = say(_SOURCES[seen.outcome.source])
     return visit.part("parts/transfer_preview.html", error=None, seen=seen, outcome=seen.outcome, label=label)
 
 
@@ -108,7 +113,7 @@ def _job(visit: Visit) -> Job:
 
 def _told(job: Job) -> dict[str, Any]:
     outcome = outcome_from(job)
-    label = _SOURCES.get(outcome.source, outcome.source)
+    label = say(_SOURCES.get(outcome.source, outcome.source))
     return {"job": job, "outcome": outcome, "name": str(job.payload.get("name", "")), "label": label}
 
 

@@ -1,0 +1,68 @@
+"""Lines of JSON, or a list, from anywhere: each an object with a text, and whatever else is to be kept with it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memorist.errors import Invalid
+from memorist.importers.files import opened
+from memorist.importers.items import (
+    CATEGORIES,
+    Found,
+    SkippedItem,
+    Taken,
+    as_texts,
+    first_sign,
+    json_items,
+    json_lines,
+    slug_of,
+    time_of,
+)
+from memorist.importers.recognition import FileSample
+from memorist.memories.values import Draft
+
+_TEXTS = ("content", "text", "memory", "fact")
+_CATEGORIES = ("category", "type")
+_TIMES = ("event_time", "created_at", "timestamp", "date")
+# Who speaks: such lines are a conversation, which `memorist ingest` stores as one.
+_SPOKEN = "role"
+
+
+def knows(file: FileSample) -> bool:
+    """Whether its first object has a text, and nothing that speaks for a conversation."""
+    return _SPOKEN not in file.keys and any(_is_text(file.first[key]) for key in _TEXTS if key in file.keys)
+
+
+def parse(path: Path) -> Iterator[Found]:
+    """One fact for each object. Raises Invalid where the file has none."""
+    with opened(path) as source:
+        sign = first_sign(source, path.name)
+        if sign not in "[{":
+            raise Invalid(f"{path.name} has no lines of JSON: it begins with {sign!r}.", field="path")
+        for number, row in (json_items if sign == "[" else json_lines)(source, path.name):
+            yield _found(row, f"line {number}")
+
+
+def _found(row: Any, where: str) -> Found:
+    if not isinstance(row, dict):
+        return SkippedItem(where, "It is no object.")
+    if row.get(_SPOKEN):
+        return SkippedItem(where, "It is of a conversation: memorist ingest stores those.")
+    key = next((key for key in _TEXTS if _is_text(row.get(key))), None)
+    if key is None:
+        return SkippedItem(where, f"It has no text, as one of {', '.join(_TEXTS)}.")
+    category = next((slug_of(row[name]) for name in _CATEGORIES if _is_text(row.get(name))), "")
+    at = next((time for name in _TIMES if (time := time_of(row.get(name)))), None)
+    rest = {name: value for name, value in row.items() if name not in {key, "id", *_CATEGORIES, *_TIMES}}
+    draft = Draft(
+        row[key].strip(),
+        category=CATEGORIES.get(category, category) or None,
+        meta={**as_texts(rest), "source": "jsonl"},
+        source_ref=f"jsonl:{row['id']}"[:500] if row.get("id") else None,
+        event_time=at,
+    )
+    return Taken(draft, where)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
