@@ -1,5 +1,6 @@
 """Activity in the browser: what happens live and back in time, and usage."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -185,6 +186,16 @@ def test_usage_tells_turns_calls_and_requests_by_day(people: People, ada: Person
     expect(page.get_by_text("Without a known price, and counted as free: 1.")).to_be_visible()
     expect(page.get_by_role("region", name="Requests a day").locator("rect")).to_have_count(1)
     check_looks(people, tenant, "/activity/usage", person=ada, ready=".plot")
+
+
+def test_usage_tells_how_long_requests_took(people: People, tenant: str, ada: Person) -> None:
+    ada.goto("/memories")
+    page = ada.goto("/activity/usage")
+    row = page.locator("#times tr", has=page.get_by_text("GET /dashboard/memories", exact=True))
+    expect(row).to_have_text(re.compile(r"GET /dashboard/memories[\d.,]+ ms[\d.,]+ ms0$"))
+    check_looks(people, tenant, "/activity/usage", person=ada, ready="#times table")
+    bob = people.sign_in(tenant, Role.USER, "bob")
+    assert bob.page.request.get(f"{bob.served.url}/dashboard/activity/usage/times").status == 403
 
 
 def test_user_sees_no_usage_of_others(people: People, ada: Person) -> None:

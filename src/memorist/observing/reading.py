@@ -95,7 +95,7 @@ def view(found: Between) -> dict[str, Any]:
         "requests": {
             "per_second": found.rate("memorist_http_requests_total"),
             "in_progress": int(now.one("memorist_http_requests_in_progress")),
-            "routes": _routes(found),
+            "routes": routes(found),
         },
         "recall": {
             **found.timed("memorist_recall_seconds"),
@@ -129,7 +129,7 @@ def view(found: Between) -> dict[str, Any]:
     }
 
 
-def _routes(found: Between) -> list[dict[str, Any]]:
+def routes(found: Between) -> list[dict[str, Any]]:
     """Those that were asked for most."""
     known = [dict(labels) for name, labels in found.after.values if name == "memorist_http_request_seconds_count"]
     asked = sorted(known, key=lambda one: (-found.more("memorist_http_request_seconds_count", **one), one["route"]))

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 
 from starlette.responses import Response
 
 from memorist.audit.values import NotedDay
+from memorist.observing.reading import Between, Look, routes
+from memorist.platform import access
 from memorist.platform.values import SpentDay
 from memorist.surfaces.dashboard.pages.charts import DayBars, draw_days
 from memorist.surfaces.dashboard.rendering import dollars
@@ -47,6 +49,22 @@ def show(visit: Visit) -> Response:
         level=visit.settings.audit,
         days=_DAYS,
     )
+
+
+@pages.get("/activity/usage/times")
+def show_times(visit: Visit) -> Response:
+    """How long requests took since the server began, as its metrics tell: for those who may read these."""
+    access.require(visit.session.key, access.Action.ADMINISTER)
+    found = visit.core.watch.exposition(visit.core.census.values)
+    if found is None:
+        return visit.part("parts/activity_times.html", routes=None)
+    look = Look.of(found[0].decode(), visit.core.clock.now().timestamp())
+    since = look.before_it_began()
+    told = [
+        {**one, "asked": int(look.one("memorist_http_request_seconds_count", route=one["route"], method=one["method"]))}
+        for one in routes(Between(since, look))
+    ]
+    return visit.part("parts/activity_times.html", routes=told, since=datetime.fromtimestamp(since.at, UTC))
 
 
 def _of_turns(turns: Sequence[TurnDay]) -> list[UsageChart]:
