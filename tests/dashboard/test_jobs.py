@@ -86,6 +86,18 @@ def test_what_was_found_and_dropped_is_shown(ada: Person) -> None:
     expect(region).to_contain_text("3 found by the local extractor instead, until openai:m answers")
 
 
+def test_what_the_local_extractor_found_is_told_in_words(ada: Person) -> None:
+    core, principal = ada.core, ada.principal
+
+    def work(tx: Writer) -> None:
+        job = core.jobs.add(tx, principal, "extract", {}, claimed=True)
+        tx.jobs.finish(replace(job, status=JobStatus.DONE, result={"extractor": "local", "memories": [{"id": "x"}]}))
+
+    core.store.write(principal.tenant, work)
+    region = ada.goto("/activity/jobs").get_by_role("region", name="Work in the background")
+    expect(region).to_contain_text("1 found by the local extractor")
+
+
 def test_failed_jobs_go_back_by_pages(ada: Person) -> None:
     for _ in range(11):
         kill_a_job(ada)

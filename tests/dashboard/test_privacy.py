@@ -337,8 +337,8 @@ def test_policy_in_words() -> None:
         "What follows the policy is active for 1 day, then deleted; it cannot be restored, and is then erased.",
         "For facts: it is active for 1 day, then archived for 60 days, then deleted; it cannot be restored, "
         "and is then erased.",
-        "A fact that another took the place of is anonymized after 30 days.",
-        "A fact that was learned from something erased is erased too.",
+        "A fact that was replaced is made anonymous after 30 days.",
+        "A fact is erased with what it was learned from.",
     ]
     assert differences(Policy(), policy) == [
         ("Days active", "90", "1"),

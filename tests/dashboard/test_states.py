@@ -47,6 +47,7 @@ def test_admin_acts_for_an_agent_of_a_user(ada: Person) -> None:
     ada.goto("/whose?q=nobody")
     expect(page.get_by_text("Nobody of that name has memories.")).to_be_visible()
     ada.goto("/whose")
+    expect(page.locator("#whose-found .said").filter(has_text="ada").filter(has_not_text="agent")).to_have_count(1)
     page.get_by_role("button", name="ada yourself").click()
     expect(page.locator(".acting")).to_have_text("Acting for ada")
 

@@ -22,7 +22,8 @@ def outcome_of(job: Job) -> str:
         return f"{found}, to stay" if job.status is JobStatus.DEAD else f"{found}, until {result[INSTEAD_OF]} answers"
     if "skipped" in result:
         return str(result["skipped"])
-    told = [f"{len(result.get('memories', ()))} found by {result.get('extractor')}"]
+    reader = {"local": "the local extractor"}.get(str(result.get("extractor")), result.get("extractor"))
+    told = [f"{len(result.get('memories', ()))} found by {reader}"]
     if result.get("replaced"):
         told.append(f"{result['replaced']} of the local extractor replaced")
     if result.get("dropped"):

@@ -11,7 +11,7 @@ from memorist.errors import InvalidField
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.streams import activity_stream, position_text
 from memorist.surfaces.dashboard.visits import HOME, Visit
-from memorist.surfaces.dashboard.wording import say
+from memorist.surfaces.dashboard.wording import say, to_say
 from memorist.views.activity import CHANGES, RECALLED, ActivityFilter
 
 pages = Pages()
@@ -20,6 +20,23 @@ ADDRESS = f"{HOME}/activity"
 _ON_A_PAGE = 50
 _FILTERS = ("what", "who", "since")
 _TONES = {"created": "good", "restored": "good", "deleted": "warn", "erased": "bad", RECALLED: "accent"}
+
+_DOORS = {
+    "agent_tools": to_say("through an agent’s tools"),
+    "claude_code": to_say("through a coding assistant"),
+    "cli": to_say("on the command line"),
+    "coding_assistant": to_say("through a coding assistant"),
+    "companion": to_say("through a companion"),
+    "dashboard": to_say("in the dashboard"),
+    "events": to_say("through the API"),
+    "facts": to_say("through the API"),
+    "http": to_say("through the API"),
+    "lifecycle": to_say("through the API"),
+    "mcp": to_say("through MCP"),
+    "profiles": to_say("through an agent’s profile"),
+    "records": to_say("through the API"),
+    "sweeper": to_say("by retention"),
+}
 
 
 @pages.get("/activity")
@@ -61,7 +78,7 @@ def wanted_by(query: Mapping[str, str]) -> ActivityFilter:
 
 def words() -> dict[str, Any]:
     """What an entry of the feed is told with."""
-    return {"told": told_words(), "tones": _TONES, "is_new": False}
+    return {"told": told_words(), "tones": _TONES, "doors": _DOORS, "is_new": False}
 
 
 def told_words() -> dict[str, str]:

@@ -96,7 +96,7 @@ def _counted(total: int) -> str:
 
 def _in_words(counts: Mapping[Move, int]) -> str:
     texts = {
-        Move.EXPIRED: say("{count} at end date", count="{count}"),
+        Move.EXPIRED: say("{count} ended", count="{count}"),
         Move.ARCHIVED: say("{count} archived", count="{count}"),
         Move.DELETED: say("{count} deleted", count="{count}"),
         Move.HARD_DELETE_PENDING: say("{count} past recovery", count="{count}"),

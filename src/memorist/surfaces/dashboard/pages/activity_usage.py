@@ -61,7 +61,11 @@ def show_times(visit: Visit) -> Response:
     look = Look.of(found[0].decode(), visit.core.clock.now().timestamp())
     since = look.before_it_began()
     told = [
-        {**one, "asked": int(look.one("memorist_http_request_seconds_count", route=one["route"], method=one["method"]))}
+        {
+            **one,
+            "asked": int(look.one("memorist_http_request_seconds_count", route=one["route"], method=one["method"])),
+            "times": [_seconds((one[share] or 0.0) / 1000) for share in ("p50_ms", "p95_ms")],
+        }
         for one in routes(Between(since, look))
     ]
     return visit.part("parts/activity_times.html", routes=told, since=datetime.fromtimestamp(since.at, UTC))

@@ -207,7 +207,7 @@ def _waits(waiting: Waiting) -> list[Sign]:
         moves = ", ".join(f"{number(count)} {say(_MOVES.get(move, move))}" for move, count in waiting.due.items())
         title = _counted(
             sum(waiting.due.values()),
-            to_say("{count} memory is due, and stay until you turn retention on:"),
+            to_say("{count} memory is due, and stays until you turn retention on:"),
             to_say("{count} memories are due, and stay until you turn retention on:"),
         )
         signs.append(Sign("", title, moves, f"{HOME}/privacy#report"))

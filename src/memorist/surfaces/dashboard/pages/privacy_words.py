@@ -90,15 +90,15 @@ def policy_sentences(policy: Policy) -> list[str]:
         ),
     ]
     days = _days(policy.anonymize_after_days)
-    sentences.append(say("A fact that another took the place of is anonymized after {days}.", days=days))
+    sentences.append(say("A fact that was replaced is made anonymous after {days}.", days=days))
     sentences.append(
-        say("A fact that was learned from something erased is erased too.")
+        say("A fact is erased with what it was learned from.")
         if policy.derived_facts is Derived.ERASE
-        else say("A fact that was learned from something erased stays, and loses its source.")
+        else say("A fact stays when what it was learned from is erased, without its source.")
     )
     if not policy.users_share_documents:
         sentences.append(say("Users keep their documents to themselves: only service and admin keys share them."))
-    sentences.append(say("What a person or an agent stated as lasting is kept until somebody deletes it."))
+    sentences.append(say("What you or an agent asked to keep stays until somebody deletes it."))
     return sentences
 
 
@@ -238,6 +238,6 @@ def mode_sentence(revision: PolicyRevision, is_observing: bool) -> str:
         return say("Retention is in preview: nothing is deleted yet.")
     return say(
         "Retention is in preview until {day}: nothing is deleted yet. Then it turns on. "
-        "What the lifecycle API keeps ages from its first day.",
+        "What was written through the lifecycle API is archived and deleted already.",
         day=day(revision.acts_from),
     )
