@@ -103,6 +103,16 @@ def test_answer_is_live_with_what_memory_put_in_and_what_was_learned(talker: Per
     check_page(talker)
 
 
+def test_answer_is_read_as_markdown_once_it_is_whole(talker: Person, model: ScriptedServer) -> None:
+    model.always = says("**Yes.** <b>No</b>\n\n- oat milk\n- soy milk")
+    page = talker.goto("/chat")
+    send(page, "What milk?")
+    answer = is_over(page, 1).locator("[data-answer]")
+    expect(answer.locator("strong")).to_have_text("Yes.")
+    expect(answer.locator("li")).to_have_text(["oat milk", "soy milk"])
+    expect(answer).to_contain_text("<b>No</b>")
+
+
 def test_next_message_is_close_however_much_memory_put_in(talker: Person) -> None:
     talker.remember(*(f"I want to see the town number {number} one day." for number in range(60)), category="goal")
     page = talker.goto("/chat")

@@ -67,6 +67,21 @@ def test_list_leads_to_the_transcript_with_facts_beside_their_words(people: Peop
     check_looks(people, ada.principal.tenant, READ, person=ada, ready=".transcript", prepare=unfold)
 
 
+def test_agents_words_are_read_as_markdown_and_a_persons_as_typed(ada: Person) -> None:
+    said = [
+        Message("user", "I *mean* it.\n- no list"),
+        Message("assistant", "# Plan\n\n**Two** steps:\n\n1. Knock\n2. Enter"),
+    ]
+    ada.core.ingestion.add_messages(ada.principal, "plans", said)
+    page = ada.goto("/conversations/read?session=plans&user=ada")
+    lines = page.locator(".transcript .line")
+    expect(lines.first).to_contain_text("I *mean* it.")
+    assert lines.first.locator("em, li").count() == 0
+    expect(lines.last.locator("strong")).to_have_text(["Plan", "Two"])
+    assert lines.last.locator("ol li").all_inner_texts() == ["Knock", "Enter"]
+    ada.check_axe()
+
+
 def unfold(page: Page) -> None:
     page.locator(".transcript details summary").click()
 

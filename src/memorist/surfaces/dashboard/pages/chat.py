@@ -18,6 +18,7 @@ from memorist.ingestion.service import Message
 from memorist.memories.accesses import unnoted
 from memorist.platform import validation
 from memorist.platform.values import JobStatus
+from memorist.surfaces.dashboard.document_text import blocks_of
 from memorist.surfaces.dashboard.pages import chat_context, conversations
 from memorist.surfaces.dashboard.pages.turn_steps import answer_of, asked_of, model_of, steps_of
 from memorist.surfaces.dashboard.routing import Pages
@@ -171,6 +172,7 @@ def _told(visit: Visit, story: TurnStory) -> dict[str, Any]:
         "is_running": turn.status is TurnStatus.RUNNING,
         "asked": "".join(asked_of(story)[-1:]),
         "answer": answer_of(story),
+        "blocks": blocks_of(answer_of(story), "text/markdown"),
         "model": model_of(story),
         "context": chat_context.of_turn(story),
         "tools": [step for step in steps_of(story) if step.is_tool],

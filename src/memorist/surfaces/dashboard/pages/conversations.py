@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from memorist.errors import InvalidField
 from memorist.memories.values import Memory
+from memorist.surfaces.dashboard.document_text import RenderedBlock, blocks_of
 from memorist.surfaces.dashboard.pages.memory import CONFIRMATION
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
@@ -47,6 +48,12 @@ class SpokenLine:
     @property
     def at(self) -> datetime:
         return said_at(self.memory)
+
+    @property
+    def blocks(self) -> list[RenderedBlock]:
+        """An agent's words are Markdown, as models write; a person's, and what facts rest on, stay as they are."""
+        is_plain = self.facts or self.is_cut or (self.memory.meta or {}).get("role") != "assistant"
+        return [] if is_plain else blocks_of(self.memory.content, "text/markdown")
 
     @property
     def is_folded(self) -> bool:
