@@ -72,6 +72,7 @@ def test_messages_are_dated_by_when_they_were_said(ada: Person) -> None:
     page = ada.goto("/memories?kind=any")
     expect(rows(page).first).to_contain_text("by ada")
     expect(rows(page).first).to_contain_text("2 years ago")
+    assert rows(page).first.locator(".about > span").last.inner_text() == "2 years ago"
 
 
 def test_list_is_saved_under_a_name_and_removed(people: People, tenant: str, ada: Person) -> None:

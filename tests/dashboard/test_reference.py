@@ -62,6 +62,20 @@ def test_call_is_tried_by_keyboard_and_the_key_stays_in_the_tab(visitor: Person,
     expect(page.get_by_label("API key")).to_have_value("")
 
 
+def test_what_is_one_of_a_few_is_chosen(visitor: Person, tenant: str) -> None:
+    addresses: list[str] = []
+    visitor.page.on("request", lambda request: addresses.append(request.url))
+    page = open_reference(visitor, "/get-v1-memory")
+    page.get_by_label("API key").fill(visitor.served.key(tenant, Role.USER, "ada"))
+    category = page.get_by_label("category")
+    assert category.locator("option").all_inner_texts()[:3] == ["", "goal", "insight"]
+    category.select_option("goal")
+    page.get_by_role("button", name="Send GET").click()
+    expect(page.locator("[data-status]")).to_contain_text("200")
+    assert any(address.endswith("/v1/memory?category=goal") for address in addresses)
+    visitor.check_axe()
+
+
 def test_refusal_is_shown_as_it_is(visitor: Person) -> None:
     visitor.complaints.expect("401")
     page = open_reference(visitor, "/get-v1-principal")

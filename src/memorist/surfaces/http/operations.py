@@ -52,6 +52,14 @@ class ApiInput:
     is_required: bool
     sample: str = ""
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What a value is chosen from; nothing where it is written."""
+        kinds = [one for one in self.kind.split(" or ") if one != "null"]
+        if kinds == ["boolean"]:
+            return ("true", "false")
+        return tuple(one.strip("`") for one in kinds) if all(one[:1] == "`" for one in kinds) else ()
+
 
 class ApiAnswer(NamedTuple):
     status: str
