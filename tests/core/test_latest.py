@@ -7,7 +7,7 @@ from datetime import timedelta
 from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Memory
-from memorist.platform.values import Owner, Principal
+from memorist.platform.values import Owner, Principal, Role
 from memorist.recall.values import Question
 from memorist.testing import StepClock
 
@@ -51,6 +51,9 @@ def test_talks_are_those_of_today(core: Core, ada: Principal, bob: Principal, cl
     assert (talk.session, talk.messages, talk.last.content, talk.is_counted) == ("today", 2, "Good morning", True)
     assert talk.title == "Hello"
     assert core.latest.talks(bob) == []
+    core.ingestion.add_messages(bob, "today", [Message("user", "Hello")])
+    everybody = Principal(ada.tenant, Role.ADMIN)
+    assert [(talk.last.user, talk.messages) for talk in core.latest.talks(everybody)] == [("bob", 1), ("ada", 2)]
 
 
 def test_what_was_asked_is_told_to_who_asked(core: Core, ada: Principal, bob: Principal, admin: Principal) -> None:

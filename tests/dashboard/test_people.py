@@ -27,6 +27,15 @@ def test_nobody_named_offers_the_next_step(people: People, ada: Person) -> None:
     check_looks(people, ada.principal.tenant, "/people", person=ada)
 
 
+def test_who_acts_for_everybody_chooses_a_person(people: People, tenant: str) -> None:
+    admin = people.sign_in(tenant, Role.ADMIN, None)
+    for path in ("/people", "/about"):
+        page = admin.goto(path)
+        expect(page.get_by_text("This page is about one person.")).to_be_visible()
+        page.get_by_role("link", name="Choose a person").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Whose memories")
+
+
 def test_list_and_picture_lead_to_what_is_known(people: People, ada: Person) -> None:
     ids = tell(ada, *FACTS)
     check_looks(people, ada.principal.tenant, "/people", person=ada, ready=".picture")

@@ -55,6 +55,6 @@ def candidates(file: FileSample) -> list[Source | None]:
     """Whose export it may be; None stands for one of Memorist's own."""
     if isinstance(file.first, dict) and file.first.get("format") == FORMAT:
         return [None]
-    found = [source for source, one in _MODULES.items() if one.knows(file)]
+    found: list[Source | None] = [source for source, one in _MODULES.items() if one.knows(file)]
     # Lines with a text may be anybody's: only where they are nobody's are they just lines.
     return found if found == [Source.JSONL] else [source for source in found if source is not Source.JSONL]

@@ -69,12 +69,12 @@ class Latest:
         """
         today = self._clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         page = self._browsing.page(principal, Browse(kind=Kind.CHAT_MESSAGE, since=today), limit=_MESSAGES)
-        talks: dict[str, list[Memory]] = {}
+        talks: dict[tuple[str | None, str], list[Memory]] = {}
         for message in page.items:
             if message.session and said_at(message) >= today:
-                talks.setdefault(message.session, []).append(message)
+                talks.setdefault((message.user, message.session), []).append(message)
         is_counted = page.next_cursor is None
-        return [Talk(key, title_of(said[::-1]), len(said), said[0], is_counted) for key, said in talks.items()]
+        return [Talk(key, title_of(said[::-1]), len(said), said[0], is_counted) for (_, key), said in talks.items()]
 
 
 def _one_each(rows: Sequence[FeedRow]) -> Iterator[FeedRow]:

@@ -8,11 +8,12 @@ from memorist.about.values import About
 from memorist.errors import Forbidden, NotFound
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Visit
-from memorist.surfaces.dashboard.wording import say
+from memorist.surfaces.dashboard.wording import say, to_say
 
 pages = Pages()
 
 PAGE = f"{HOME}/about"
+OF_ONE_PERSON = to_say("This page is about one person. Choose whose memories to look at.")
 _LINES, _ALL_LINES, _READ_NOW = 5, 100, 5
 
 
@@ -27,7 +28,7 @@ def show(visit: Visit) -> Response:
         about = visit.core.profiles.about(visit.principal, person, limit=limit, most_read=_READ_NOW)
     except Forbidden as error:
         # Whoever acts for nobody is in the wrong place, and did nothing wrong.
-        refusal = say(error.message)
+        refusal = say(OF_ONE_PERSON) if visit.is_admin else say(error.message)
     except NotFound as error:
         refusal, status = say(error.message), visit.site.status_of(error)
     of_person = urlencode({"person": person}) + "&" if person else ""

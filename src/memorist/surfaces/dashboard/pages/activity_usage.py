@@ -54,7 +54,7 @@ def show(visit: Visit) -> Response:
 @pages.get("/activity/usage/times")
 def show_times(visit: Visit) -> Response:
     """How long requests took since the server began, as its metrics tell: for those who may read these."""
-    access.require(visit.session.key, access.Action.ADMINISTER)
+    access.require(visit.principal, access.Action.ADMINISTER)
     found = visit.core.watch.exposition(visit.core.census.values)
     if found is None:
         return visit.part("parts/activity_times.html", routes=None)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from memorist.about.values import USER, NamedThing, NameGraph, ProfileLine
 from memorist.errors import Forbidden, NotFound
 from memorist.surfaces.dashboard.graph_picture import label_of, picture_of
+from memorist.surfaces.dashboard.pages.about import OF_ONE_PERSON
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Visit
 from memorist.surfaces.dashboard.wording import say
@@ -84,7 +85,9 @@ def _graph(visit: Visit) -> NameGraph | Response:
         return visit.core.profiles.named(visit.principal)
     except Forbidden as error:
         # They are in the wrong place, and did nothing wrong.
-        return visit.page("people.html", section="people", refusal=say(error.message))
+        return visit.page(
+            "people.html", section="people", refusal=say(OF_ONE_PERSON) if visit.is_admin else say(error.message)
+        )
 
 
 def address_of(thing: NamedThing, other: NamedThing | None = None) -> str:
