@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
+from memorist.ingestion.service import Message
 from memorist.models.values import CallUsage, Usage
 from memorist.platform.spending import Spending
 from memorist.platform.values import Role
@@ -156,6 +157,16 @@ def test_each_sees_their_own_and_an_admin_whom_it_acts_for(people: People, ada: 
     expect(page.locator(".feed > li")).to_have_count(2)
     everybody = people.sign_in(ada.principal.tenant, Role.ADMIN, None)
     expect(everybody.goto("/activity").locator(".feed > li")).to_have_count(4)
+
+
+def test_question_that_found_itself_is_told_once(ada: Person) -> None:
+    ada.core.ingestion.add_messages(ada.principal, "chat", [Message("user", "When do we open?")])
+    ask(ada, "When do we open?")
+    expect(ada.goto("/activity").locator(".feed > li").first).to_contain_text("1 memory came back")
+    assert ada.page.get_by_text("First:").count() == 0
+    recalled = ada.goto().get_by_role("region", name="Recalled lately")
+    expect(recalled).to_contain_text("When do we open?")
+    expect(recalled).not_to_contain_text("brought back")
 
 
 # Usage
