@@ -1,11 +1,12 @@
 """Real databases for every test: SQLite files, and one PostgreSQL server for the whole run."""
 
+import gc
 import os
 import random
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -26,6 +27,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Hundreds of processes are started here, each of which would compile all that it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Every commit waits for the disk, and there are hundreds of thousands: where memory is plenty, files live there.
+_MEMORY = Path("/dev/shm")
+if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 # Nobody here speaks TLS, and every HTTP client would read the certificates of all authorities there are. Here are none.
 os.environ.pop("SSL_CERT_FILE", None)
@@ -105,6 +111,16 @@ _ROOT = Path(__file__).parent
 _SLOW_PATHS = {_ROOT / name for name in _SLOW}
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """All that is imported stays: looking through it for garbage, now or in a test, is for nothing."""
+    gc.disable()
+    result = yield
+    gc.enable()
+    gc.freeze()
+    return result
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """What is slow as a whole is not even imported where it is left out."""
     return True if config.option.markexpr == "not slow" and collection_path in _SLOW_PATHS else None
@@ -115,8 +131,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"tests/conftest.py names what is not there: {missing}")
     order = {_ROOT / name: index for index, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
+    slow = {path for path in {item.path for item in items} if not _SLOW_PATHS.isdisjoint((path, *path.parents))}
     for item in items:
-        if not _SLOW_PATHS.isdisjoint((item.path, *item.path.parents)) or _needs_postgres(item):
+        if item.path in slow or _needs_postgres(item):
             item.add_marker("slow")
 
 

@@ -139,8 +139,15 @@ def imports_of(path: Path) -> set[str]:
     return found & SOURCES.keys()
 
 
-IMPORTS = {module: imports_of(path) for module, path in SOURCES.items()}
-EDGES = {(module, imported) for module, found in IMPORTS.items() for imported in found}
+IMPORTS: dict[str, set[str]] = {}
+EDGES: set[tuple[str, str]] = set()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parsed() -> None:
+    """Read once the tests begin: parsing everything takes seconds, and every worker imports this module."""
+    IMPORTS.update((module, imports_of(path)) for module, path in SOURCES.items())
+    EDGES.update((module, imported) for module, found in IMPORTS.items() for imported in found)
 
 
 def below(prefix: str, names: Iterable[str]) -> set[str]:
