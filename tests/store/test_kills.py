@@ -52,7 +52,7 @@ class Acknowledged:
 def kill_a_writer(url: str, tenant: str, rng: random.Random) -> Acknowledged:
     """Start a writer, kill it at a random moment, and return what it had acknowledged until then."""
     receiver, sender = CONTEXT.Pipe(duplex=False)
-    process = CONTEXT.Process(target=_write, args=(url, tenant, rng.randrange(2**32), sender))
+    process = CONTEXT.Process(target=write_until_killed, args=(url, tenant, rng.randrange(2**32), THREADS, sender))
     process.start()
     sender.close()
     # Some die before their first write, most in the middle of work.
@@ -71,10 +71,6 @@ def kill_a_writer(url: str, tenant: str, rng: random.Random) -> Acknowledged:
     acknowledged = Acknowledged()
     acknowledged.read(bytes(said))
     return acknowledged
-
-
-def _write(url: str, tenant: str, seed: int, sender: object) -> None:
-    write_until_killed(url, tenant, seed, THREADS, sender.fileno())
 
 
 def check_tenant(store: SqlStore, tenant: str, acknowledged: Acknowledged) -> None:

@@ -14,9 +14,12 @@ from memorist.ids import new_id
 from memorist.memories.values import Draft
 from memorist.options import Options
 from memorist.platform.values import Principal, Role
+from memorist.secrets import redact
 from memorist.store import postgres, sql_store, sqlite  # noqa: F401  Imported before the fork, to make it quick.
 from memorist.times import SystemClock
 from tests.support.stores import bare
+
+redact("Patterns are made before the fork too.")
 
 
 def migrate(_: int, url: str) -> int:
@@ -84,13 +87,13 @@ def authenticate_around(url: str, secret: str, connection: Any) -> None:
     core.close()
 
 
-def write_until_killed(url: str, tenant: str, seed: int, threads: int, pipe: int) -> None:
-    """Remember, edit and forget without end, printing each step once it was acknowledged."""
+def write_until_killed(url: str, tenant: str, seed: int, threads: int, sender: Any) -> None:
+    """Remember, edit and forget without end, sending each step as a line once it was acknowledged."""
     core = open_core(bare(url))
     core.identity.create_tenant(tenant)
     for number in range(threads):
         threading.Thread(
-            target=_write_without_end, args=(core, tenant, random.Random(seed + number), number, pipe)
+            target=_write_without_end, args=(core, tenant, random.Random(seed + number), number, sender.fileno())
         ).start()
     threading.Event().wait()
 
