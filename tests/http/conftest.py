@@ -79,6 +79,13 @@ def by_keyword(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture
+def without_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For servers that are started as processes, in tests that are not about meaning."""
+    for name in ("EMBEDDER", "RERANKER", "EXTRACTOR"):
+        monkeypatch.setenv(f"MEMORIST_{name}", "off")
+
+
+@pytest.fixture
 def tenant() -> str:
     return new_tenant()
 

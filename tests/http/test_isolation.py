@@ -84,10 +84,10 @@ class World:
 @hypothesis_settings(max_examples=45, suppress_health_check=list(HealthCheck))
 @given(calls=st.lists(CALLS, min_size=50, max_size=60))
 def test_nobody_sees_or_changes_what_is_not_theirs(
-    served: Served, calls: list[tuple[Who, str, int, str | None]]
+    by_keyword: Served, calls: list[tuple[Who, str, int, str | None]]
 ) -> None:
-    world = World(served)
-    with httpx2.Client(base_url=served.url) as client:
+    world = World(by_keyword)
+    with httpx2.Client(base_url=by_keyword.url) as client:
         for caller, operation, number, profile in calls:
             world.call(client, caller, operation, number, profile)
         for memory_id, owner in world.rows.items():

@@ -29,6 +29,8 @@ from memorist.surfaces.http.server import _listen, ensure_local_key
 from tests.http.conftest import new_memory
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.usefixtures("without_models")
+
 MEMORIST = [sys.executable, "-m", "memorist"]
 
 

@@ -20,11 +20,7 @@ from tests.http.conftest import new_memory
 from tests.http.test_server import local_key, running
 from tests.support.waiting import eventually
 
-
-@pytest.fixture(autouse=True)
-def _without_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("EMBEDDER", "RERANKER", "EXTRACTOR"):
-        monkeypatch.setenv(f"MEMORIST_{name}", "off")
+pytestmark = pytest.mark.usefixtures("without_models")
 
 
 def started(data: Path) -> list[int]:
