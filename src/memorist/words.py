@@ -93,9 +93,13 @@ def _pairs(run: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    """An English word without the endings that a question and its answer differ by: hiking, hikes, hiked -> hik."""
+    """A word without the endings that a question and its answer differ by: hiking, hikes, hiked -> hik. Of English; of
+    Cyrillic, Arabic and Devanagari, whose script tells them apart; of other languages only what English has too.
+    """
     word = word.partition("'")[0][:_MAX_TERM]
-    if len(word) < 4 or not word.isascii() or not word.isalpha():
+    if not word.isascii():
+        return _OTHER_ENDINGS.sub("", _ARABIC_ARTICLE.sub("", word))
+    if len(word) < 4 or not word.isalpha():
         return word
     if word.endswith("ies"):
         word = word[:-3] + "y"
@@ -112,6 +116,12 @@ def _stem(word: str) -> str:
 
 
 _VOWEL = re.compile("[aeiouy]")
+_ARABIC_ARTICLE = re.compile("^(?:[وبفك]?ال|لل)(?=.{3})")
+# Of Russian and its kin as `_fold` leaves them, without the marks of й and ё; of Arabic; the vowel signs of Hindi.
+_OTHER_ENDINGS = re.compile(
+    "(?:(?<=...)(?:[аиыя]ми|[ое]го|[ое]му|[аеиуя]т?ь|[еи]шь|[аеуя]?[еу]т|[аеуя]?ют|[аеия]л[аио]?|[ое]в|[аоеиыя]м|[аиыя]х"
+    "|[аиоыя][иея]|[ео]е|ью|[аеуя]ю|[ия]т|[аеиоуыэюяь]|ات|ون|ين|ان|[ةهي])|(?<=..)[\u093e-\u094c\u0902]+)$"
+)
 
 _QUESTION_WORDS = frozenset(
     terms(

@@ -85,7 +85,7 @@ def test_english_alone_does_not_load_the_second_network() -> None:
     [
         ("Wann hat Ada den Hund geholt?", ["ada", "hund", "geholt"]),
         ("¿Dónde trabaja mi hermana?", ["trabaja", "hermana"]),
-        ("Когда Анна купила машину?", ["анна", "купила", "машину"]),
+        ("Когда Анна купила машину?", ["анн", "куп", "машин"]),
         ("Who wears the hat?", ["wear", "hat"]),
         ("Wo?", ["wo"]),
     ],

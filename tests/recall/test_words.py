@@ -37,6 +37,30 @@ def test_english_endings_do_not_matter(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "forms",
+    [
+        "книга книги книгами книге книгой книг",
+        "работа работать работаю работала работает работают",
+        "красивый красивая красивые красивого красивому",
+        "Москва Москве Москву Москвой",
+        "врач врача врачу врачом",
+        "сестра сестре сёстры",
+        "المدينة مدينة والمدينة بالمدينة",
+        "كتاب الكتاب كتابي",
+        "लड़का लड़के लड़की",
+        "मकान मकानों",
+    ],
+)
+def test_endings_of_other_scripts_do_not_matter(forms: str) -> None:
+    assert len(set(words.terms(forms))) == 1
+
+
+@pytest.mark.parametrize("apart", ["кот год", "дом дым", "сын сон", "мир мэр", "الم قلم", "घर कर"])
+def test_short_words_of_other_scripts_stay_apart(apart: str) -> None:
+    assert len(set(words.terms(apart))) == 2
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [("bring", "bred"), ("thing", "thed"), ("string", "strong"), ("need", "ne"), ("this", "thi"), ("king", "ked")],
 )
@@ -99,7 +123,7 @@ def test_scripts_are_cut_apart_where_they_meet() -> None:
 
 
 def test_vowel_signs_of_indian_scripts_belong_to_their_words() -> None:
-    assert words.terms("नमस्ते दुनिया") == ["नमस्ते", "दुनिया"]
+    assert words.terms("नमस्ते दुनिया") == ["नमस्त", "दुनिय"]  # Without the last, which is an ending.
     assert len(words.terms("தமிழ் மொழி")) == 2
 
 

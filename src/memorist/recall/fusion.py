@@ -30,8 +30,8 @@ class Fusion:
     """The share of keywords in the first order; the rest is meaning."""
 
     foreign_text: float = 0.5
-    """How much of that share keywords keep where the question is not English: endings of other languages are not cut,
-    and fewer words agree. Meaning is not doubted then: cosines lie lower across languages."""
+    """How much of that share keywords keep where the question is not English: fewer of their endings are cut, and
+    fewer words agree. Meaning is not doubted then: cosines lie lower across languages."""
 
     near: float = 0.3
     """The cosine that the best row should reach. Below it meaning has found nothing near: its share falls, with the
