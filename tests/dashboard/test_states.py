@@ -161,6 +161,29 @@ def test_link_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
     page.wait_for_url("**/dashboard/privacy")
 
 
+def test_what_was_given_up_is_not_done_with_a_later_try(ada: Person) -> None:
+    ada.complaints.expect("ERR_CONNECTION_REFUSED", "sendError", "htmx")
+    ada.remember("likes tea", "likes coffee")
+    page = ada.goto("/memories")
+    banner = page.get_by_text("The server does not answer.")
+    away = re.compile("dashboard|healthz")
+    page.context.route(away, no_answer)
+    page.get_by_label("Search").fill("tea")
+    expect(banner).to_be_visible()
+    with page.expect_event("requestfailed", lambda request: "healthz" in request.url):
+        page.get_by_role("link", name="Privacy").click()
+    page.context.unroute(away)
+    page.get_by_label("Search").fill("coffee")
+    expect(banner).to_be_hidden()
+    page.context.route(away, no_answer)
+    page.get_by_label("Search").fill("tea")
+    expect(banner).to_be_visible()
+    page.context.unroute(away)
+    page.locator("[data-retry]").click()
+    shows(page, "likes tea")
+    expect(page).to_have_url(re.compile("/dashboard/memories"))
+
+
 def test_question_without_an_answer_is_asked_again(ada: Person) -> None:
     ada.complaints.expect("ERR_CONNECTION_REFUSED")
     page = ada.goto("/activity")

@@ -31,6 +31,7 @@ _DOORS = {
     "events": to_say("through the API"),
     "facts": to_say("through the API"),
     "http": to_say("through the API"),
+    "library": to_say("through the API"),
     "lifecycle": to_say("through the API"),
     "mcp": to_say("through MCP"),
     "profiles": to_say("through an agent’s profile"),

@@ -55,7 +55,7 @@ def show(visit: Visit) -> Response:
 def show_times(visit: Visit) -> Response:
     """How long requests took since the server began, as its metrics tell: for those who may read these."""
     access.require(visit.principal, access.Action.ADMINISTER)
-    found = visit.core.watch.exposition(visit.core.census.values)
+    found = visit.core.watch.exposition(visit.core.census.here)
     if found is None:
         return visit.part("parts/activity_times.html", routes=None)
     look = Look.of(found[0].decode(), visit.core.clock.now().timestamp())

@@ -160,16 +160,21 @@ const setAway = (is) => {
   if (away) away.hidden = !is;
   document.body.classList.toggle("stale", is);
 };
-const answers = () => fetch("/healthz", { cache: "no-store" }).then((answer) => answer.ok, () => false);
+const answers = () => fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(5000) }).then((answer) => answer.ok, () => false);
 
 for (const name of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(name, (event) => {
     const { elt, requestConfig: asked } = event.detail;
-    unanswered.set(elt, () => ask(elt, asked.verb, asked.path));
+    // Of what writes or leaves the page, the last that was asked for.
+    unanswered.set(asked.verb === "get" ? elt : document, () => ask(elt, asked.verb, asked.path));
     setAway(true);
   });
 }
-document.addEventListener("htmx:afterOnLoad", () => setAway(false));
+document.addEventListener("htmx:afterOnLoad", () => {
+  setAway(false);
+  unanswered.clear();
+});
+document.addEventListener("htmx:beforeRequest", (event) => event.detail.target.classList.remove("failed"));
 document.addEventListener("click", async (event) => {
   if (!event.target.closest("[data-retry]") || !(await answers())) return;
   setAway(false);
@@ -181,7 +186,7 @@ document.addEventListener("click", async (event) => {
 // As it was asked before: what a page loads by itself listens to nothing that comes again.
 function ask(element, verb, path) {
   element.classList.remove("failed");
-  if (element.isConnected) htmx.ajax(verb, path, { source: element });
+  if (element.isConnected) htmx.ajax(verb, path, { source: element }).catch(() => {});
 }
 
 // A part of a page that did not come says so in its place.
@@ -228,7 +233,8 @@ document.addEventListener("click", (event) => {
 function linkThatLeaves(event) {
   const link = event.target.closest("a[href^='/dashboard']:not([hx-get], [download])");
   const isElsewhere = event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0;
-  return isElsewhere || link?.hash ? null : link;
+  const stays = link?.hash && link.pathname + link.search === location.pathname + location.search;
+  return isElsewhere || stays ? null : link;
 }
 
 let waiting = 0;
