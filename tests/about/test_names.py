@@ -66,6 +66,18 @@ def test_word_before_a_name_is_no_part_of_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text", ["Never eats meat.", "Recently moved to it.", "Ich mag es.", "Elle aime cela.", "Everything plays well."]
+)
+def test_word_that_begins_a_sentence_is_nobody(text: str) -> None:
+    assert names_in(text) == []
+
+
+def test_blank_lines_without_end_are_read_at_once() -> None:
+    # Quadratic in them, this would take minutes.
+    assert names_in("tea" + "\n" * 200_000 + "Ada likes tea.") == [Named("Ada", is_guess=True)]
+
+
 def test_the_one_told_of_is_not_mentioned() -> None:
     assert names_in("Last week Caroline met Mel.", "Caroline") == [Named("Mel")]
 

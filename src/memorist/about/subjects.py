@@ -22,13 +22,16 @@ _DOES = (
 )
 _HAS = "birthday|favou?rite|hobby|wedding|husband|wife|sister|brother|mother|father|son|daughter"
 _SUBJECT = re.compile(
-    rf"(?:[.!?…]\s+|(?:^|\n)\s*(?:[-*•–]\s*)?)(?P<name>{_NAME}(?: {_NAME})?)"
+    rf"(?:[.!?…]\s+|(?:^|\n)[^\S\n]*(?:[-*•–][^\S\n]*)?)(?P<name>{_NAME}(?: {_NAME})?)"
     rf"(?: {_PERHAPS}(?:{_DOES})|['’]s (?:{_HAS}))\b"
 )
 # They do what people do, and none is called so.
 _NOBODY = re.compile(
     "(?:"
-    "accounting|admin|administration|after|afterward|agency|agent|all|alle|also|although|another|anybody|"
+    "accounting|actually|admin|administration|after|afterward|agency|agent|all|alle|also|although|always|another|anybody|"
+    "anything|apparently|dinner|everything|hardly|life|mostly|never|nothing|often|only|project|rarely|really|recently|"
+    "something|still|strongly|usually|work|dort|heute|hier|immer|jetzt|unser|unsere|él|qui|où|quién|"
+    "das|dein|deine|dem|den|der|die|du|elle|ella|ellos|ich|ihr|ihre|il|je|mein|meine|nous|tu|vous|warum|wir|wo|yo|"
     "anyone|as|at|audience|author|bank|because|before|benutzer|benutzerin|board|both|boy|brand|"
     "business|buyer|by|candidate|chef|chefin|citizen|class|client|committee|community|company|congress|"
     "consultant|contractor|council|couple|crew|crowd|currently|customer|department|design|designer|"
