@@ -301,8 +301,10 @@ class Jobs:
         if time.monotonic() - self._tidied > _TIDY_EVERY_S:
             self._tidied = time.monotonic()
             before = self._clock.now() - _DONE_KEPT_FOR
-            for tenant in all_due(self._store, DueWork.OLD_JOBS, before):
-                self._store.write(tenant, lambda tx: tx.jobs.drop_done(before))
+            due = all_due(self._store, DueWork.OLD_JOBS, before)
+            self._loop.each(
+                due, lambda name: self._store.write(name, lambda tx: tx.jobs.drop_done(before), is_told=False)
+            )
 
     # Looking after them
 

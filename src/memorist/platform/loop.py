@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import takewhile
 from typing import TypeVar
 
 from memorist.errors import MemoristError
@@ -99,7 +100,8 @@ class Loop:
 
         Returns those that failed.
         """
-        return [name for name in names if not self.stopping and not self._attempt(name, partial(work, name))[0]]
+        going_on = takewhile(lambda _: not self.stopping, names)
+        return [name for name in going_on if not self._attempt(name, partial(work, name))[0]]
 
     def _run(self, first: Callable[[], None]) -> None:
         WHOSE.set(BACKGROUND)
