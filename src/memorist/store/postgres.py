@@ -159,7 +159,8 @@ class PostgresDriver:
         with self._pool.connection() as connection:
             try:
                 if tenant is None and begin == _READ:
-                    return work(PostgresConnection(connection))  # There is nobody to tell whose it is.
+                    # There is nobody to tell whose it is. Nothing is prepared: a proxy may lose it.
+                    return work(PostgresConnection(connection, prepares=False))
                 return work(AloneConnection(connection, "; ".join(self._opening(begin, tenant))))
             except psycopg.OperationalError as error:
                 if connection.closed:

@@ -37,14 +37,15 @@ class PooledConnection(psycopg.Connection[Any]):
 class PostgresConnection:
     """Runs statements on one psycopg connection."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_prepares")
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], *, prepares: bool = True) -> None:
         self._connection = connection
+        self._prepares = prepares
 
     def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
         # None leaves it to psycopg, which prepares what it sees often; a prepared plan may be kept for all values.
-        prepare = False if statement.planned_anew or statement.by_index else None
+        prepare = None if self._prepares and not (statement.planned_anew or statement.by_index) else False
         answer = self._connection.execute(statement.sql, parameters, prepare=prepare, binary=statement.in_binary)
         return answer.fetchall()
 
