@@ -127,6 +127,13 @@ def test_lines_of_ones_own(tmp_path: Path) -> None:
     assert drafts(jsonl.parse, listed) == found
 
 
+def test_lines_of_ones_own_lose_no_field(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_text('{"text": "x", "date": "05/01/2024", "category": "日本", "source": "notebook 7"}\n', "utf-8")
+    (found,) = drafts(jsonl.parse, path)
+    assert found.meta == {"source": "notebook 7", "date": "05/01/2024", "category": "日本"}
+
+
 def test_claude_folder(tmp_path: Path) -> None:
     path = exports.claude_folder(tmp_path / "memory")
     found = {draft.name: draft for draft in drafts(claude.parse, path)}

@@ -51,13 +51,15 @@ def _found(row: Any, where: str) -> Found:
     key = next((key for key in _TEXTS if _is_text(row.get(key))), None)
     if key is None:
         return SkippedItem(where, f"It has no text, as one of {', '.join(_TEXTS)}.")
-    category = next((slug_of(row[name]) for name in _CATEGORIES if _is_text(row.get(name))), "")
-    at = next((time for name in _TIMES if (time := time_of(row.get(name)))), None)
-    rest = {name: value for name, value in row.items() if name not in {key, "id", *_CATEGORIES, *_TIMES}}
+    named, category = next(
+        ((name, slug) for name in _CATEGORIES if _is_text(row.get(name)) and (slug := slug_of(row[name]))), ("", "")
+    )
+    dated, at = next(((name, time) for name in _TIMES if (time := time_of(row.get(name)))), ("", None))
+    rest = {name: value for name, value in row.items() if name not in {key, "id", named, dated}}
     draft = Draft(
         row[key].strip(),
         category=CATEGORIES.get(category, category) or None,
-        meta={**as_texts(rest), "source": "jsonl"},
+        meta={"source": "jsonl", **as_texts(rest)},
         source_ref=f"jsonl:{row['id']}"[:500] if row.get("id") else None,
         event_time=at,
     )
