@@ -39,7 +39,7 @@ class LocalEmbedder(_Embedding):
 
     is_local = True
     file = "embedder.onnx"
-    model_id = "memorist-embedder-5"
+    model_id = "memorist-embedder-6"
     dimensions = DIMENSIONS
 
     def __init__(self, threads: int | None = None, folder: Path = FOLDER) -> None:
