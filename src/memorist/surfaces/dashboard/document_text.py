@@ -12,9 +12,9 @@ _RULE = re.compile(r"^\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*$")
 _BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
 _INLINE = re.compile(
     r"`(?P<code>[^`\n]+)`|\*\*(?P<strong>[^*\n]+)\*\*|__(?P<strong_>[^_\n]+)__|(?<![\w*])\*(?P<em>[^*\s][^*\n]*)\*(?!\w)"
-    r"|!?\[(?P<link>[^\]\n]+)\]\([^)\s]*\)"
+    r"|!?\[(?P<link>[^\]\n]+)\]\((?P<address>(?:[^()\s]|\([^()\s]*\))*)\)"
 )
-_KINDS = {"code": "code", "strong": "strong", "strong_": "strong", "em": "em", "link": ""}
+_KINDS = {"code": "code", "strong": "strong", "strong_": "strong", "em": "em"}
 
 
 class TextRun(NamedTuple):
@@ -32,6 +32,8 @@ class RenderedBlock(NamedTuple):
     kind: str
     lines: tuple[tuple[TextRun, ...], ...]
     rows: tuple[tuple[tuple[TextRun, ...], ...], ...] = ()
+    start: int = 1
+    """The number of the first item."""
 
 
 def blocks_of(text: str, media_type: str) -> list[RenderedBlock]:
@@ -54,8 +56,10 @@ def _marked(text: str, shape: Shape) -> RenderedBlock:
         return RenderedBlock("prose", (_runs(text.strip()),))
     lines = [line for line in text.splitlines() if line.strip()]
     if all(_ITEM.match(line) for line in lines):
-        is_numbered = all(line.lstrip()[0].isdigit() for line in lines)
-        return RenderedBlock("numbered" if is_numbered else "list", tuple(_runs(_ITEM.sub("", line)) for line in lines))
+        items = tuple(_runs(_ITEM.sub("", line)) for line in lines)
+        if not all(line.lstrip()[0].isdigit() for line in lines):
+            return RenderedBlock("list", items)
+        return RenderedBlock("numbered", items, start=int(re.split(r"\D", lines[0].lstrip(), maxsplit=1)[0]))
     if len(lines) > 1 and _RULE.match(lines[1]) and all("|" in line for line in lines):
         return RenderedBlock("table", (), tuple(map(_cells, [lines[0], *lines[2:]])))
     return RenderedBlock("listing", ((TextRun("", _FENCE.sub("", text).rstrip()),),))
@@ -67,12 +71,19 @@ def _cells(line: str) -> tuple[tuple[TextRun, ...], ...]:
 
 
 def _runs(text: str) -> tuple[TextRun, ...]:
-    """Words with their emphasis. Links are words: nothing here leads to elsewhere."""
+    """Words with their emphasis. Links are words, and their addresses too: nothing here leads to elsewhere."""
     found: list[TextRun] = []
     at = 0
     for match in _INLINE.finditer(text):
         name = match.lastgroup or ""
-        found += [TextRun("", text[at : match.start()]), TextRun(_KINDS[name], match[name])]
+        run = _link(match) if name == "address" else TextRun(_KINDS[name], match[name])
+        found += [TextRun("", text[at : match.start()]), run]
         at = match.end()
     found.append(TextRun("", text[at:]))
     return tuple(run for run in found if run.text)
+
+
+def _link(match: re.Match[str]) -> TextRun:
+    address = match["address"]
+    is_told = address.startswith(("http://", "https://", "mailto:")) and address != match["link"]
+    return TextRun("", f"{match['link']} ({address})" if is_told else match["link"])
