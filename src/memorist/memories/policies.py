@@ -169,8 +169,8 @@ class Policies:
         return False
 
     def _recompute_some(self, tx: Writer) -> bool:
+        state = tx.aging.hold_sweep()
         policy = self.in_force(tx)
-        state = tx.aging.get_sweep()
         if state is None or state.revision != policy.revision:
             state = replace(state or SweepState(_NEVER_SET, ""), revision=policy.revision, recomputed_after="")
         if state.recomputed_after is None:
@@ -189,7 +189,7 @@ def ask_for_deadlines(tx: Writer) -> None:
     """Have the sweeper give every row the deadlines of the policy in force, inside a transaction that brings rows of
     another place, whose deadlines were another policy's.
     """
-    state = tx.aging.get_sweep() or SweepState(_NEVER_SET, "")
+    state = tx.aging.hold_sweep() or SweepState(_NEVER_SET, "")
     if state.recomputed_after is None:
         state = replace(state, recomputed_after="")
     tx.aging.put_sweep(replace(state, is_open=True))
@@ -197,7 +197,7 @@ def ask_for_deadlines(tx: Writer) -> None:
 
 def _set(revision: PolicyRevision, tx: Writer) -> bool:
     """False where that revision exists. The last sweep's report goes: it tells of another policy."""
-    state = tx.aging.get_sweep() or SweepState(_NEVER_SET, "")
+    state = tx.aging.hold_sweep() or SweepState(_NEVER_SET, "")
     tx.aging.put_sweep(replace(state, report=None, reported_at=None, is_open=True))
     return tx.policies.insert(revision)
 

@@ -138,6 +138,10 @@ class AgingReads(Protocol):
 class AgingWrites(AgingReads, Protocol):
     """The same in a transaction that writes."""
 
+    def hold_sweep(self) -> SweepState | None:
+        """As `get_sweep`; nobody else changes it before the transaction ends."""
+        ...
+
     def put_sweep(self, state: SweepState) -> None: ...
 
     def claim_due(self, as_of: datetime, limit: int, governed_by: Governor | None = None) -> list[Memory]:

@@ -277,7 +277,7 @@ class Sweeper:
 
     def _conclude(self, found: Sweep, tx: Writer) -> None:
         """Keep the report, and drop what other parts of the program need no longer."""
-        state = tx.aging.get_sweep() or SweepState(0, "")
+        state = tx.aging.hold_sweep() or SweepState(0, "")
         is_open = bool(found.due) or self._policies.stays_open(tx)
         tx.aging.put_sweep(replace(state, report=found.to_record(), reported_at=found.as_of, is_open=is_open))
         tx.idempotency.drop_expired(found.as_of)

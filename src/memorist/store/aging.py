@@ -28,6 +28,10 @@ class AgingStatements(TenantStatements):
         known = None if report is None else json.loads(report)
         return SweepState(revision, recomputed_after, known, optional_moment(reported_at), bool(is_open))
 
+    def hold_sweep(self) -> SweepState | None:
+        self._run("lock_sweep")
+        return self.get_sweep()
+
     def put_sweep(self, state: SweepState) -> None:
         self._run(
             "put_sweep",

@@ -1,6 +1,7 @@
 """What every store must do with `tx.aging`: what time brings to memories."""
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,6 +31,33 @@ class AgingConformance(StoreFixtures):
         ):
             store.write(tenant, lambda tx: tx.aging.put_sweep(state))
             assert store.read(tenant, lambda tx: tx.aging.get_sweep()) == state
+
+    def test_state_of_the_sweeper_is_changed_by_one_at_a_time(self, store: Store, tenant: str) -> None:
+        store.write(tenant, lambda tx: tx.aging.put_sweep(SweepState(1, None, is_open=False)))
+
+        has_begun = threading.Event()
+
+        def open_it(tx: Writer) -> None:
+            has_begun.set()
+            state = tx.aging.hold_sweep()
+            assert state is not None
+            tx.aging.put_sweep(replace(state, is_open=True))
+
+        with ThreadPoolExecutor() as others:
+            other: list[Future[None]] = []
+
+            def report(tx: Writer) -> None:
+                state = tx.aging.hold_sweep()
+                assert state is not None
+                other.append(others.submit(store.write, tenant, open_it))
+                # Where writers come one by one it does not even begin. Where it waits for us it does not end.
+                has_begun.wait(0.5)
+                wait(other, timeout=0.3)
+                tx.aging.put_sweep(replace(state, revision=2))
+
+            store.write(tenant, report)
+        other[0].result()
+        assert store.read(tenant, lambda tx: tx.aging.get_sweep()) == SweepState(2, None, is_open=True)
 
     def test_due_memories_are_claimed_to_the_microsecond_the_most_overdue_first(
         self, store: Store, tenant: str, neighbour: str

@@ -210,6 +210,10 @@ ON CONFLICT DO NOTHING
 -- How far a tenant's sweeper is.
 SELECT revision, recomputed_after, report, reported_at, is_open FROM sweeps WHERE tenant_id = :tenant
 
+-- name: lock_sweep
+-- Let nobody else change how far a tenant's sweeper is.
+UPDATE sweeps SET revision = revision WHERE tenant_id = :tenant
+
 -- name: put_sweep
 -- Note how far a tenant's sweeper is.
 INSERT INTO sweeps (tenant_id, revision, recomputed_after, report, reported_at, is_open)
