@@ -92,8 +92,10 @@ class Loop:
     def close(self) -> None:
         """End, and wait until what is being done is done."""
         self.stop()
-        if self._thread is not None:
-            self._thread.join()
+        with self._lock:  # Another may be about to start it.
+            thread = self._thread
+        if thread is not None:
+            thread.join()
 
     def each(self, names: Iterable[str], work: Callable[[str], object]) -> list[str]:
         """Do a part of the work for each, until told to end: one that fails keeps no other from it.
