@@ -159,11 +159,9 @@ def postgres_template(postgres: Postgres) -> str:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(postgres: Postgres) -> str:
-    """A migrated database that all tests share."""
-    url = postgres.url(postgres.create_database())
-    open_core(bare(url)).close()
-    return url
+def postgres_url(postgres: Postgres, postgres_template: str) -> str:
+    """A migrated database that all tests share. tests/store/test_postgres.py has one with all partitions."""
+    return postgres.url(postgres.create_database(template=postgres_template))
 
 
 @pytest.fixture

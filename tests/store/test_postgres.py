@@ -33,6 +33,14 @@ TENANT_TABLES = ("memories", "memory_events", "idempotency_keys")
 with_partitions = pytest.mark.skipif(bool(os.environ.get("MEMORIST_TEST_CITUS")), reason="a cluster has shards instead")
 
 
+@pytest.fixture(scope="module")
+def postgres_url(postgres: Postgres) -> str:
+    """A database with as many partitions as one in production has; the one that all others share has fewer."""
+    url = postgres.url(postgres.create_database())
+    open_core(bare(url)).close()
+    return url
+
+
 @pytest.fixture
 def database_url(postgres_url: str) -> str:
     return postgres_url
