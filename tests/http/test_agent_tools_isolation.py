@@ -4,15 +4,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memorist.platform.values import Role
 from memorist.recall.values import Scope
 from tests.http.conftest import Served
 from tests.http.test_isolation import World
-from tests.support.isolation import AGENTS, Owned, Who, assert_nothing_leaked, mark, who
+from tests.support.isolation import AGENTS, Owned, Who, assert_nothing_leaked, mark, walk_often, who
 
 WRITES = ["say", "output", "fact_user", "fact_agent", "document", "overwrite"]
 READS = [
@@ -131,34 +129,33 @@ def _request(operation: str, target: str, text: str, number: int, scope: Scope) 
     return requests[operation]
 
 
-@hypothesis_settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@given(calls=st.lists(CALLS, min_size=50, max_size=60))
-def test_nobody_recalls_or_changes_what_is_not_theirs(
-    by_keyword: Served, calls: list[tuple[Who, str, int, Scope]]
-) -> None:
-    world = ToolWorld(by_keyword)
-    with httpx2.Client(base_url=by_keyword.url) as client:
-        for call in calls:
-            world.run(client, *call)
-        for key, owner in world.outputs.items():
-            headers = world._headers(Who(owner[0], Role.ADMIN, None, None, None, None))
-            kept = client.post("/v1/tools/read_tool_output", json={"tool_output_key": key}, headers=headers)
-            assert kept.status_code == 200, f"an output of {owner} is gone"
+def test_nobody_recalls_or_changes_what_is_not_theirs(by_keyword: Served) -> None:
+    def walk(calls: list[tuple[Who, str, int, Scope]]) -> None:
+        world = ToolWorld(by_keyword)
+        with httpx2.Client(base_url=by_keyword.url) as client:
+            for call in calls:
+                world.run(client, *call)
+            for key, owner in world.outputs.items():
+                headers = world._headers(Who(owner[0], Role.ADMIN, None, None, None, None))
+                kept = client.post("/v1/tools/read_tool_output", json={"tool_output_key": key}, headers=headers)
+                assert kept.status_code == 200, f"an output of {owner} is gone"
+
+    walk_often(by_keyword.core, 20, walk, calls=st.lists(CALLS, min_size=50, max_size=60))
 
 
-@hypothesis_settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@given(writers=st.lists(st.tuples(who(), st.sampled_from(WRITES[:5])), min_size=5, max_size=12), reader=who())
-def test_recall_finds_all_that_the_caller_may_see(
-    by_keyword: Served, writers: list[tuple[Who, str]], reader: Who
-) -> None:
-    world = ToolWorld(by_keyword)
-    with httpx2.Client(base_url=by_keyword.url) as client:
-        for number, (writer, operation) in enumerate(writers):
-            world.run(client, writer, operation, number, Scope.ANY)
-        if not reader.is_allowed:
-            return
-        owners = [*world.memories.values(), *(owner for owners in world.documents.values() for owner in owners)]
-        expected = sum(reader.is_shown(*owner) for owner in owners)
-        body = {"query": "likes tea", "top_k": 20, "min_score": 0}
-        found = client.post("/v1/tools/recall", json=body, headers=world._headers(reader)).json()
-        assert found["total"] == expected, (reader, owners)
+def test_recall_finds_all_that_the_caller_may_see(by_keyword: Served) -> None:
+    def walk(writers: list[tuple[Who, str]], reader: Who) -> None:
+        world = ToolWorld(by_keyword)
+        with httpx2.Client(base_url=by_keyword.url) as client:
+            for number, (writer, operation) in enumerate(writers):
+                world.run(client, writer, operation, number, Scope.ANY)
+            if not reader.is_allowed:
+                return
+            owners = [*world.memories.values(), *(owner for owners in world.documents.values() for owner in owners)]
+            expected = sum(reader.is_shown(*owner) for owner in owners)
+            body = {"query": "likes tea", "top_k": 20, "min_score": 0}
+            found = client.post("/v1/tools/recall", json=body, headers=world._headers(reader)).json()
+            assert found["total"] == expected, (reader, owners)
+
+    writers = st.lists(st.tuples(who(), st.sampled_from(WRITES[:5])), min_size=5, max_size=12)
+    walk_often(by_keyword.core, 20, walk, writers=writers, reader=who())

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 import httpx2
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memorist.errors import Forbidden
@@ -13,7 +11,7 @@ from memorist.platform import access
 from memorist.platform.feed import START, changes
 from tests.http.conftest import Served
 from tests.http.test_isolation import World
-from tests.support.isolation import Who, assert_nothing_leaked, mark, who
+from tests.support.isolation import Who, assert_nothing_leaked, mark, walk_often, who
 
 CALLS = st.tuples(
     who(),
@@ -71,10 +69,11 @@ def _request(operation: str, target: str, text: str) -> tuple[str, str, dict[str
     return "GET", f"/api/memory/{paths[operation]}", None
 
 
-@hypothesis_settings(max_examples=8, suppress_health_check=list(HealthCheck))
-@given(calls=st.lists(CALLS, min_size=30, max_size=40))
-def test_nobody_sees_or_changes_what_is_not_theirs(by_keyword: Served, calls: list[tuple[Who, str, int]]) -> None:
-    world = ChunkWorld(by_keyword)
-    with httpx2.Client(base_url=by_keyword.url, timeout=30) as client:
-        for caller, operation, number in calls:
-            world.run(client, caller, operation, number)
+def test_nobody_sees_or_changes_what_is_not_theirs(by_keyword: Served) -> None:
+    def walk(calls: list[tuple[Who, str, int]]) -> None:
+        world = ChunkWorld(by_keyword)
+        with httpx2.Client(base_url=by_keyword.url, timeout=30) as client:
+            for caller, operation, number in calls:
+                world.run(client, caller, operation, number)
+
+    walk_often(by_keyword.core, 8, walk, calls=st.lists(CALLS, min_size=30, max_size=40))

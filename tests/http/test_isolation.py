@@ -3,14 +3,12 @@
 from dataclasses import dataclass, field, replace
 
 import httpx2
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memorist.platform.values import Role
 from memorist.testing import new_tenant
 from tests.http.conftest import Served
-from tests.support.isolation import AGENTS, Owned, Who, assert_nothing_leaked, mark, who
+from tests.support.isolation import AGENTS, Owned, Who, assert_nothing_leaked, mark, walk_often, who
 
 CALLS = st.tuples(
     who(),
@@ -81,16 +79,15 @@ class World:
         return headers
 
 
-@hypothesis_settings(max_examples=45, suppress_health_check=list(HealthCheck))
-@given(calls=st.lists(CALLS, min_size=50, max_size=60))
-def test_nobody_sees_or_changes_what_is_not_theirs(
-    by_keyword: Served, calls: list[tuple[Who, str, int, str | None]]
-) -> None:
-    world = World(by_keyword)
-    with httpx2.Client(base_url=by_keyword.url) as client:
-        for caller, operation, number, profile in calls:
-            world.call(client, caller, operation, number, profile)
-        for memory_id, owner in world.rows.items():
-            reader = Who(owner[0], Role.ADMIN, None, None, None, None)
-            kept = client.get(f"/v1/memories/{memory_id}", headers=world._headers(reader))
-            assert kept.status_code == 200, f"a row of {owner} is gone"
+def test_nobody_sees_or_changes_what_is_not_theirs(by_keyword: Served) -> None:
+    def walk(calls: list[tuple[Who, str, int, str | None]]) -> None:
+        world = World(by_keyword)
+        with httpx2.Client(base_url=by_keyword.url) as client:
+            for caller, operation, number, profile in calls:
+                world.call(client, caller, operation, number, profile)
+            for memory_id, owner in world.rows.items():
+                reader = Who(owner[0], Role.ADMIN, None, None, None, None)
+                kept = client.get(f"/v1/memories/{memory_id}", headers=world._headers(reader))
+                assert kept.status_code == 200, f"a row of {owner} is gone"
+
+    walk_often(by_keyword.core, 45, walk, calls=st.lists(CALLS, min_size=50, max_size=60))

@@ -1,14 +1,12 @@
 """No call of the lifecycle door ever shows or changes what is another's: random calls against the oracle."""
 
 import httpx2
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memorist.platform.values import Role
 from tests.http.conftest import Served
 from tests.http.test_isolation import World
-from tests.support.isolation import Who, assert_nothing_leaked, mark, who
+from tests.support.isolation import Who, assert_nothing_leaked, mark, walk_often, who
 
 CHANGES = {"archive": ("POST", "/archive"), "restore": ("POST", "/restore"), "delete": ("DELETE", "")}
 READS = {"read": ("GET", ""), "events": ("GET", "/events")}
@@ -53,13 +51,14 @@ class LifecycleWorld(World):
         return method, f"/memory/{target}{suffix}", None
 
 
-@hypothesis_settings(max_examples=12, suppress_health_check=list(HealthCheck))
-@given(calls=st.lists(CALLS, min_size=40, max_size=50))
-def test_nobody_sees_or_changes_what_is_not_theirs(by_keyword: Served, calls: list[tuple[Who, str, int]]) -> None:
-    world = LifecycleWorld(by_keyword)
-    with httpx2.Client(base_url=by_keyword.url, timeout=30) as client:
-        for caller, operation, number in calls:
-            world.run(client, caller, operation, number)
+def test_nobody_sees_or_changes_what_is_not_theirs(by_keyword: Served) -> None:
+    def walk(calls: list[tuple[Who, str, int]]) -> None:
+        world = LifecycleWorld(by_keyword)
+        with httpx2.Client(base_url=by_keyword.url, timeout=30) as client:
+            for caller, operation, number in calls:
+                world.run(client, caller, operation, number)
+
+    walk_often(by_keyword.core, 12, walk, calls=st.lists(CALLS, min_size=40, max_size=50))
 
 
 def test_purge_is_of_the_caller_alone(by_keyword: Served) -> None:

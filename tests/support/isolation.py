@@ -1,11 +1,16 @@
 """The oracle of isolation: who may see and change what, told again and apart from the policy layer it checks."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memorist.core import Core
 from memorist.platform.values import Role
+from memorist.store.sql_store import SqlStore
 
 USERS = ["ada", "bob", "eve"]
 AGENTS = ["coder", "finance"]
@@ -91,3 +96,14 @@ def assert_nothing_leaked(caller: Who, tenants: list[str], shown: str) -> None:
     for found in MARK.finditer(shown):
         owner = (tenants.index(found["tenant"]), found["user"], found["agent"])
         assert caller.may_see(*owner), f"{caller} was shown a row of {owner}"
+
+
+def walk_often(core: Core, times: int, walk: Callable[..., None], **plans: st.SearchStrategy[Any]) -> None:
+    """Walk by that many random plans, and on PostgreSQL by the first third of them.
+
+    Who may see what is decided above the database, and the same plans find it on either; a call takes PostgreSQL thrice
+    as long. Its statements and its policies have tests of their own.
+    """
+    assert isinstance(core.store, SqlStore)
+    count = times if core.store.driver.dialect == "sqlite" else -(-times // 3)
+    settings(max_examples=count, suppress_health_check=list(HealthCheck))(given(**plans)(walk))()
