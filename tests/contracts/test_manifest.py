@@ -18,6 +18,8 @@ KINDS = ("statement", "extension", "deviation")
 # Modules whose tests are all about what a document says, or about what we do where it is silent.
 DOORS = (
     "http/test_agent_tools.py",
+    "http/test_session_messages.py",
+    "http/test_tool_outputs.py",
     "http/test_coding_assistant.py",
     "http/test_companion.py",
     "http/test_documents.py",

@@ -1,0 +1,159 @@
+"""Messages of a session over HTTP, on both databases: their order, their parts, and what is refused."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+
+from memorist.ids import parse_id
+from memorist.platform import validation
+from memorist.times import from_iso
+from tests.http.conftest import Served
+from tests.http.test_agent_tools import contents, recall, say, store_output
+from tests.http.test_refusals import assert_problem
+
+
+def test_messages_are_stored_in_their_order(ada: httpx2.Client) -> None:
+    response = say(
+        ada,
+        "s1",
+        {"role": "user", "content": "I like tea.", "name": "Ada", "event_time": "2026-05-02T14:23:01Z"},
+        {"role": "assistant", "content": "Noted.", "meta": {"model": "m1"}},
+    )
+    assert response.status_code == 201
+    answer = response.json()
+    assert list(answer) == ["ids", "session_id", "count"]
+    assert (answer["session_id"], answer["count"], len(answer["ids"])) == ("s1", 2, 2)
+    assert all(one.startswith("mem_") for one in answer["ids"])
+    assert answer["ids"] == sorted(answer["ids"])
+    (item,) = recall(ada, "what did Ada like?", source_kinds=["chat_message"], top_k=1)["items"]
+    assert (item["source_ref"], item["content"]) == ("s1", "I like tea.")
+    assert item["event_time"] == "2026-05-02T14:23:01.000000Z"
+    assert parse_id("mem", item["id"]) == answer["ids"][0]
+
+
+def test_session_id_may_be_any_word(ada: httpx2.Client) -> None:
+    for session in ("chat/42", "größe", "a:b@c?", "%2F"):
+        path = httpx2.URL(f"/v1/sessions/{''.join(f'%{byte:02X}' for byte in session.encode())}/messages")
+        stored = ada.post(path, json={"messages": [{"role": "user", "content": "tea"}]})
+        assert (stored.status_code, stored.json()["session_id"]) == (201, session)
+
+
+@pytest.mark.parametrize("session", ["with%20space", "x" * 129, "a%00b"])
+def test_bad_session_id_is_refused(ada: httpx2.Client, session: str) -> None:
+    assert assert_problem(say(ada, session, "hello"), 422, "invalid_field")["field"] == "session_id"
+    assert assert_problem(store_output(ada, "rows", session), 422, "invalid_field")["field"] == "session_id"
+
+
+def test_session_of_the_path_counts_and_not_that_of_the_header(ada: httpx2.Client) -> None:
+    say(ada, "s1", "I like tea.", **{"X-Memorist-Session": "s2"})
+    assert recall(ada, "tea", {"X-Memorist-Session": "s1"}, scope="session")["total"] == 1
+    assert recall(ada, "tea", {"X-Memorist-Session": "s2"}, scope="session")["total"] == 0
+
+
+@pytest.mark.parametrize("kind", ["text", "input_text", "output_text"])
+def test_text_in_parts_is_joined(ada: httpx2.Client, kind: str) -> None:
+    parts = [{"type": kind, "text": "I like tea."}, {"type": kind, "text": "With milk.", "cache_control": {"a": 1}}]
+    assert say(ada, "s1", {"role": "user", "content": parts}).status_code == 201
+    assert contents(recall(ada, "tea")) == ["I like tea.\nWith milk."]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "image_url", "image_url": {"url": "data:"}},
+        {"type": "tool_use", "id": "t1", "name": "x", "input": {}},
+        {"type": "text"},
+        {"type": "text", "text": None},
+        {"text": "x"},
+        {"type": ["text"], "text": "x"},
+        "text",
+        None,
+    ],
+)
+def test_part_that_is_no_text_is_refused(ada: httpx2.Client, part: object) -> None:
+    body = {"role": "user", "content": [{"type": "text", "text": "Look:"}, part]}
+    problem = assert_problem(say(ada, "s1", "before", body), 422, "invalid_field")
+    assert problem["field"] == "messages.1.content"
+    assert "Part 1" in str(problem["detail"])
+    assert recall(ada, "before")["items"] == [], "all or none"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("role", None),
+        ("role", ""),
+        ("role", "two words"),
+        ("content", None),
+        ("content", ""),
+        ("content", []),
+        ("content", 5),
+        ("content", "x" * (validation.MAX_CONTENT + 1)),
+        ("content", "a\x00b"),
+        ("name", "two\nlines"),
+        ("event_time", "noon"),
+        ("event_time", 5),
+        ("meta", "text"),
+        ("meta", {"a": "\x00"}),
+        ("meta", {"a": "x" * 64_001}),
+        ("tool_calls", []),
+        ("user", "bob"),
+    ],
+)
+def test_bad_message_is_refused_with_its_place(ada: httpx2.Client, field: str, value: object) -> None:
+    bad = {"role": "user", "content": "tea", field: value}
+    problem = assert_problem(say(ada, "s1", "fine", bad), 422, "invalid_field")
+    assert problem["field"] == f"messages.1.{field}"
+
+
+def test_number_of_messages_is_bounded(by_keyword: Served, tenant: str) -> None:
+    with by_keyword.client(tenant) as ada:
+        for count in (0, 1001):
+            problem = assert_problem(say(ada, "s1", *["tea"] * count), 422, "invalid_field")
+            assert problem["field"] == "messages"
+        assert say(ada, "s1", *["tea"] * 1000).json()["count"] == 1000
+
+
+def test_retry_of_messages_stores_nothing_twice(ada: httpx2.Client) -> None:
+    first, again = (say(ada, "s1", "tea", "tea", **{"Idempotency-Key": "k1"}) for _ in range(2))
+    assert first.json() == again.json()
+    assert len(set(first.json()["ids"])) == 2, "a message may be said twice"
+    assert again.headers["idempotency-replayed"] == "true"
+    assert recall(ada, "tea", top_k=20)["total"] == 2
+    assert_problem(say(ada, "s2", "tea", "tea", **{"Idempotency-Key": "k1"}), 422, "idempotency_mismatch")
+
+
+def test_messages_of_one_request_keep_their_order_among_others(by_keyword: Served, tenant: str) -> None:
+    with by_keyword.client(tenant) as ada, ThreadPoolExecutor(8) as pool:
+        batches = [[f"batch {batch} line {line}" for line in range(20)] for batch in range(16)]
+        answers = list(pool.map(lambda lines: say(ada, "s1", *lines), batches))
+        assert [answer.status_code for answer in answers] == [201] * 16
+        stored = [answer.json()["ids"] for answer in answers]
+        assert all(ids == sorted(ids) for ids in stored)
+        assert len({one for ids in stored for one in ids}) == 320
+        rows = [ada.get(f"/v1/memories/{one}").json() for one in stored[7]]
+        assert [row["body"] for row in rows] == batches[7]
+        times = [from_iso(row["created_at"]) for row in rows]
+        assert times == sorted(times)
+
+
+def test_messages_of_a_session_are_listed_newest_first(served: Served, tenant: str) -> None:
+    with served.client(tenant, user="ada") as ada, served.client(tenant, user="bob") as bob:
+        said = [
+            {"role": "user", "content": f"line {number}", "name": "Ada", "meta": {"n": number}} for number in range(3)
+        ]
+        ada.post("/v1/sessions/talk/1/messages", json={"messages": said})
+        first = ada.get("/v1/sessions/talk/1/messages", params={"limit": 2}).json()
+        assert [row["content"] for row in first["data"]] == ["line 2", "line 1"]
+        assert {name: first["data"][0][name] for name in ("role", "name", "meta")} == {
+            "role": "user",
+            "name": "Ada",
+            "meta": {"n": 2},
+        }
+        rest = ada.get("/v1/sessions/talk/1/messages", params={"cursor": first["next_cursor"]}).json()
+        assert [row["content"] for row in rest["data"]] == ["line 0"]
+        assert (rest["has_more"], rest["next_cursor"]) == (False, None)
+        assert bob.get("/v1/sessions/talk/1/messages").json()["data"] == []
+        assert ada.get("/v1/sessions/two%20words/messages").json()["data"] == []
+        assert ada.get("/v1/sessions/talk/1/messages", params={"limit": 0}).status_code == 422
