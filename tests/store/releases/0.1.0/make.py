@@ -24,7 +24,7 @@ def main(database: str, name: str) -> None:
         ada.remember("Chapter one.", kind=Kind.DOCUMENT_CHUNK, source_ref="book.md#1", trust=Trust.DOCUMENT)
         ada.remember(
             "Deploys are on Tuesdays.", category="project", name="deploys", description="When we deploy",
-            project="/work/kiln", excerpt="on Tuesdays", confidence=0.9, relevance=0.5,
+            project="/repo/kiln", excerpt="on Tuesdays", confidence=0.9, relevance=0.5,
             event_time=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
         )  # fmt: skip
         gone = ada.remember("Ada lives in Turin.").memory
