@@ -6,7 +6,7 @@ cut into follow, as many as 16 bits can number. The rows are the base's own, so 
 
 import argparse
 import json
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -31,18 +31,18 @@ _CAPITALS = 0.2
 def frequent_pieces(base: Base) -> list[str]:
     """The pieces that the words of all languages are cut into, those of which most is read first."""
     whole = tokenizer_of(base, range(len(base.pieces)))
-    counts: Counter[str] = Counter()
+    counts: defaultdict[str, float] = defaultdict(float)
     for language, weight in LANGUAGES.items():
         frequencies = wordfreq.get_frequency_dict(language, wordlist="best")
         words = sorted(frequencies, key=lambda word: -frequencies[word])[:WORDS]
-        found: Counter[str] = Counter()
+        found: defaultdict[str, float] = defaultdict(float)
         for share, texts in ((1 - _CAPITALS, words), (_CAPITALS, [word.capitalize() for word in words])):
             for encoding, word in zip(whole.encode_batch(texts), words, strict=True):
                 for piece in encoding.tokens[1:-1]:
-                    found[piece] += share * frequencies[word] ** _FLATTER  # type: ignore[assignment]
+                    found[piece] += share * frequencies[word] ** _FLATTER
         for piece, count in found.items():
-            counts[piece] += weight * count / found.total()  # type: ignore[assignment]
-    return [piece for piece, _ in counts.most_common()]
+            counts[piece] += weight * count / sum(found.values())
+    return sorted(counts, key=lambda piece: -counts[piece])
 
 
 def add_pieces(base: Base, folder: Path, to: Path) -> None:

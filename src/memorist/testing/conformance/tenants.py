@@ -65,7 +65,7 @@ class TenantConformance(StoreFixtures):
         before = first[:-1] + chr(ord(first[-1]) - 1)
         assert first not in store.due_tenants(DueWork.VECTORS, START, after=before, limit=1)
         for one in (first, second):
-            store.write(one, lambda tx, one=one: writing.insert(tx, make_memory(one)))  # type: ignore[misc]
+            insert(store, make_memory(one))
         assert store.due_tenants(DueWork.VECTORS, START, after=before, limit=1) == [first]
         assert second in store.due_tenants(DueWork.VECTORS, START, after=first, limit=10_000)
         assert first not in store.due_tenants(DueWork.JOBS, START, limit=10_000)
@@ -79,8 +79,7 @@ class TenantConformance(StoreFixtures):
         expiring = replace(make_memory(tenant), expires_at=START + timedelta(days=1))
         store.write(tenant, lambda tx: writing.insert(tx, expiring))
         save_request(store, tenant, replace(make_record(), expires_at=START + timedelta(days=1)))
-        done = Job(new_id("job"), "judging", Principal(tenant, Role.ADMIN), {}, START, START, START)
-        store.write(tenant, lambda tx: tx.jobs.insert(done))
+        done = _insert_job(store, tenant)
         for work in (DueWork.MOVES, DueWork.OLD_ANSWERS, DueWork.OLD_JOBS, DueWork.OLD_TURNS, DueWork.RETIRED):
             assert not is_told(work, START)
         for work in (DueWork.MOVES, DueWork.OLD_ANSWERS):
@@ -97,9 +96,8 @@ class TenantConformance(StoreFixtures):
 
     def test_all_are_counted_together(self, store: Store, tenant: str, neighbour: str) -> None:
         for one in (tenant, neighbour):
-            store.write(one, lambda tx, one=one: writing.insert(tx, make_memory(one)))  # type: ignore[misc]
-            job = Job(new_id("job"), "judging", Principal(one, Role.ADMIN), {}, START, START, START)
-            store.write(one, lambda tx, job=job: tx.jobs.insert(job))  # type: ignore[misc]
+            insert(store, make_memory(one))
+            _insert_job(store, one)
         # Others may be at work in the same database.
         states = {Tally.MEMORIES: "active", Tally.JOBS: "waiting", Tally.WAITING: "", Tally.TENANTS: ""}
         assert all(store.count_all(what, START, seconds=60)[state] >= 2 for what, state in states.items())
@@ -223,3 +221,9 @@ class TenantConformance(StoreFixtures):
 
 def _put_sweep(state: SweepState, tx: Writer) -> None:
     tx.aging.put_sweep(state)
+
+
+def _insert_job(store: Store, tenant: str) -> Job:
+    job = Job(new_id("job"), "judging", Principal(tenant, Role.ADMIN), {}, START, START, START)
+    store.write(tenant, lambda tx: tx.jobs.insert(job))
+    return job
