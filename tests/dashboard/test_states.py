@@ -1,6 +1,7 @@
 """What every page has: whom one acts for, the palette, a drawer on a phone, and a server that does not answer."""
 
 import re
+from typing import Literal
 
 from playwright.sync_api import Page, Route, expect
 
@@ -135,29 +136,27 @@ def test_search_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
     expect(banner).to_be_hidden()
 
 
-def test_form_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
+def try_again(ada: Person, path: str, label: str, text: str, role: Literal["button", "link"], name: str) -> Page:
+    """Type something and press something while no server answers; what was typed stays. Then the server answers."""
     ada.complaints.expect("ERR_CONNECTION_REFUSED")
-    page = ada.goto()
+    page = ada.goto(path)
     page.context.route(re.compile("healthz"), no_answer)
-    page.get_by_label("A fact that should not be forgotten").fill("Not lost.")
-    page.get_by_role("button", name="Remember").click()
+    page.get_by_label(label).fill(text)
+    page.get_by_role(role, name=name).click()
     expect(page.get_by_text("The server does not answer.")).to_be_visible()
-    expect(page.get_by_label("A fact that should not be forgotten")).to_have_value("Not lost.")
+    expect(page.get_by_label(label)).to_have_value(text)
     page.context.unroute(re.compile("healthz"))
     page.get_by_role("button", name="Try again").click()
+    return page
+
+
+def test_form_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
+    page = try_again(ada, "", "A fact that should not be forgotten", "Not lost.", "button", "Remember")
     expect(page.locator("#remember").get_by_role("status")).to_contain_text("Not lost.")
 
 
 def test_link_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
-    ada.complaints.expect("ERR_CONNECTION_REFUSED")
-    page = ada.goto("/memories/new")
-    page.context.route(re.compile("healthz"), no_answer)
-    page.get_by_label("Text").fill("Not lost.")
-    page.get_by_role("link", name="Privacy").click()
-    expect(page.get_by_text("The server does not answer.")).to_be_visible()
-    expect(page.get_by_label("Text")).to_have_value("Not lost.")
-    page.context.unroute(re.compile("healthz"))
-    page.get_by_role("button", name="Try again").click()
+    page = try_again(ada, "/memories/new", "Text", "Not lost.", "link", "Privacy")
     page.wait_for_url("**/dashboard/privacy")
 
 
@@ -185,15 +184,7 @@ def test_what_was_given_up_is_not_done_with_a_later_try(ada: Person) -> None:
 
 
 def test_question_without_an_answer_is_asked_again(ada: Person) -> None:
-    ada.complaints.expect("ERR_CONNECTION_REFUSED")
-    page = ada.goto("/activity")
-    page.context.route(re.compile("healthz"), no_answer)
-    page.get_by_label("Who").fill("ada")
-    page.get_by_role("button", name="Show").click()
-    expect(page.get_by_text("The server does not answer.")).to_be_visible()
-    expect(page.get_by_label("Who")).to_have_value("ada")
-    page.context.unroute(re.compile("healthz"))
-    page.get_by_role("button", name="Try again").click()
+    page = try_again(ada, "/activity", "Who", "ada", "button", "Show")
     page.wait_for_url("**/dashboard/activity?*who=ada*")
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from memorist import tools
@@ -14,6 +15,43 @@ from tests.http.conftest import Served
 from tests.mcp.conftest import PREVIOUS, Door, call, refused, run
 
 NOTE = {"name": "feedback_tests", "type": "feedback", "description": "Real databases", "body": "Never mock."}
+
+
+async def shows_resources_and_prompt(client: Client) -> None:
+    section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
+    assert "- feedback_tests (feedback): Real databases" in section
+    assert [str(one.uri) for one in (await client.list_resources()).resources] == [SECTION_URI, ABOUT_URI]
+    [template] = (await client.list_resource_templates()).resource_templates
+    assert template.uri_template == f"{ABOUT_URI}/{{person}}"
+    about = (await client.read_resource(ABOUT_URI)).contents[0].text  # type: ignore[union-attr]
+    assert about.startswith("<memories>")
+    assert "Ada's editor is Helix." in about
+    assert "feedback_tests" not in about
+    helix = (await client.read_resource(f"{ABOUT_URI}/helix")).contents[0].text  # type: ignore[union-attr]
+    assert "# Helix (1 fact)" in helix
+    with pytest.raises(MCPError, match="Nothing is known of Zoe Ü"):
+        await client.read_resource(f"{ABOUT_URI}/Zoe%20%C3%9C")
+    assert [one.name for one in (await client.list_prompts()).prompts] == [SECTION_NAME]
+    section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
+    prompt = (await client.get_prompt(SECTION_NAME)).messages[0]
+    assert prompt.content.text == f"{section}\n\n{PROTOCOL}"  # type: ignore[union-attr]
+
+
+async def refuses_what_is_not_there(client: Client) -> None:
+    error = await refused(client, "memory_read", name="feedback_tests")
+    assert error["code"] == "not_found"
+    assert "memory_list" in error["message"]
+    assert (await refused(client, "recall"))["field"] == "query"
+    assert (await refused(client, "recall", query="x", user="other"))["field"] == "user"
+    assert (await call(client, "recall", query="xylophone", tenant="other"))["total"] == 0
+    whole = {"name": "recall", "arguments": {"query": "xylophone"}}
+    assert (await call(client, "recall", **whole))["total"] == 0
+    assert "recall" in (await refused(client, "forget_all"))["message"]
+    with pytest.raises(MCPError, match=SECTION_URI):
+        await client.read_resource("memory://else")
+    with pytest.raises(MCPError, match=SECTION_NAME):
+        await client.get_prompt("else")
+    assert json.dumps(await call(client, "recall", query="tea ☕ \U0001f375"))
 
 
 def test_every_tool_does_its_work(door: Door) -> None:
@@ -45,42 +83,10 @@ def test_every_tool_does_its_work(door: Door) -> None:
             rows = (await call(client, "memory_list"))["memories"]
             assert [(row["name"], row["description"]) for row in rows] == [("feedback_tests", "Real databases")]
             assert (await call(client, "memory_read", name="feedback_tests"))["body"] == "Never mock."
-
-            section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
-            assert "- feedback_tests (feedback): Real databases" in section
-            assert [str(one.uri) for one in (await client.list_resources()).resources] == [SECTION_URI, ABOUT_URI]
-            [template] = (await client.list_resource_templates()).resource_templates
-            assert template.uri_template == f"{ABOUT_URI}/{{person}}"
-            about = (await client.read_resource(ABOUT_URI)).contents[0].text  # type: ignore[union-attr]
-            assert about.startswith("<memories>")
-            assert "Ada's editor is Helix." in about
-            assert "feedback_tests" not in about
-            helix = (await client.read_resource(f"{ABOUT_URI}/helix")).contents[0].text  # type: ignore[union-attr]
-            assert "# Helix (1 fact)" in helix
-            with pytest.raises(MCPError, match="Nothing is known of Zoe Ü"):
-                await client.read_resource(f"{ABOUT_URI}/Zoe%20%C3%9C")
-            assert [one.name for one in (await client.list_prompts()).prompts] == [SECTION_NAME]
-            section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
-            prompt = (await client.get_prompt(SECTION_NAME)).messages[0]
-            assert prompt.content.text == f"{section}\n\n{PROTOCOL}"  # type: ignore[union-attr]
-
+            await shows_resources_and_prompt(client)
             assert (await call(client, "memory_delete", name="feedback_tests"))["deleted"] is True
             assert (await call(client, "memory_list"))["total"] == 0
-
-            error = await refused(client, "memory_read", name="feedback_tests")
-            assert error["code"] == "not_found"
-            assert "memory_list" in error["message"]
-            assert (await refused(client, "recall"))["field"] == "query"
-            assert (await refused(client, "recall", query="x", user="other"))["field"] == "user"
-            assert (await call(client, "recall", query="xylophone", tenant="other"))["total"] == 0
-            whole = {"name": "recall", "arguments": {"query": "xylophone"}}
-            assert (await call(client, "recall", **whole))["total"] == 0
-            assert "recall" in (await refused(client, "forget_all"))["message"]
-            with pytest.raises(MCPError, match=SECTION_URI):
-                await client.read_resource("memory://else")
-            with pytest.raises(MCPError, match=SECTION_NAME):
-                await client.get_prompt("else")
-            assert json.dumps(await call(client, "recall", query="tea ☕ \U0001f375"))
+            await refuses_what_is_not_there(client)
 
     run(work)
     assert [one.content for one in core.memories.list(ada, kind=Kind.FACT).items] == ["Ada's editor is Helix."]
