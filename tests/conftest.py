@@ -6,14 +6,17 @@ import random
 import shutil
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
 from memorist.bootstrap import open_core, open_store
 from memorist.core import Core
+from memorist.memories.values import Draft, Memory
+from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from memorist.store.sql_store import SqlStore
 from memorist.testing import StepClock, new_tenant
@@ -276,6 +279,32 @@ def tenant(core: Core) -> str:
     tenant, is_new = core.identity.create_tenant(new_tenant())
     assert is_new
     return tenant.id
+
+
+@pytest.fixture
+def ada(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "ada")
+
+
+@pytest.fixture
+def bob(tenant: str) -> Principal:
+    return Principal(tenant, Role.USER, "bob")
+
+
+@pytest.fixture
+def admin(tenant: str) -> Principal:
+    """An admin that acts for nobody."""
+    return Principal(tenant, Role.ADMIN)
+
+
+@pytest.fixture
+def remember(core: Core) -> Callable[..., Memory]:
+    """Write one memory and return it."""
+
+    def call(principal: Principal, content: str = "a text", **fields: Any) -> Memory:
+        return core.memories.remember(principal, [Draft(content, **fields)])[0].memory
+
+    return call
 
 
 @pytest.fixture

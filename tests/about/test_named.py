@@ -14,11 +14,6 @@ from memorist.platform.values import Principal, Role
 from memorist.testing import StepClock, new_tenant
 
 
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
 def tell(core: Core, who: Principal, *contents: str, about: str = "", **fields: Any) -> list[str]:
     meta = {"about": about} if about else None
     drafts = [Draft(one, meta=meta, governed_by=Governor.AGENT_TOOLS, **fields) for one in contents]

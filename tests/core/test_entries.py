@@ -19,11 +19,6 @@ TEXT = "Tea, not coffee."
 
 
 @pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
-@pytest.fixture
 def entry(core: Core, ada: Principal) -> Memory:
     return core.companion.add(ada, TEXT, Category.PREFERENCE).memory
 

@@ -1,43 +1,13 @@
-"""Callers of one fresh tenant, and a search through everything that a database holds."""
+"""A search through everything that a database holds."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from memorist.core import Core
-from memorist.memories.values import Draft, Memory
-from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from tests.support.stores import bytes_in
-
-
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
-@pytest.fixture
-def bob(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "bob")
-
-
-@pytest.fixture
-def admin(tenant: str) -> Principal:
-    """An admin that acts for nobody."""
-    return Principal(tenant, Role.ADMIN)
-
-
-@pytest.fixture
-def remember(core: Core) -> Callable[..., Memory]:
-    """Write one memory and return it."""
-
-    def call(principal: Principal, content: str = "a text", **fields: Any) -> Memory:
-        return core.memories.remember(principal, [Draft(content, **fields)])[0].memory
-
-    return call
 
 
 @pytest.fixture

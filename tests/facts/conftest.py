@@ -9,7 +9,6 @@ from memorist.bootstrap import open_store
 from memorist.core import Core
 from memorist.models.port import Embedder
 from memorist.options import Options
-from memorist.platform.values import Principal, Role
 from memorist.testing import StepClock
 from memorist.testing.clocks import START
 from memorist.times import Clock
@@ -47,18 +46,3 @@ def open_with(database_url: str, clock: StepClock) -> Iterator[OpenCore]:
 @pytest.fixture
 def core(open_with: OpenCore) -> Core:
     return open_with()
-
-
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
-@pytest.fixture
-def bob(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "bob")
-
-
-@pytest.fixture
-def admin(tenant: str) -> Principal:
-    return Principal(tenant, Role.ADMIN)

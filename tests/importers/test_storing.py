@@ -11,7 +11,7 @@ from memorist.importers import PARSERS, Source
 from memorist.importers.items import SkippedItem, Taken
 from memorist.importers.storing import Report, check, preview, store
 from memorist.memories.values import Draft, Kind
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Principal
 from tests.importers import exports
 
 EXPORTS: dict[Source, tuple[Callable[[Path], Path], int, int]] = {
@@ -22,11 +22,6 @@ EXPORTS: dict[Source, tuple[Callable[[Path], Path], int, int]] = {
     Source.CHATGPT: (lambda folder: exports.chatgpt(folder / "export"), 8, 1),
     Source.JSONL: (lambda folder: exports.lines(folder / "notes.jsonl"), 3, 0),
 }
-
-
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
 
 
 def imported(core: Core, principal: Principal, found: Any) -> Report:

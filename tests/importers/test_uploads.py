@@ -24,11 +24,6 @@ from tests.importers import exports
 
 
 @pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
-@pytest.fixture
 def imports(core: Core, tmp_path: Path) -> Imports:
     """Files go to a folder of the test's own, and jobs are done when the test says so."""
     jobs = Jobs(core.store, core.clock, {IMPORTING: lambda job: made.work(job)}, background=False)

@@ -1,4 +1,4 @@
-"""A tenant whose clock stands still, its callers, and a sweeper that does not rest."""
+"""A tenant whose clock stands still, and a sweeper that does not rest."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.memories.sweeper import Sweep, Sweeper
 from memorist.memories.values import Draft, Memory, Retention
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Principal
 from memorist.settings import Settings
 from memorist.testing import FrozenClock
 
@@ -24,16 +24,6 @@ def core(settings: Settings, clock: FrozenClock) -> Iterator[Core]:
     core = open_core(settings, clock=clock)
     yield core
     core.close()
-
-
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
-@pytest.fixture
-def admin(tenant: str) -> Principal:
-    return Principal(tenant, Role.ADMIN)
 
 
 @pytest.fixture

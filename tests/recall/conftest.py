@@ -12,7 +12,7 @@ from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Memory
 from memorist.models.port import Embedder, Reranker
 from memorist.options import Options
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Principal
 from memorist.recall.values import Question, Recalled
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
@@ -84,21 +84,6 @@ def _models() -> tuple[Embedder, Reranker]:
 def models() -> tuple[Embedder, Reranker]:
     """The real local models, loaded once for the whole run."""
     return _models()
-
-
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
-@pytest.fixture
-def bob(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "bob")
-
-
-@pytest.fixture
-def admin(tenant: str) -> Principal:
-    return Principal(tenant, Role.ADMIN)
 
 
 def make_tenant(core: Core) -> str:

@@ -1,4 +1,4 @@
-"""Callers of one fresh tenant, a secret that was never seen before, and a search of all that is stored."""
+"""A secret that was never seen before, and a search of all that is stored."""
 
 import secrets
 import string
@@ -9,19 +9,8 @@ import pytest
 from psycopg import sql
 
 from memorist.core import Core
-from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
 from tests.support.stores import bytes_in
-
-
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
-@pytest.fixture
-def admin(tenant: str) -> Principal:
-    return Principal(tenant, Role.ADMIN)
 
 
 def new_token() -> str:

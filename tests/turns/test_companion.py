@@ -53,11 +53,6 @@ def core(open_with: Open) -> Core:
     return open_with()
 
 
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
 def take(core: Core, who: Principal, text: str = HELLO, **options: Any) -> list[TurnEvent]:
     turn = core.turns.start(who, [Message("user", text)], **options)
     events = list(core.turns.follow(who, turn.id))

@@ -79,11 +79,6 @@ def test_a_spent_budget_lasts_until_the_next_month(core: Core, clock: FrozenCloc
 
 
 @pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
-
-
-@pytest.fixture
 def bob() -> Principal:
     """Somebody of another tenant."""
     return Principal(new_tenant(), Role.USER, "bob")

@@ -13,7 +13,7 @@ from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.ingestion.service import Message
 from memorist.memories.values import Kind
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Principal
 from memorist.turn_tools import MemoryTools
 from memorist.turns.calibration import Calibration
 from memorist.turns.values import TurnEvent
@@ -32,11 +32,6 @@ def core(database_url: str, tmp_path: Path, tenant: str, model: ScriptedServer) 
     yield core
     model.released.set()
     core.close()
-
-
-@pytest.fixture
-def ada(tenant: str) -> Principal:
-    return Principal(tenant, Role.USER, "ada")
 
 
 def conversation(exchanges: int) -> list[Message]:
