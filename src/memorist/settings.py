@@ -298,8 +298,8 @@ class Settings:
     )
     recall_budget_ms: float = _setting(
         100.0,
-        "Milliseconds that the local reranker may read for, at least 4 and at most 20 candidates: a slower machine "
-        "reads fewer. 0: all 20, however long it takes.",
+        "Milliseconds for a recall with the local reranker, which reads in what is left of them: at least 4 and at "
+        "most 20 candidates, fewer on a slower machine. 0: all 20, however long it takes.",
         _between(0, 60_000),
     )
     index_inline: int = _setting(

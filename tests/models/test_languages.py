@@ -95,11 +95,11 @@ def test_a_question_looks_for_no_small_words_of_its_language(question: str, want
 
 
 def test_the_local_reranker_reads_english_alone() -> None:
-    models = Models(None, BlindReranker())
-    assert models.judge("What pet does Ada have?", ["We have a dog."]) is not None
-    assert models.judge("Welches Haustier hat Ada?", ["We have a dog."]) is None
-    assert models.judge("What pet does Ada have?", MEMORIES) is None
-    assert Models(None, WordReranker()).judge("Welches Haustier hat Ada?", MEMORIES) is not None
+    models, other = Models(None, BlindReranker()), Models(None, WordReranker())
+    assert models.judge("What pet does Ada have?", ["We have a dog."], models.begin()) is not None
+    assert models.judge("Welches Haustier hat Ada?", ["We have a dog."], models.begin()) is None
+    assert models.judge("What pet does Ada have?", MEMORIES, models.begin()) is None
+    assert other.judge("Welches Haustier hat Ada?", MEMORIES, other.begin()) is not None
 
 
 def test_keywords_count_half_in_other_languages_and_meaning_is_not_doubted() -> None:

@@ -11,7 +11,7 @@ from memorist.languages import is_english
 from memorist.models.port import Embedder, Reranker
 from memorist.recall.ranked import Judgement
 from memorist.recall.ranking import Scores
-from memorist.recall.reading import ReadingPace
+from memorist.recall.reading import Reading, ReadingPace
 from memorist.recall.values import Question
 from memorist.secrets.logs import redacting_logger
 
@@ -42,6 +42,13 @@ class Models:
             if model is not None:
                 model.load()
 
+    def begin(self) -> Reading:
+        """The time of a question runs from here; that of the first one, for which the models are loaded, does not."""
+        reading = self._pace.begin()
+        if not self._is_warm:
+            reading.wait()
+        return reading
+
     def warm_up(self, question: Question) -> None:
         """Load the models beside the first shelf, which takes as long."""
         if not self._is_warm:
@@ -60,12 +67,12 @@ class Models:
             return None
         return vector
 
-    def judge(self, query: str, passages: Sequence[str]) -> Judgement | None:
-        """What the reranker says of as many of the first passages as it has time for."""
+    def judge(self, query: str, passages: Sequence[str], reading: Reading) -> Judgement | None:
+        """What the reranker says of as many of the first passages as there is time for."""
         if self._reranker is None or (self._reranker.is_local and not _are_mostly_english(query, passages)):
             return None
         try:
-            scores = np.array(self._pace.read(self._reranker, query, passages), dtype=np.float32)
+            scores = np.array(reading.read(self._reranker, query, passages), dtype=np.float32)
         except ModelError as error:
             _log.warning("recall goes on without its reranker: %s", error.message)
             return None

@@ -1,4 +1,4 @@
-"""How many candidates the reranker reads in the time that it has."""
+"""How many candidates the reranker reads in the time that a recall has."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,56 +13,106 @@ BATCH = 8
 """So many are read before it looks at the time again."""
 
 _NEWEST = 0.3
-"""What the last reading counts in the estimate: a machine that is busy now may not be so for long."""
+"""What the last time counts in an estimate: a machine that is busy now may not be so for long."""
 
 _MOST = 4
 """So many times as slow as before counts at most: a machine that slept in between is not slow."""
+
+_CAUTION = 2
+"""So many times what a time differs by from its mean is added to it: then it is enough in 19 of 20 cases."""
+
+
+class Estimate:
+    """How long something takes, learned from how long it took; and by how much that differs."""
+
+    __slots__ = ("_differs_by", "_mean")
+
+    def __init__(self) -> None:
+        self._mean: float | None = None
+        self._differs_by = 0.0
+
+    @property
+    def seconds(self) -> float | None:
+        """What it takes on nearly all occasions. None where it is not known."""
+        return None if self._mean is None else self._mean + _CAUTION * self._differs_by
+
+    def learn(self, seconds: float) -> None:
+        if self._mean is None:
+            self._mean = seconds
+            return
+        differs = min(seconds, _MOST * self._mean) - self._mean
+        self._differs_by += _NEWEST * (abs(differs) - self._differs_by)
+        self._mean += _NEWEST * differs
 
 
 class ReadingPace:
     """Reads candidates best first, until the budget of a question is spent; in 0 seconds, all of them at once.
 
-    How long a token takes on this machine is learned from what was read, by all questions together.
+    How long a token takes on this machine, and what a recall does after the reading, is learned by all questions
+    together.
     """
 
     def __init__(self, budget_s: float = 0.0, timer: Callable[[], float] = time.perf_counter) -> None:
         self.budget_s = budget_s
-        self._timer = timer
-        self._seconds_per_token: float | None = None
+        self.timer = timer
+        self.of_token = Estimate()
+        self.of_rest = Estimate()
+
+    def begin(self) -> "Reading":
+        """The time of a question runs from here."""
+        return Reading(self)
+
+
+class Reading:
+    """One question, from its beginning to its end."""
+
+    __slots__ = ("_began", "_ended", "_pace")
+
+    def __init__(self, pace: ReadingPace) -> None:
+        self._pace = pace
+        self._began: float | None = pace.timer()
+        self._ended: float | None = None
+
+    def wait(self) -> None:
+        """What is done before the reading does not count: it is done once, such as loading a user's index."""
+        self._began = None
 
     def read(self, reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
         """The scores of as many of the first passages as there is time for, at least LEAST. Raises ModelError."""
+        pace = self._pace
         # Another's reranker is asked once: asking it again would cost its answer's way once more.
-        if not self.budget_s or not reranker.is_local:
+        if not pace.budget_s or not reranker.is_local:
             return reranker.score(query, passages)
+        before = pace.timer()
         reranker.load()  # Only the first question would pay for that.
+        started = pace.timer()
+        until = (started if self._began is None else self._began + started - before) + pace.budget_s
+        until -= pace.of_rest.seconds or 0.0
         costs = [count_tokens(query) + count_tokens(passage) for passage in passages]
         scores: list[float] = []
-        started = self._timer()
-        while count := self._affordable(costs[len(scores) :], self._timer() - started, is_first=not scores):
+        while count := self._affordable(costs[len(scores) :], until - pace.timer(), is_first=not scores):
             part = slice(len(scores), len(scores) + count)
-            before = self._timer()
+            before = pace.timer()
             scores += reranker.score(query, passages[part])
-            self._learn((self._timer() - before) / sum(costs[part]))
+            pace.of_token.learn((pace.timer() - before) / sum(costs[part]))
+        self._ended = pace.timer()
         return scores
 
-    def _affordable(self, costs: Sequence[int], spent_s: float, *, is_first: bool) -> int:
+    def end(self) -> None:
+        """The question is answered."""
+        if self._ended is not None:
+            self._pace.of_rest.learn(self._pace.timer() - self._ended)
+
+    def _affordable(self, costs: Sequence[int], left_s: float, *, is_first: bool) -> int:
         """How many of what is left can be read next."""
         least = min(LEAST, len(costs)) if is_first else 0
-        if self._seconds_per_token is None:
+        seconds_per_token = self._pace.of_token.seconds
+        if seconds_per_token is None:
             return least
-        left = (self.budget_s - spent_s) / self._seconds_per_token
         count = 0
         for cost in costs[:BATCH]:
-            left -= cost
-            if left < 0:
+            left_s -= cost * seconds_per_token
+            if left_s < 0:
                 break
             count += 1
         return max(count, least)
-
-    def _learn(self, seconds_per_token: float) -> None:
-        known = self._seconds_per_token
-        if known is None:
-            self._seconds_per_token = seconds_per_token
-        else:
-            self._seconds_per_token = known + _NEWEST * (min(seconds_per_token, _MOST * known) - known)

@@ -34,7 +34,7 @@ from memorist.recall.pool import Pool, ids_to_read
 from memorist.recall.question import Asked, validated
 from memorist.recall.ranked import Ranked, ranked
 from memorist.recall.ranking import Scores
-from memorist.recall.reading import ReadingPace
+from memorist.recall.reading import Reading, ReadingPace
 from memorist.recall.scored import Scored, Worded, scored, worded
 from memorist.recall.values import Question, Recalled, Shortfall, Weights
 from memorist.times import Clock
@@ -92,7 +92,7 @@ class Recall:
         budget_ms: float | None = None,
     ) -> "Recall":
         """The same recall, for measuring and comparing, with other weights: of the classes, and the share of words; or
-        with another time for the reranker.
+        with another budget.
         """
         other = copy(self)
         other._fusion = fusion or (self._fusion if words is None else replace(self._fusion, text=words))
@@ -130,6 +130,7 @@ class Recall:
         return found
 
     def _recall(self, principal: Principal, question: Question) -> Recalled:
+        reading = self._models.begin()
         question = validated(principal, question)
         # A question may quote a secret, and models are not always ours.
         question = replace(question, query=self._redaction.text(question.query))
@@ -137,13 +138,14 @@ class Recall:
         asked = Asked.of(principal, question, self._weights, self._min_score, self._clock.now())
         asked = self._looking_at(asked)
         self._models.warm_up(question)
-        pool = self._pool(asked)
-        ranking = self._ranked(pool)
+        pool = self._pool(asked, reading)
+        ranking = self._ranked(pool, reading)
         with self._watch.timed("stage", "answer"):
             found = answer(ranking, self._accesses.overlay)
         scored = [(hit.memory, hit.score) for hit in found.hits]
         self._accesses.record_recall(principal, question.query, scored, asked.now)
         note_reading(self._store, principal, [hit.memory for hit in found.hits], asked.now)
+        reading.end()
         lacks = _shortfalls(pool.scored)
         return Recalled(
             hits=found.hits,
@@ -173,10 +175,13 @@ class Recall:
 
     # The stages
 
-    def _pool(self, asked: Asked) -> Pool:
+    def _pool(self, asked: Asked, reading: Reading) -> Pool:
         """The first candidates, in their first order."""
         opening = partial(self._worded, asked)
-        if not self._models.can_embed or not self._shelves.are_loaded(asked.principal.tenant, asked.users):
+        are_loaded = self._shelves.are_loaded(asked.principal.tenant, asked.users)
+        if not are_loaded:
+            reading.wait()
+        if not self._models.can_embed or not are_loaded:
             found = opening()
             vector = self._embed(asked)
         else:
@@ -227,14 +232,14 @@ class Recall:
             memories = self._store.read(asked.principal.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
         return Pool(scores, places, {memory.id: memory for memory in memories})
 
-    def _ranked(self, pool: Pool) -> Ranked:
+    def _ranked(self, pool: Pool, reading: Reading) -> Ranked:
         question = pool.scored.candidates.asked.question
         order = pool.still_wanted()
         judgement = None
         if order and self._models.will_rerank(question):
             first = order[: worth_reading(pool.scored.weighted[order], self._fusion)]
             with self._watch.timed("stage", "rerank"):
-                judgement = self._models.judge(question.query, pool.passages(first))
+                judgement = self._models.judge(question.query, pool.passages(first), reading)
         return ranked(pool, order, judgement, self._fusion)
 
     def _why_not(self, principal: Principal, memory_id: str, found: Answer) -> dict[str, Any]:
