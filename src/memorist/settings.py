@@ -297,9 +297,9 @@ class Settings:
         0.02, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
     )
     recall_budget_ms: float = _setting(
-        100.0,
-        "Milliseconds for a recall with the local reranker, which reads in what is left of them: at least 4 and at "
-        "most 20 candidates, fewer on a slower machine. 0: all 20, however long it takes.",
+        90.0,
+        "Milliseconds for a recall with the local reranker, or for composing context, which reads in what is left of "
+        "them: at least 4 and at most 20 candidates, fewer on a slower machine. 0: all 20, however long it takes.",
         _between(0, 60_000),
     )
     index_inline: int = _setting(

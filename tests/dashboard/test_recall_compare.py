@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import parse_qs, quote, urlsplit
@@ -12,6 +13,7 @@ from starlette.datastructures import QueryParams
 
 from memorist.memories.values import Kind
 from memorist.recall.values import Weights
+from memorist.surfaces.dashboard.pages import recall_compare
 from memorist.surfaces.dashboard.pages.recall_answer import ShownMemory
 from memorist.surfaces.dashboard.pages.recall_compare import RecalledSide, compare
 from memorist.surfaces.dashboard.pages.recall_question import RecallForm
@@ -43,6 +45,18 @@ def test_places_are_compared() -> None:
     assert [(one.elsewhere, one.gained) for one in left] == [(2, 1), (1, -1), (None, 0)]
     assert [(one.elsewhere, one.gained) for one in right] == [(2, 1), (1, -1), (None, 0), (None, 0)]
     assert (compared.both, compared.moved, compared.alone) == (2, 2, (1, 2))
+
+
+def test_neither_side_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    both_are_here = Barrier(2, timeout=30)
+
+    def recalled(_: object, side: str) -> RecalledSide:
+        both_are_here.wait()
+        return found(side)
+
+    monkeypatch.setattr(recall_compare, "_recalled", recalled)
+    told = recall_compare._recalled_at_once(cast(Any, None), cast(Any, ["x", "y"]))
+    assert [[one.hit.memory.id for one in side.found] for side in told] == [["x"], ["y"]]
 
 
 def test_what_was_true_then_is_compared_with_now(ada: Person) -> None:

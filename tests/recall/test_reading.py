@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -133,6 +134,28 @@ def test_whole_recall_keeps_its_budget_once_all_is_loaded(open_with: OpenCore) -
         took.append(reranker.now() - began)
     assert read == [10, 6, 6]
     assert took == pytest.approx([0.14, 0.1, 0.1])
+
+
+def test_composed_context_has_one_budget_for_the_profile_and_the_recall(
+    open_with: OpenCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = Timed(0.01)
+    core = open_with(WordEmbedder(), reranker, recall_budget_ms=100.001)
+    core.recall._models._pace.timer = reranker.now
+    ada = Principal(make_tenant(core), Role.USER, "ada")
+    core.memories.remember(ada, [Draft(f"teapot {number}") for number in range(20)])
+    list(core.indexer.finish(ada.tenant))
+    ask(core, ada, "teapot")
+    people = core.profiles.people
+
+    def take_40_ms(*args: Any, **kwargs: Any) -> Any:
+        reranker.seconds += 0.04
+        return people(*args, **kwargs)
+
+    monkeypatch.setattr(core.profiles, "people", take_40_ms)
+    reranker.read.clear()
+    core.composer.lay_out(ada, "teapot")
+    assert sum(map(len, reranker.read)) == 6
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from memorist.memories.values import Memory
 from memorist.platform import validation
 from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal
-from memorist.recall.values import Hit, Question
+from memorist.recall.values import Hit, Question, Recalled
 
 if TYPE_CHECKING:  # It brings what searches; a session that asks nothing yet begins without.
     from memorist.recall.service import Recall
@@ -154,6 +154,8 @@ class Composer:
     ) -> LaidOut:
         named = len(sheet.ids)
         is_asked = bool(question.strip())
+        # What is told beside has its part of the time that a recall may take.
+        ask = partial(self._recall().recall, reading=self._recall().begin()) if is_asked else None
         goes_on = is_asked or project is not None
         try:
             with sheet.leaving(_AFTER_DOUBTS):
@@ -169,7 +171,8 @@ class Composer:
         if project is not None:
             for memory in self._chunks.recent(principal, project=project, limit=MAX_RECENT):
                 sheet.add(_OF_PROJECT[memory.category or "fact"], _line(memory, memory.content))
-        degraded = is_asked and self._add_recalled(principal, sheet, question, apart_from, rerank=not is_turn)
+        asked = Question(question, top_k=_MOST_HITS, min_score=_LEAST_SCORE, enable_rerank=not is_turn)
+        degraded = ask is not None and _add_recalled(sheet, ask(principal, asked), apart_from)
         if not is_turn:
             self._companion.note_reading(principal, sheet.ids)
         text = sheet.text()
@@ -211,19 +214,15 @@ class Composer:
         for one in islice(changes, _MOST_CHANGES):
             sheet.add(_CHANGED, _changed_line(one, is_told=sheet.has(one.by_id)))
 
-    # What fits the question
 
-    def _add_recalled(
-        self, principal: Principal, sheet: Sheet, question: str, apart_from: Collection[str], *, rerank: bool
-    ) -> bool:
-        asked = Question(question, top_k=_MOST_HITS, min_score=_LEAST_SCORE, enable_rerank=rerank)
-        recalled = self._recall().recall(principal, asked)
-        least = _SHARE_OF_BEST * max((hit.score for hit in recalled.hits), default=0)
-        for hit in (one for one in recalled.hits if one.score >= least):
-            is_told = sheet.tells(hit.memory.id, len(hit.memory.content))
-            if hit.memory.content not in apart_from and not is_told:
-                sheet.add(_ASKED, _line(hit.memory, _recalled_text(hit)))
-        return recalled.degraded
+def _add_recalled(sheet: Sheet, recalled: Recalled, apart_from: Collection[str]) -> bool:
+    """What fits the question; returns whether less was searched than there is."""
+    least = _SHARE_OF_BEST * max((hit.score for hit in recalled.hits), default=0)
+    for hit in (one for one in recalled.hits if one.score >= least):
+        is_told = sheet.tells(hit.memory.id, len(hit.memory.content))
+        if hit.memory.content not in apart_from and not is_told:
+            sheet.add(_ASKED, _line(hit.memory, _recalled_text(hit)))
+    return recalled.degraded
 
 
 def _by_rank(people: tuple[PersonProfile, ...], first: int, end: int) -> Iterator[tuple[str, ProfileLine]]:

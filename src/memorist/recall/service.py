@@ -117,20 +117,23 @@ class Recall:
         """Finish what is saved for the next process."""
         self._shelves.close()
 
-    def recall(self, principal: Principal, question: Question) -> Recalled:
+    def begin(self) -> Reading:
+        """The budget of a question runs from here: for those who do more for it than to recall."""
+        return self._models.begin()
+
+    def recall(self, principal: Principal, question: Question, reading: Reading | None = None) -> Recalled:
         """The memories that answer a question, best first. It always answers: a model that fails is done without.
 
         Raises InvalidField, Forbidden, NotFound (of `why_not`) or StoreError.
         """
         with self._watch.timed("recall") as told:
-            found = self._recall(principal, question)
+            found = self._recall(principal, question, reading or self.begin())
             told.note({"memorist.recall.hits": len(found.hits), "memorist.recall.degraded": found.degraded})
         if found.degraded:
             self._watch.count("degraded")
         return found
 
-    def _recall(self, principal: Principal, question: Question) -> Recalled:
-        reading = self._models.begin()
+    def _recall(self, principal: Principal, question: Question, reading: Reading) -> Recalled:
         question = validated(principal, question)
         # A question may quote a secret, and models are not always ours.
         question = replace(question, query=self._redaction.text(question.query))

@@ -2,7 +2,10 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,6 +27,7 @@ pages = Pages()
 _SHARED = ("category", "project", "agent", "session", "after", "before", "budget_tokens")
 _CLASSES = ("session", "history", "user", "agent", "tenant")
 _MOST_WEIGHT = 100.0
+_MOST_AT_ONCE = 4
 
 
 @pages.get("/recall/compare")
@@ -32,7 +36,7 @@ def show(visit: Visit) -> Response:
     asked = [_AskedSide.of(given, side) for side in SIDES]
     is_asked = bool(asked[0].form.query)
     later = visit.later(reranks=is_asked and any(side.form.fields["rerank"] != "off" for side in asked))
-    compared = compare(*(_recalled(visit, side) for side in asked)) if is_asked and later is None else None
+    compared = compare(*_recalled_at_once(visit, asked)) if is_asked and later is None else None
     told: dict[str, Any] = {"asked": asked, "compared": compared, "address": COMPARE}
     if visit.is_partial:
         headers = {} if visit.is_later("compared") else {"HX-Push-Url": _address(given)}
@@ -125,6 +129,22 @@ def compare(*sides: RecalledSide) -> Comparison:
     both = [one for one in told[0][1] if one.elsewhere is not None]
     alone = tuple(sum(one.elsewhere is None for one in found) for _, found in told)
     return Comparison(told, len(both), sum(one.gained != 0 for one in both), alone)
+
+
+def _recalled_at_once(visit: Visit, asked: Sequence[_AskedSide]) -> list[RecalledSide]:
+    """What both sides find. Whoever compares waits for the slower one, and not for one after the other."""
+    one, other = asked
+    beside = _beside().submit(copy_context().run, _recalled, visit, other)
+    try:
+        first = _recalled(visit, one)
+    finally:
+        wait([beside])
+    return [first, beside.result()]
+
+
+@cache
+def _beside() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="memorist-compare")
 
 
 def _recalled(visit: Visit, side: _AskedSide) -> RecalledSide:
