@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from playwright.sync_api import Page, expect
 
 from memorist.ingestion.service import Message
-from memorist.memories.values import Draft, Memory, Status
+from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.values import Role
 from memorist.testing import new_tenant
 from tests.dashboard.conftest import People, Person
@@ -84,6 +84,15 @@ def test_agents_words_are_read_as_markdown_and_a_persons_as_typed(ada: Person) -
 
 def unfold(page: Page) -> None:
     page.locator(".transcript details summary").click()
+
+
+def test_who_spoke_without_a_name_is_said_in_the_language_of_the_page(people: People, ada: Person) -> None:
+    ada.remember("Hello there.", kind=Kind.CHAT_MESSAGE, session="s1", meta={})
+    expect(ada.goto(READ).locator(".line").first).to_contain_text("somebody")
+    bert = people.sign_in(ada.principal.tenant, locale="de-DE")
+    line = bert.goto(READ).locator(".line").first
+    expect(line).to_contain_text("jemand")
+    expect(line).not_to_contain_text("somebody")
 
 
 def test_tool_output_is_folded(ada: Person) -> None:

@@ -104,6 +104,21 @@ def test_list_that_was_narrowed_by_a_click_is_saved(ada: Person) -> None:
     shows(page, "a goal")
 
 
+def test_name_that_is_being_typed_stays_when_a_search_is_answered(ada: Person) -> None:
+    ada.remember("likes tea", "likes coffee")
+    page = ada.goto("/memories?q=likes")
+    name = page.get_by_label("Name of this list")
+    name.press_sequentially("Dri")
+    page.evaluate("q.value = 'likes tea'; q.dispatchEvent(new Event('input', { bubbles: true }))")
+    shows(page, "likes tea")
+    expect(name).to_have_value("Dri")
+    expect(name).to_be_focused()
+    page.keyboard.type("nks")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Drinks").click()
+    shows(page, "likes tea")
+
+
 def test_phone_shows_what_was_found_before_what_to_narrow_by(people: People, tenant: str) -> None:
     ada = people.sign_in(tenant, viewport=PHONE)
     ada.remember("likes tea")

@@ -576,8 +576,9 @@ def test_part_without_an_answer_comes_by_either_button(people: People, tenant: s
         expect(page.get_by_text("The server does not answer.")).to_be_visible()
         expect(page.get_by_text("This part of the page could not be loaded.")).to_be_visible()
         page.context.unroute("**/dashboard/recall?*")
-        page.locator(place).get_by_role("button", name="Try again").click()
+        page.locator(place).get_by_role("button", name="Try again").press("Enter")
         expect(hits(page).first).to_contain_text("behind the old mill")
+        expect(page.locator("#answer")).to_be_focused()
         expect(page.get_by_text("The server does not answer.")).to_be_hidden()
 
 

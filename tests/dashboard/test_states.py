@@ -131,9 +131,10 @@ def test_search_without_an_answer_keeps_what_was_typed(ada: Person) -> None:
     assert page.evaluate(below), "The banner covers what was typed."
     ada.check_axe()
     page.context.unroute(re.compile("dashboard|healthz"))
-    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("button", name="Try again").press("Enter")
     shows(page, "likes tea")
     expect(banner).to_be_hidden()
+    expect(page.get_by_label("Search")).to_be_focused()
 
 
 def try_again(ada: Person, path: str, label: str, text: str, role: Literal["button", "link"], name: str) -> Page:

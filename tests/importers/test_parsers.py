@@ -134,6 +134,30 @@ def test_lines_of_ones_own_lose_no_field(tmp_path: Path) -> None:
     assert found.meta == {"source": "notebook 7", "date": "05/01/2024", "category": "日本"}
 
 
+def test_one_object_on_several_lines_is_one_fact(tmp_path: Path) -> None:
+    path = tmp_path / "note.json"
+    path.write_text(json.dumps({"text": "Ada likes tea.", "tags": ["drinks"]}, indent=2))
+    assert recognized(path) is Source.JSONL
+    (found,) = drafts(jsonl.parse, path)
+    assert (found.content, found.meta) == ("Ada likes tea.", {"source": "jsonl", "tags": ["drinks"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ('{"memory": "Tea."}\n{"memory": "Coffee."}\n', Source.JSONL),
+        ('[{"memory": "Tea.", "date": "2026-01-01"}]', Source.JSONL),
+        ('{"memory": "Tea.", "hash": "h1"}\n', Source.MEM0),
+        ('[{"memory": "Tea.", "user_id": "ada"}]', Source.MEM0),
+        ('{"results": [{"memory": "Tea."}]}', Source.MEM0),
+    ],
+)
+def test_a_bare_memory_is_not_taken_for_one_of_mem0(tmp_path: Path, text: str, source: Source) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text(text)
+    assert recognized(path) is source
+
+
 def test_claude_folder(tmp_path: Path) -> None:
     path = exports.claude_folder(tmp_path / "memory")
     found = {draft.name: draft for draft in drafts(claude.parse, path)}

@@ -122,6 +122,15 @@ def json_items(source: TextIO, name: str) -> Iterator[tuple[int, Any]]:
         raise InvalidJson(f"{name}: something stands after the end of the list.", field="path")
 
 
+def is_json(line: str) -> bool:
+    """Whether a line is a value of its own."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
 def json_whole(source: TextIO, name: str) -> Any:
     """A whole JSON document. Raises InvalidJson, also where it is too large to be held."""
     text = _read(source, name, _LARGEST_VALUE + 1)

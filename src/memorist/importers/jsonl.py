@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from memorist.errors import Invalid
 from memorist.importers.files import opened
@@ -13,8 +13,10 @@ from memorist.importers.items import (
     Taken,
     as_texts,
     first_sign,
+    is_json,
     json_items,
     json_lines,
+    json_whole,
     slug_of,
     time_of,
 )
@@ -39,8 +41,17 @@ def parse(path: Path) -> Iterator[Found]:
         sign = first_sign(source, path.name)
         if sign not in "[{":
             raise Invalid(f"{path.name} has no lines of JSON: it begins with {sign!r}.", field="path")
-        for number, row in (json_items if sign == "[" else json_lines)(source, path.name):
+        for number, row in _rows(source, path.name, sign):
             yield _found(row, f"line {number}")
+
+
+def _rows(source: TextIO, name: str, sign: str) -> Iterator[tuple[int, Any]]:
+    if sign == "[":
+        return json_items(source, name)
+    is_line = is_json(source.readline())
+    source.seek(0)
+    # One object may stand on several lines, as people write it.
+    return json_lines(source, name) if is_line else iter([(1, json_whole(source, name))])
 
 
 def _found(row: Any, where: str) -> Found:

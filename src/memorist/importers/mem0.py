@@ -30,19 +30,23 @@ _RELATIONS = "relations"
 # How the two interfaces of mem0 name the ends of a relation, and what is between them.
 _ENDS = (("source",), ("relationship", "relation"), ("target", "destination"))
 _TEXTS = ("memory", "text", "data", "content")
-_MARKS = frozenset({"memory", "hash", "user_id", "agent_id", "run_id", "categories"})
+_MARKS = frozenset({"hash", "user_id", "agent_id", "run_id", "categories"})
 _KEPT = ("user_id", "agent_id", "run_id", "app_id", "actor_id", "role", "categories", "metadata", "hash")
 
 
 def knows(file: FileSample) -> bool:
-    """Whether it looks like one of mem0's: rows with a text, and with what only mem0 has beside it."""
+    """Whether it looks like one of mem0's: rows with a text, and with what only mem0 has beside or around it. A bare
+    `memory` may be anybody's.
+    """
     row = file.first
     if not isinstance(row, dict):
         return False
     listed = next((row[key] for key in _LISTS if isinstance(row.get(key), list)), None)
+    marks = _MARKS
     if listed is not None or row.get(_RELATIONS):
         row = next(iter(listed or []), row)
-    return isinstance(row, dict) and bool(row.keys() & _MARKS) and bool(row.keys() & {*_TEXTS, *_LISTS, _RELATIONS})
+        marks |= {"memory"}
+    return isinstance(row, dict) and bool(row.keys() & marks) and bool(row.keys() & {*_TEXTS, *_LISTS, _RELATIONS})
 
 
 def parse(path: Path) -> Iterator[Found]:

@@ -287,7 +287,7 @@ def _told(tx: Reader, principal: Principal, user: str, session: str, now: dateti
         user,
         session,
         title_of(spoken or opening),
-        tuple(one for one in speakers if one not in agents),
+        tuple(one for one in speakers if one and one not in agents),
         agents,
         said_at(opening[0]),
         said_at(last),
@@ -307,11 +307,11 @@ def said_at(memory: Memory) -> datetime:
 
 
 def speaker_of(memory: Memory) -> str:
-    """Who said it: by name, or as what they spoke."""
+    """Who said it: by name, or as what they spoke; '' where that is not known."""
     meta = memory.meta or {}
     role = meta.get("role")
     default = {"user": memory.user, "human": memory.user, "assistant": memory.agent}.get(str(role))
-    return str(meta.get("speaker") or default or role or meta.get("tool_name") or "somebody")
+    return str(meta.get("speaker") or default or role or meta.get("tool_name") or "")
 
 
 def is_of_a_tool(memory: Memory) -> bool:

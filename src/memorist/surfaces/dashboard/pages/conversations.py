@@ -168,7 +168,7 @@ def line_of(memory: Memory, facts: Sequence[Memory] = ()) -> SpokenLine:
     longest = max(_LONGEST_LINE - end, 0)
     pieces.append(SpokenPiece(rest[:longest]))
     shown = tuple(piece for piece in pieces if piece.text)
-    return SpokenLine(memory, speaker_of(memory), shown, tuple(facts), len(rest) > longest)
+    return SpokenLine(memory, _speaker(memory), shown, tuple(facts), len(rest) > longest)
 
 
 def _place(text: str, fact: Memory) -> int:
@@ -186,4 +186,10 @@ def _hit(memory: Memory, text: str) -> SpokenLine:
     parts = pattern.split(shown)
     pieces = [SpokenPiece("…")] if start else []
     pieces += [SpokenPiece(part, is_found=index % 2 == 1) for index, part in enumerate(parts) if part]
-    return SpokenLine(memory, speaker_of(memory), tuple(pieces), is_cut=start + len(shown) < len(content))
+    return SpokenLine(
+        memory, speaker_of(memory) or say("somebody"), tuple(pieces), is_cut=start + len(shown) < len(content)
+    )
+
+
+def _speaker(memory: Memory) -> str:
+    return speaker_of(memory) or say("somebody")

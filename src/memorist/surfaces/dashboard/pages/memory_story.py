@@ -42,7 +42,7 @@ class SourceLine(NamedTuple):
 
     @property
     def speaker(self) -> str:
-        return speaker_of(self.memory)
+        return speaker_of(self.memory) or say("somebody")
 
 
 # Versions

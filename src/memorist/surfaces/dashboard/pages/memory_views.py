@@ -247,7 +247,7 @@ class MemoryLine:
     @property
     def speaker(self) -> str:
         is_said = self.memory.kind in _SAID
-        return speaker_of(self.memory) if is_said else say(self.memory.trust)
+        return (speaker_of(self.memory) or say("somebody")) if is_said else say(self.memory.trust)
 
     @property
     def at(self) -> datetime:

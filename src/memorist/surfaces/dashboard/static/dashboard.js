@@ -166,7 +166,9 @@ for (const name of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(name, (event) => {
     const { elt, requestConfig: asked } = event.detail;
     // Of what writes or leaves the page, the last that was asked for.
-    unanswered.set(asked.verb === "get" ? elt : document, () => ask(elt, asked.verb, asked.path));
+    const field = asked.triggeringEvent?.target;
+    const part = field instanceof Element && elt.contains(field) ? field : elt;
+    unanswered.set(asked.verb === "get" ? elt : document, { part, again: () => ask(elt, asked.verb, asked.path) });
     setAway(true);
   });
 }
@@ -180,7 +182,21 @@ document.addEventListener("click", async (event) => {
   setAway(false);
   const all = [...unanswered.values()];
   unanswered.clear();
-  all.forEach((askAgain) => askAgain());
+  all.forEach(({ again }) => again());
+  focusOn(all.find(({ part }) => part?.isConnected)?.part ?? document.getElementById("main"));
+});
+
+// The button is gone with what it was for: the focus is on what was asked for again, also where that is replaced.
+let retried = "";
+function focusOn(part) {
+  if (!part.matches("a, button, input, select, textarea, [tabindex]")) part.tabIndex = -1;
+  part.focus({ preventScroll: true });
+  retried = part.id;
+}
+document.addEventListener("htmx:afterSettle", () => {
+  const part = document.activeElement === document.body && retried && document.getElementById(retried);
+  if (part) focusOn(part);
+  retried = "";
 });
 
 // As it was asked before: what a page loads by itself listens to nothing that comes again.
@@ -195,14 +211,16 @@ for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError", "ref
 }
 document.addEventListener("click", (event) => {
   const part = event.target.closest("[data-again]")?.closest("[hx-get]");
-  if (part) ask(part, "get", part.getAttribute("hx-get"));
+  if (!part) return;
+  ask(part, "get", part.getAttribute("hx-get"));
+  focusOn(part);
 });
 
 // A form or a link that leaves the page is followed once the server is known to answer; a link, where that loses words.
 const leave = async (event, go) => {
   event.preventDefault();
   if (await answers()) return go();
-  unanswered.set(document, go);
+  unanswered.set(document, { again: go });
   setAway(true);
 };
 document.addEventListener("submit", (event) => {
