@@ -7,7 +7,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from memorist.observing.metrics import Metrics
 from memorist.observing.reading import Between, Look, view
 from memorist.surfaces.cli.runner import run
 from memorist.testing import new_tenant
@@ -31,8 +33,25 @@ def test_percentiles_are_of_the_time_between_two_looks() -> None:
         "p99_ms": 98.2,
     }
     slow = Between(look(0, 0, 0, 0), look(1, 0, 0, 5))
-    assert slow.milliseconds("memorist_recall_seconds", 0.5) == 100.0  # No longer than the last bound, as far as known.
-    assert Between(look(0, 1, 1, 1), look(1, 1, 1, 1)).milliseconds("memorist_recall_seconds", 0.5) is None
+    assert slow.timed("memorist_recall_seconds")["p50_ms"] == 100.0  # No longer than the last bound, as far as known.
+    assert Between(look(0, 1, 1, 1), look(1, 1, 1, 1)).timed("memorist_recall_seconds")["p50_ms"] is None
+
+
+def test_look_reads_what_prometheus_reads() -> None:
+    metrics = Metrics()
+    metrics.request('/odd/"quoted"\\and\nbroken, le="1"}', "GET", 200, 0.02)
+    metrics.request("/v1/memories", "POST", 503, 20)
+    text = metrics.text(lambda: {"info": {"0.1 {x}": 1.0}})[0].decode()
+    wanted: dict[str, dict[frozenset[tuple[str, str]], float]] = {}
+    for family in text_string_to_metric_families(text):
+        for one in family.samples:
+            wanted.setdefault(one.name, {})[frozenset(one.labels.items())] = one.value
+    assert Look.of(text, 0).values == wanted
+    few = {name: found for name, found in wanted.items() if name.startswith("memorist_http")}
+    assert Look.of(text, 0, "memorist_http").values == few
+    for nonsense in ("<html>", "name", 'name{a="b"} x', "name 1 2 3"):
+        with pytest.raises(ValueError, match=r"Prometheus|float"):
+            Look.of(nonsense, 0)
 
 
 def test_server_that_began_anew_has_no_negative_rates() -> None:

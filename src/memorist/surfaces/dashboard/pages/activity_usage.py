@@ -20,6 +20,8 @@ from memorist.views.llm_usage import TurnDay
 pages = Pages()
 
 _DAYS = 30
+_REQUESTS = "memorist_http_request"
+_STARTED = "process_start_time_seconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,9 @@ def show_times(visit: Visit) -> Response:
     found = visit.core.watch.exposition(visit.core.census.here)
     if found is None:
         return visit.part("parts/activity_times.html", routes=None)
-    look = Look.of(found[0].decode(), visit.core.clock.now().timestamp())
-    since = look.before_it_began()
+    text, now = found[0].decode(), visit.core.clock.now().timestamp()
+    look = Look.of(text, now, _REQUESTS)
+    since = Look.of(text, now, _STARTED).before_it_began()
     told = [
         {
             **one,
