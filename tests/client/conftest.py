@@ -6,9 +6,9 @@ import pytest
 
 from memorist.client import Client
 from memorist.platform.values import Role
-from tests.http.conftest import Served, by_keyword, tenant
+from tests.http.conftest import Served, by_keyword, learning, tenant
 
-__all__ = ["by_keyword", "tenant"]
+__all__ = ["by_keyword", "learning", "tenant"]
 
 
 @pytest.fixture

@@ -438,6 +438,12 @@ def test_verb_answers_and_writes_the_same_everywhere(by_keyword: Served, verb: s
     assert not isinstance(expected[0], tuple), "it is to succeed"
 
 
+def test_transcript_is_read_the_same_everywhere(learning: Served) -> None:
+    found = [(doing.answer(CASES["extract"]), doing.database()) for doing in doings(learning, Role.ADMIN)]
+    assert found[0][0]["memories"]
+    assert all(one == found[0] for one in found[1:])
+
+
 @pytest.mark.parametrize("by_keyword", ["sqlite"], indirect=True)  # Which database it is decides about no error.
 @pytest.mark.parametrize("name", sorted(ERRORS))
 def test_error_is_the_same_everywhere(by_keyword: Served, name: str) -> None:

@@ -299,10 +299,12 @@ def test_changes_are_told_as_they_happen(ada: Client) -> None:
     assert list(ada.changes(after=found[-2].position, wait=0.5)) == [found[-1]]
 
 
-def test_transcript_is_stored_and_read(ada: Client) -> None:
-    found = ada.extract("User: I decided to use PostgreSQL for the billing service.\nAssistant: Noted.", project="/srv")
-    assert found.waiting == 0
-    assert any("PostgreSQL" in hit.excerpt for hit in ada.recall("PostgreSQL for billing").hits)
+def test_transcript_is_stored_and_read(learning: Served, tenant: str) -> None:
+    said = "User: I decided to use PostgreSQL for the billing service.\nAssistant: Noted."
+    with Client(learning.url, api_key=learning.key(tenant, Role.USER, "ada")) as ada:
+        found = ada.extract(said, project="/srv")
+        assert (found.waiting, len(found.memories)) == (0, 1)
+        assert any("PostgreSQL" in hit.excerpt for hit in ada.recall("PostgreSQL for billing").hits)
 
 
 def test_turns_need_a_language_model(ada: Client) -> None:

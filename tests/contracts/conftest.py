@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from tests.http.conftest import Served, by_keyword, tenant
+from tests.http.conftest import Served, by_keyword, learning, tenant
 from tests.turns.conftest import model, talking
 from tests.turns.conftest import served as conversing
 
-__all__ = ["by_keyword", "conversing", "model", "talking", "tenant"]
+__all__ = ["by_keyword", "conversing", "learning", "model", "talking", "tenant"]
 
 
 @pytest.fixture

@@ -46,9 +46,11 @@ def test_bounds_of_the_score_are_taken_and_filter(ada: httpx2.Client) -> None:
     assert [row["relevanceScore"] for row in search(ada, minRelevance=1)] == [1.0]
 
 
-def test_extracted_memories_are_stored_with_session_project_and_score(ada: httpx2.Client) -> None:
-    answer = extract(ada, transcript=TRANSCRIPT, sessionId="session-1", projectPath="/srv/shop")
-    stored = {row["id"]: row for row in search(ada, projectPath="/srv/shop")}
+def test_extracted_memories_are_stored_with_session_project_and_score(learning: Served, tenant: str) -> None:
+    with learning.client(tenant) as ada:
+        answer = extract(ada, transcript=TRANSCRIPT, sessionId="session-1", projectPath="/srv/shop")
+        stored = {row["id"]: row for row in search(ada, projectPath="/srv/shop")}
+    assert answer["data"]
     assert {row["id"] for row in answer["data"]} == set(stored)
     for row in stored.values():
         assert set(row) == ROW

@@ -70,11 +70,26 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
 def by_keyword(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server without models, for tests that make very many calls and are not about meaning."""
+    """A server without models, for tests that make very many calls and are not about meaning. Nothing is learned."""
+    with _by_keyword(request, tmp_path_factory, extractor="off") as server:
+        yield server
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def learning(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The same with the local extractor, for tests of what is learned."""
+    with _by_keyword(request, tmp_path_factory, extractor="local") as server:
+        yield server
+
+
+@contextmanager
+def _by_keyword(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, *, extractor: str
+) -> Iterator[Served]:
     folder: Path = tmp_path_factory.mktemp("by_keyword")
     database = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
-    settings = Settings(data=folder, database=database, port=0, embedder="off", reranker="off", failed_key_delay_s=0)
-    with serving(settings) as server:
+    models = {"embedder": "off", "reranker": "off", "extractor": extractor}
+    with serving(Settings(data=folder, database=database, port=0, failed_key_delay_s=0, **models)) as server:
         yield server
 
 

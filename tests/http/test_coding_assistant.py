@@ -25,8 +25,8 @@ TYPES = ["decision", "fact", "solution", "pattern", "preference", "summary"]
 
 
 @pytest.fixture
-def ada(by_keyword: Served, tenant: str) -> Iterator[httpx2.Client]:
-    with by_keyword.client(tenant) as client:
+def ada(learning: Served, tenant: str) -> Iterator[httpx2.Client]:
+    with learning.client(tenant) as client:
         yield client
 
 
@@ -269,11 +269,11 @@ def test_retry_under_a_key_has_one_effect(ada: httpx2.Client) -> None:
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
 
 
-def test_key_is_needed_and_a_reader_writes_nothing(by_keyword: Served, tenant: str) -> None:
-    with httpx2.Client(base_url=by_keyword.url) as nobody:
+def test_key_is_needed_and_a_reader_writes_nothing(learning: Served, tenant: str) -> None:
+    with httpx2.Client(base_url=learning.url) as nobody:
         assert nobody.get("/api/memory/search").status_code == 401
         assert nobody.delete("/api/memory/").status_code == 401
-    with by_keyword.client(tenant, Role.READER) as reader:
+    with learning.client(tenant, Role.READER) as reader:
         assert reader.get("/api/memory/search").status_code == 200
         refused = reader.post("/api/memory/store", json={"content": "x", "chunkType": "fact"})
         assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")

@@ -69,11 +69,11 @@ def _request(operation: str, target: str, text: str) -> tuple[str, str, dict[str
     return "GET", f"/api/memory/{paths[operation]}", None
 
 
-def test_nobody_sees_or_changes_what_is_not_theirs(by_keyword: Served) -> None:
+def test_nobody_sees_or_changes_what_is_not_theirs(learning: Served) -> None:
     def walk(calls: list[tuple[Who, str, int]]) -> None:
-        world = ChunkWorld(by_keyword)
-        with httpx2.Client(base_url=by_keyword.url, timeout=30) as client:
+        world = ChunkWorld(learning)
+        with httpx2.Client(base_url=learning.url, timeout=30) as client:
             for caller, operation, number in calls:
                 world.run(client, caller, operation, number)
 
-    walk_often(by_keyword.core, 8, walk, calls=st.lists(CALLS, min_size=30, max_size=40))
+    walk_often(learning.core, 8, walk, calls=st.lists(CALLS, min_size=30, max_size=40))
