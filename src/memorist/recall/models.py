@@ -11,7 +11,7 @@ from memorist.languages import is_english
 from memorist.models.port import Embedder, Reranker
 from memorist.recall.ranked import Judgement
 from memorist.recall.ranking import Scores
-from memorist.recall.reading import Reading, ReadingPace
+from memorist.recall.reading import TimedReading, ReadingPace
 from memorist.recall.values import Question
 from memorist.secrets.logs import redacting_logger
 
@@ -42,7 +42,7 @@ class Models:
             if model is not None:
                 model.load()
 
-    def begin(self) -> Reading:
+    def begin(self) -> TimedReading:
         """The time of a question runs from here; that of the first one, for which the models are loaded, does not."""
         reading = self._pace.begin()
         if not self._is_warm:
@@ -67,7 +67,7 @@ class Models:
             return None
         return vector
 
-    def judge(self, query: str, passages: Sequence[str], reading: Reading) -> Judgement | None:
+    def judge(self, query: str, passages: Sequence[str], reading: TimedReading) -> Judgement | None:
         """What the reranker says of as many of the first passages as there is time for."""
         if self._reranker is None or (self._reranker.is_local and not _are_mostly_english(query, passages)):
             return None

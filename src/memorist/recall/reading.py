@@ -58,12 +58,12 @@ class ReadingPace:
         self.of_token = Estimate()
         self.of_rest = Estimate()
 
-    def begin(self) -> "Reading":
+    def begin(self) -> "TimedReading":
         """The time of a question runs from here."""
-        return Reading(self)
+        return TimedReading(self)
 
 
-class Reading:
+class TimedReading:
     """One question, from its beginning to its end."""
 
     __slots__ = ("_began", "_ended", "_pace")

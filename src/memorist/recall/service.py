@@ -34,7 +34,7 @@ from memorist.recall.pool import Pool, ids_to_read
 from memorist.recall.question import Asked, validated
 from memorist.recall.ranked import Ranked, ranked
 from memorist.recall.ranking import Scores
-from memorist.recall.reading import Reading, ReadingPace
+from memorist.recall.reading import TimedReading, ReadingPace
 from memorist.recall.scored import Scored, Worded, scored, worded
 from memorist.recall.values import Question, Recalled, Shortfall, Weights
 from memorist.times import Clock
@@ -117,11 +117,11 @@ class Recall:
         """Finish what is saved for the next process."""
         self._shelves.close()
 
-    def begin(self) -> Reading:
+    def begin(self) -> TimedReading:
         """The budget of a question runs from here: for those who do more for it than to recall."""
         return self._models.begin()
 
-    def recall(self, principal: Principal, question: Question, reading: Reading | None = None) -> Recalled:
+    def recall(self, principal: Principal, question: Question, reading: TimedReading | None = None) -> Recalled:
         """The memories that answer a question, best first. It always answers: a model that fails is done without.
 
         Raises InvalidField, Forbidden, NotFound (of `why_not`) or StoreError.
@@ -133,7 +133,7 @@ class Recall:
             self._watch.count("degraded")
         return found
 
-    def _recall(self, principal: Principal, question: Question, reading: Reading) -> Recalled:
+    def _recall(self, principal: Principal, question: Question, reading: TimedReading) -> Recalled:
         question = validated(principal, question)
         # A question may quote a secret, and models are not always ours.
         question = replace(question, query=self._redaction.text(question.query))
@@ -178,7 +178,7 @@ class Recall:
 
     # The stages
 
-    def _pool(self, asked: Asked, reading: Reading) -> Pool:
+    def _pool(self, asked: Asked, reading: TimedReading) -> Pool:
         """The first candidates, in their first order."""
         opening = partial(self._worded, asked)
         are_loaded = self._shelves.are_loaded(asked.principal.tenant, asked.users)
@@ -235,7 +235,7 @@ class Recall:
             memories = self._store.read(asked.principal.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
         return Pool(scores, places, {memory.id: memory for memory in memories})
 
-    def _ranked(self, pool: Pool, reading: Reading) -> Ranked:
+    def _ranked(self, pool: Pool, reading: TimedReading) -> Ranked:
         question = pool.scored.candidates.asked.question
         order = pool.still_wanted()
         judgement = None

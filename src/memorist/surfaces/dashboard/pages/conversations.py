@@ -13,10 +13,11 @@ from memorist.errors import InvalidField
 from memorist.memories.values import Memory
 from memorist.surfaces.dashboard.document_text import RenderedBlock, blocks_of
 from memorist.surfaces.dashboard.pages.memory import CONFIRMATION
+from memorist.surfaces.dashboard.pages.memory_views import spoken_by
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.wording import number, say
-from memorist.views.conversations import MOST_COUNTED, is_of_a_tool, said_at, speaker_of
+from memorist.views.conversations import MOST_COUNTED, is_of_a_tool, said_at
 
 pages = Pages()
 
@@ -168,7 +169,7 @@ def line_of(memory: Memory, facts: Sequence[Memory] = ()) -> SpokenLine:
     longest = max(_LONGEST_LINE - end, 0)
     pieces.append(SpokenPiece(rest[:longest]))
     shown = tuple(piece for piece in pieces if piece.text)
-    return SpokenLine(memory, _speaker(memory), shown, tuple(facts), len(rest) > longest)
+    return SpokenLine(memory, spoken_by(memory), shown, tuple(facts), len(rest) > longest)
 
 
 def _place(text: str, fact: Memory) -> int:
@@ -186,10 +187,4 @@ def _hit(memory: Memory, text: str) -> SpokenLine:
     parts = pattern.split(shown)
     pieces = [SpokenPiece("…")] if start else []
     pieces += [SpokenPiece(part, is_found=index % 2 == 1) for index, part in enumerate(parts) if part]
-    return SpokenLine(
-        memory, speaker_of(memory) or say("somebody"), tuple(pieces), is_cut=start + len(shown) < len(content)
-    )
-
-
-def _speaker(memory: Memory) -> str:
-    return speaker_of(memory) or say("somebody")
+    return SpokenLine(memory, spoken_by(memory), tuple(pieces), is_cut=start + len(shown) < len(content))

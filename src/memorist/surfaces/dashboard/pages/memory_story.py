@@ -8,9 +8,9 @@ from typing import NamedTuple
 from memorist.facts.values import FactVersion
 from memorist.memories.values import Memory
 from memorist.platform.values import Event
+from memorist.surfaces.dashboard.pages.memory_views import spoken_by
 from memorist.surfaces.dashboard.word_diff import Overlaid, overlaid
 from memorist.surfaces.dashboard.wording import say
-from memorist.views.conversations import speaker_of
 
 _MOST_VERSIONS = 20
 _LONGEST_LINE = 1200
@@ -42,7 +42,7 @@ class SourceLine(NamedTuple):
 
     @property
     def speaker(self) -> str:
-        return speaker_of(self.memory) or say("somebody")
+        return spoken_by(self.memory)
 
 
 # Versions

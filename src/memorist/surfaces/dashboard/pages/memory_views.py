@@ -13,7 +13,7 @@ from memorist.surfaces.dashboard.pages.memory_snippets import SnippetPiece, snip
 from memorist.surfaces.dashboard.visits import HOME
 from memorist.surfaces.dashboard.wording import say, to_say
 from memorist.views.browsing import LASTING
-from memorist.views.conversations import said_at, speaker_of
+from memorist.views.conversations import is_of_a_tool, said_at, speaker_of
 from memorist.views.values import Browse, BrowseOrder, Facets
 
 ADDRESS = f"{HOME}/memories"
@@ -247,7 +247,7 @@ class MemoryLine:
     @property
     def speaker(self) -> str:
         is_said = self.memory.kind in _SAID
-        return (speaker_of(self.memory) or say("somebody")) if is_said else say(self.memory.trust)
+        return spoken_by(self.memory) if is_said else say(self.memory.trust)
 
     @property
     def at(self) -> datetime:
@@ -260,3 +260,8 @@ def row_of(memory: Memory, view: ListView | None = None) -> MemoryLine:
     state, tone = _STATUSES.get(memory.status, (str(memory.status), "good" if memory.status is Status.ACTIVE else ""))
     pieces = snippet_of(memory.content, view.text, fuzzy=view.near == "1")
     return MemoryLine(memory, pieces, say(_KINDS[memory.kind]), state, tone)
+
+
+def spoken_by(memory: Memory) -> str:
+    """Who said it, or what; in words where no name is known."""
+    return speaker_of(memory) or (say("a tool") if is_of_a_tool(memory) else say("somebody"))
