@@ -11,7 +11,7 @@ from memorist.languages import is_english
 from memorist.models.port import Embedder, Reranker
 from memorist.recall.ranked import Judgement
 from memorist.recall.ranking import Scores
-from memorist.recall.reading import TimedReading, ReadingPace
+from memorist.recall.reading import ReadingPace, TimedReading
 from memorist.recall.values import Question
 from memorist.secrets.logs import redacting_logger
 

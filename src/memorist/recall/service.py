@@ -34,7 +34,7 @@ from memorist.recall.pool import Pool, ids_to_read
 from memorist.recall.question import Asked, validated
 from memorist.recall.ranked import Ranked, ranked
 from memorist.recall.ranking import Scores
-from memorist.recall.reading import TimedReading, ReadingPace
+from memorist.recall.reading import ReadingPace, TimedReading
 from memorist.recall.scored import Scored, Worded, scored, worded
 from memorist.recall.values import Question, Recalled, Shortfall, Weights
 from memorist.times import Clock
