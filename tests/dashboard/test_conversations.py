@@ -133,6 +133,13 @@ def test_long_conversation_goes_on_by_parts(ada: Person) -> None:
     expect(page.locator(".transcript > li")).to_have_count(60)
 
 
+def test_imported_conversation_stands_where_it_was_said(ada: Person) -> None:
+    ada.core.ingestion.add_messages(ada.principal, "now", [Message("user", "Said just now.", "Ada")], extract=False)
+    say(ada, "Said long ago.", session="then")
+    page = ada.goto("/conversations")
+    expect(page.locator(".talks > li")).to_contain_text(["Said just now.", "Said long ago."])
+
+
 def test_list_goes_back_by_pages(ada: Person) -> None:
     for number in range(21):
         say(ada, f"talk {number}", session=f"s{number}")

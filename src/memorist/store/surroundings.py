@@ -9,11 +9,12 @@ from memorist.memories.values import Memory
 from memorist.platform.values import Owner, OwnerFilter
 from memorist.store.rows import memory_from_row, owner_parameters, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
-from memorist.times import to_micros
+from memorist.times import from_micros, to_micros
 from memorist.views.values import SessionKey
 
 # So many memories are looked at for the sessions that everybody used last.
 _NEWEST = 1000
+_NEVER = 2**62
 # A conversation is narrowed down by its text alone.
 _ANY: dict[str, Any] = dict.fromkeys(("kind", "category", "trust", "project", "session"))
 _ANY |= {"most_importance": 2**31 - 1, "since": -(2**62), "before": 2**62}
@@ -72,15 +73,20 @@ class SurroundingsStatements(TenantStatements):
         )
         return [memory_from_row(row) for row in rows]
 
-    def latest_sessions(self, owner: OwnerFilter, before: str, limit: int) -> list[SessionKey]:
-        if owner.any_user:
-            # Those that are asked for are nearly always among the newest memories: to go through all takes long.
-            newest = self._rows("newest_sessions_of_tenant", before=before, limit=limit, most=_NEWEST)
-            if len(newest) == limit:
-                return [SessionKey(*row) for row in newest]
-        statement = "latest_sessions_of_tenant" if owner.any_user else "latest_sessions_of_user"
-        rows = self._rows(statement, user_id=owner.user or "", before=before, limit=limit)
-        return [SessionKey(*row) for row in rows]
+    def latest_sessions(
+        self, owner: OwnerFilter, before: str, limit: int, said_at: datetime | None = None
+    ) -> list[SessionKey]:
+        if not owner.any_user:
+            moment = _NEVER if said_at is None else to_micros(said_at)
+            rows = self._rows(
+                "latest_sessions_of_user", user_id=owner.user or "", before=before, said_at=moment, limit=limit
+            )
+            return [SessionKey(row[0], row[1], row[2], from_micros(row[3])) for row in rows]
+        # Those that are asked for are nearly always among the newest memories: to go through all takes long.
+        newest = self._rows("newest_sessions_of_tenant", before=before, limit=limit, most=_NEWEST)
+        if len(newest) < limit:
+            newest = self._rows("latest_sessions_of_tenant", before=before, limit=limit)
+        return [SessionKey(*row) for row in newest]
 
     def conversation(
         self,

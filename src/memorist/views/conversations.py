@@ -1,7 +1,8 @@
 """Conversations: the sessions that a caller sees, each read as it was said, with the facts that were learned from it.
 
 A conversation is a session of a user, whichever of the user's agents took part; who sees only one agent's memories sees
-its part of it. Lists are in the order of what was stored last; dates are when things were said.
+its part of it. Dates are when things were said, and lists are in the order of what was said last; everybody's, of what
+was stored last.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,10 +19,10 @@ from memorist.memories.entries import note_reading
 from memorist.memories.service import Memories
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, folding, validation
-from memorist.platform.paging import Page, id_cursors
+from memorist.platform.paging import Cursors, Page, id_part, moment_part
 from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store, Writer
-from memorist.times import Clock
+from memorist.times import Clock, to_micros
 from memorist.views.values import SessionKey
 
 MOST_COUNTED = 1000
@@ -37,6 +38,15 @@ _MOST_FOUND = 100
 _MOST_ROUNDS = 5
 _AT_ONCE = 500
 _TITLE = 80
+
+_Place = tuple[datetime | None, str]
+"""A memory, and when it was said where that counts."""
+
+_CURSORS: Cursors[_Place] = Cursors(
+    "conversations",
+    lambda place: ("" if place[0] is None else to_micros(place[0]), place[1]),
+    lambda said, id_: (None if said == "" else moment_part(said), id_part("mem", id_)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +95,17 @@ class Conversations:
         self._erasure = erasure
 
     def page(self, principal: Principal, *, limit: int = 20, cursor: str | None = None) -> Page[ConversationHead]:
-        """Conversations that the caller sees, those that something was added to last first.
+        """Conversations that the caller sees, those in which something was said last first; everybody's, those that
+        something was added to last.
 
         Raises InvalidField or InvalidCursor.
         """
         validation.page_limit(limit)
         now = self._clock.now()
-        cursors = id_cursors("conversations", "mem")
         filters = (principal.tenant, principal.user, principal.agent)
-        before = cursors.decode(cursor, filters) or _LAST
+        before = _CURSORS.decode(cursor, filters) or (None, _LAST)
 
-        def work(tx: Reader) -> tuple[list[ConversationHead], str | None]:
+        def work(tx: Reader) -> tuple[list[ConversationHead], _Place | None]:
             found: list[ConversationHead] = []
             last, rounds = before, 0
             while rounds < _MOST_ROUNDS:
@@ -103,7 +113,7 @@ class Conversations:
                 for key in keys:
                     if len(found) == limit:
                         return found, last
-                    last = key.last_id
+                    last = (key.said_at, key.last_id)
                     if (one := _told(tx, principal, key.user, key.session, now)) is not None:
                         found.append(one)
                 if len(keys) <= limit:
@@ -112,7 +122,7 @@ class Conversations:
             return found, last
 
         items, end = self._store.read(principal.tenant, work)
-        return Page(tuple(items), None if end is None else cursors.encode(end, filters))
+        return Page(tuple(items), None if end is None else _CURSORS.encode(end, filters))
 
     def read(
         self,
@@ -263,10 +273,12 @@ def _slices(principal: Principal, user: str) -> list[OwnerFilter]:
     ]
 
 
-def _latest(tx: Reader, principal: Principal, before: str, limit: int) -> list[SessionKey]:
+def _latest(tx: Reader, principal: Principal, before: _Place, limit: int) -> list[SessionKey]:
     users = {(part.any_user, part.user): part for part in access.visible_slices(principal)}.values()
-    found = [key for part in users for key in tx.surroundings.latest_sessions(part, before, limit)]
-    return sorted(found, key=lambda key: key.last_id, reverse=True)[:limit]
+    said_at, id_ = before
+    found = [key for part in users for key in tx.surroundings.latest_sessions(part, id_, limit, said_at)]
+    # Of everybody's no moment is known, and of others every one.
+    return sorted(found, key=lambda key: (key.said_at and to_micros(key.said_at), key.last_id), reverse=True)[:limit]
 
 
 def _told(tx: Reader, principal: Principal, user: str, session: str, now: datetime) -> ConversationHead | None:

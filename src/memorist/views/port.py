@@ -117,9 +117,12 @@ class SurroundingsReads(Protocol):
         """Messages of exactly that owner's session that were stored between two moments, in their order."""
         ...
 
-    def latest_sessions(self, owner: OwnerFilter, before: str, limit: int) -> list[SessionKey]:
-        """Sessions of a slice's user, or of everybody, whose last memory, of any kind and state, is before an id: the
-        latest first. Agents do not count.
+    def latest_sessions(
+        self, owner: OwnerFilter, before: str, limit: int, said_at: datetime | None = None
+    ) -> list[SessionKey]:
+        """Sessions of a slice's user whose last memory, of any kind and state, was said before a moment, or then and is
+        before an id: the latest first; from the beginning without a moment. Everybody's, by that id alone. Agents do
+        not count.
         """
         ...
 

@@ -119,11 +119,12 @@ class BrowsedPage(Page[Memory]):
 
 
 class SessionKey(NamedTuple):
-    """A session of a user, and its last memory; '' for nobody."""
+    """A session of a user, '' for nobody; its last memory, and when that was said; None where it is not asked for."""
 
     user: str
     session: str
     last_id: str
+    said_at: datetime | None = None
 
 
 class ProjectRow(NamedTuple):

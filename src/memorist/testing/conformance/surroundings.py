@@ -97,10 +97,8 @@ class SurroundingsConformance(StoreFixtures):
         insert_all(store, first, second, again, others, make_memory(tenant))
 
         def latest(owner: OwnerFilter, before: str = "~", limit: int = 10) -> list[tuple[str, ...]]:
-            return [
-                tuple(key)
-                for key in store.read(tenant, lambda tx: tx.surroundings.latest_sessions(owner, before, limit))
-            ]
+            found = store.read(tenant, lambda tx: tx.surroundings.latest_sessions(owner, before, limit, START))
+            return [key[:3] for key in found]
 
         ada, everybody = OwnerFilter("ada"), OwnerFilter(any_user=True, any_agent=True)
         assert latest(ada) == [("ada", "s1", again.id), ("ada", "s2", second.id)]
@@ -110,6 +108,17 @@ class SurroundingsConformance(StoreFixtures):
         for limit in (1, 10):
             assert latest(everybody, again.id, limit) == [("ada", "s2", second.id)]
         assert latest(everybody, first.id) == []
+
+    def test_sessions_of_a_user_are_in_the_order_of_what_was_said_last(self, store: Store, tenant: str) -> None:
+        said = {"s1": START - _MINUTE, "s2": None, "s3": START - 9 * _MINUTE, "s4": START - _MINUTE}
+        rows = [make_memory(tenant, session=name, event_time=moment) for name, moment in said.items()]
+        insert_all(store, *rows)
+        ada = OwnerFilter("ada")
+        found = store.read(tenant, lambda tx: tx.surroundings.latest_sessions(ada, "~", 2))
+        last = found[-1]
+        found += store.read(tenant, lambda tx: tx.surroundings.latest_sessions(ada, last.last_id, 9, last.said_at))
+        assert [key.session for key in found] == ["s2", "s4", "s1", "s3"]
+        assert [key.said_at for key in found] == [START, START - _MINUTE, START - _MINUTE, START - 9 * _MINUTE]
 
     def test_lines_of_a_conversation_are_found_by_pattern(self, store: Store, tenant: str) -> None:
         texts = ("Tea?", "noon", "tea!")

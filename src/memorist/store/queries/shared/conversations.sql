@@ -2,14 +2,20 @@
 
 -- name: latest_sessions_of_user
 -- plan: anew
--- A user's sessions by the last memory of each, the latest first. The index holds all that is asked.
-SELECT user_id, session_id, max(id) FROM memories
-WHERE tenant_id = :tenant AND user_id = :user_id AND session_id <> ''
-GROUP BY user_id, session_id HAVING max(id) < :before ORDER BY max(id) DESC LIMIT :limit
+-- A user's sessions by when the last memory of each was said, the latest first. An index holds all but that moment.
+SELECT found.user_id, found.session_id, found.last_id, coalesce(last.event_time, last.created_at) FROM (
+    SELECT user_id, session_id, max(id) AS last_id FROM memories
+    WHERE tenant_id = :tenant AND user_id = :user_id AND session_id <> ''
+    GROUP BY user_id, session_id
+) AS found
+JOIN memories AS last ON last.tenant_id = :tenant AND last.id = found.last_id
+WHERE coalesce(last.event_time, last.created_at) < :said_at
+    OR (coalesce(last.event_time, last.created_at) = :said_at AND found.last_id < :before)
+ORDER BY coalesce(last.event_time, last.created_at) DESC, found.last_id DESC LIMIT :limit
 
 -- name: latest_sessions_of_tenant
 -- plan: anew
--- Everybody's sessions, likewise.
+-- Everybody's sessions by the last memory of each, the latest first: when that was said would be looked up for all.
 SELECT user_id, session_id, max(id) FROM memories
 WHERE tenant_id = :tenant AND session_id <> ''
 GROUP BY user_id, session_id HAVING max(id) < :before ORDER BY max(id) DESC LIMIT :limit
