@@ -21,6 +21,7 @@ from memorist.store.sql_store import SqlStore
 from memorist.store.sqlite import SqliteDriver
 from memorist.store.statements import SqlStatement
 from memorist.testing.clocks import START, FrozenClock
+from memorist.times import from_micros
 from tests.support.stores import MASTER_KEY, bare
 
 MANY = 2000
@@ -174,6 +175,16 @@ def test_a_sweep_looks_at_whom_a_deadline_has_passed(core: Core, clock: FrozenCl
     asked.clear()
     core.sweeper._sweep_all()
     assert asked["count_due"] == 0
+
+
+def test_a_round_over_thousands_that_have_work_reads_what_is_due_a_few_times(
+    core: Core, asked: Counter[str], clock: FrozenClock
+) -> None:
+    add_tenants(core, MANY)
+    clock.advance(from_micros(int(LATER)) - clock.now())
+    assert len(list(core.sweeper._due())) == MANY - 1
+    assert asked["tenants_with_moves"] == 3
+    assert max(asked.values()) == 3
 
 
 @pytest.mark.parametrize(

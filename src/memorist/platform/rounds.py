@@ -13,6 +13,7 @@ from memorist.platform.values import DueWork
 from memorist.ports import Store
 
 AT_A_TIME = 100
+_MOST_AT_A_TIME = 100_000
 _SHARE = 20
 """So many times as long as asking the store took, it is not asked again."""
 
@@ -81,8 +82,14 @@ class Rounds:
 
 
 def all_due(store: Store, work: DueWork, now: datetime) -> Iterator[str]:
-    """Everybody whose work is due. Raises StoreError."""
-    after = ""
-    while found := store.due_tenants(work, now, after=after, limit=AT_A_TIME):
+    """Everybody whose work is due. Raises StoreError.
+
+    What is due is found by its time, and so read anew for every part of the names: each part has ten times as many.
+    """
+    after, limit = "", AT_A_TIME
+    while True:
+        found = store.due_tenants(work, now, after=after, limit=limit)
         yield from found
-        after = found[-1]
+        if len(found) < limit:
+            return
+        after, limit = found[-1], min(10 * limit, _MOST_AT_A_TIME)
