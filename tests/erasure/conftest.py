@@ -7,6 +7,7 @@ import pytest
 from psycopg import sql
 
 from memorist.settings import Settings
+from tests.support.postgres import become
 from tests.support.stores import bytes_in
 
 
@@ -25,7 +26,7 @@ def held_by(settings: Settings, tenant: str) -> Callable[[Iterable[str]], set[st
 def every_row(url: str, tenant: str) -> Iterator[bytes]:
     """Every row of every table of a database, as text."""
     with psycopg.connect(url) as connection:
-        connection.execute("SELECT set_config('memorist.tenant', %s, false)", [tenant])
+        become(connection, tenant)
         tables = connection.execute(
             "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
             "WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"

@@ -30,6 +30,7 @@ from memorist.times import SystemClock
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say
 from tests.support.jobs import remember_and_die
 from tests.support.models import BrokenEmbedder, WordEmbedder
+from tests.support.postgres import become
 from tests.support.processes import CONTEXT
 from tests.support.stores import bare
 from tests.support.waiting import SOON, eventually
@@ -386,7 +387,7 @@ def _insert_with_the_first_release(url: str, memories: list[Memory]) -> None:
     if url.startswith("postgres"):
         marks = ", ".join(["%s"] * len(names))
         with psycopg.connect(url) as connection:
-            connection.execute("SELECT set_config('memorist.tenant', 't', false)")
+            become(connection, "t")
             connection.execute("INSERT INTO tenants (id, created_at) VALUES ('t', 1)")
             for memory in memories:
                 connection.execute(f"INSERT INTO memories ({', '.join(names)}) VALUES ({marks})", values_of(memory))

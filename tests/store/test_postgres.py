@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import psycopg
 import pytest
@@ -25,7 +26,8 @@ from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import make_event, make_memory, make_record, new_tenant
 from memorist.testing.clocks import START
 from memorist.testing.conformance.helpers import insert
-from tests.support.postgres import Postgres
+from tests.support.postgres import Postgres, become
+from tests.support.proxy import proxied
 from tests.support.stores import bare
 
 TENANT_TABLES = ("memories", "memory_events", "idempotency_keys")
@@ -67,12 +69,6 @@ def written(store: SqlStore) -> str:
 
     store.write(tenant, work)
     return tenant
-
-
-def become(raw: psycopg.Connection, tenant: str) -> None:
-    """Tell row-level security whose this transaction is, on every node of a cluster."""
-    raw.execute("SET LOCAL citus.propagate_set_commands = 'local'")
-    raw.execute(f"SET LOCAL memorist.tenant = '{tenant}'")
 
 
 def run_as(raw: psycopg.Connection, tenant: str, command: str, *values: str) -> None:
@@ -251,6 +247,24 @@ def test_plan_that_is_lost_is_done_without(one_connection: SqlStore, tenant: str
         found = one_connection.read(tenant, lambda tx: tx.memories.get_many([memory.id]), snapshot=False)
         assert found == [memory]
     assert alone(one_connection, tenant) == []
+
+
+@pytest.mark.parametrize("has_proxy", [False, True])
+def test_behind_a_proxy_nothing_is_prepared(postgres_url: str, tenant: str, has_proxy: bool) -> None:
+    """It may lend another connection for each transaction, where others have prepared other things by the same name."""
+    with proxied(postgres_url) if has_proxy else nullcontext(postgres_url) as url:
+        store = open_store(bare(url, pool_size=1))
+        for _ in range(7):
+            memory = make_memory(tenant)
+            store.write(tenant, lambda tx, memory=memory: writing.insert_many(tx, [memory, make_memory(tenant)]))
+            assert store.read(tenant, lambda tx, memory=memory: tx.memories.get(memory.id)) == memory
+            assert store.read(tenant, lambda tx, memory=memory: tx.memories.get(memory.id), snapshot=False) == memory
+        driver = store.driver
+        assert isinstance(driver, PostgresDriver)
+        with driver._pool.connection() as connection:
+            ((prepared,),) = connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchall()
+        assert (prepared == 0) is has_proxy
+        store.close()
 
 
 def test_hostile_tenant_name_is_only_a_name(store: SqlStore) -> None:

@@ -5,95 +5,143 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
 
 from memorist.bootstrap import open_core
-from tests.support.postgres import Postgres
+from tests.support.postgres import Postgres, few_partitions
 from tests.support.stores import bare
+from tests.support.waiting import eventually
 
 _NODES = 3
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
     "shared_preload_libraries": "citus",
     "wal_level": "logical",
     "max_connections": 300,
     "max_prepared_transactions": 300,
     "shared_buffers": "64MB",
-    # The server's own durability is not what is tested here.
+    # A node that is killed keeps what it has told the system to write: only that the disk has it is not waited for.
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
 }
 
 
 @dataclass(frozen=True)
-class Citus(Postgres):
-    """A running cluster. Every node has the role and the databases; clients know the coordinator alone."""
+class Node:
+    """One server of a cluster. It keeps its port and its folder, whatever becomes of its process."""
 
-    ports: tuple[int, ...] = ()
+    installation: Path
+    data: Path
+    port: int
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, database: str, command: str, *names: str) -> list[tuple[Any, ...]]:
+        """Run a command as the administrator, here alone; each {} in it is a quoted identifier."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(sql.SQL(command).format(*map(sql.Identifier, names)))
+            return cursor.fetchall() if cursor.description else []
+
+    def create(self) -> None:
+        self.data.mkdir()
+        if os.geteuid() == 0:  # PostgreSQL does not run as root.
+            shutil.chown(self.data, "nobody")
+        _run(self.installation / "bin" / "initdb", "--pgdata", self.data, "--auth", "trust", "--username", "postgres")
+        settings = _SETTINGS | {"port": self.port}
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
+
+    def start(self) -> None:
+        self._control("--log", self.data / "log", "start")
+
+    def stop(self) -> None:
+        self._control("--mode", "immediate", "stop")
+
+    def kill(self) -> None:
+        """End all of its processes at once, as a machine that fails does."""
+        postmaster = int((self.data / "postmaster.pid").read_text().splitlines()[0])
+        os.kill(postmaster, signal.SIGSTOP)  # So that it starts none meanwhile.
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        processes = (*map(int, children), postmaster)
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        eventually(lambda: not any(map(_is_alive, processes)))
+        # Where nobody asks how it ended, its number stays taken: as if it still ran.
+        (self.data / "postmaster.pid").unlink()
+
+    def _control(self, *given: str | Path) -> None:
+        _run(self.installation / "bin" / "pg_ctl", "--pgdata", self.data, "--wait", *given)
+
+
+@dataclass(frozen=True)
+class Citus(Postgres):
+    """A running cluster. Every node has the roles and the databases; clients know the coordinator alone."""
+
+    nodes: tuple[Node, ...] = ()
+
+    @property
+    def coordinator(self) -> Node:
+        return self.nodes[0]
+
+    @property
+    def workers(self) -> tuple[Node, ...]:
+        return self.nodes[1:]
 
     def create_database(self, name: str | None = None, *, template: str = "template1") -> str:
         """A cluster copies no database: one that is not to be empty is migrated anew."""
         name = super().create_database(name)
-        for port in self.ports[1:]:
-            self._on(port, "postgres", "CREATE DATABASE {} OWNER {}", name, self.role)
-        for port in self.ports:
-            self._on(port, name, "CREATE EXTENSION citus")
-        self._on(self.ports[0], name, f"SELECT citus_set_coordinator_host('127.0.0.1', {self.ports[0]})")
-        for port in self.ports[1:]:
-            self._on(self.ports[0], name, f"SELECT citus_add_node('127.0.0.1', {port})")
+        for node in self.workers:
+            node.execute("postgres", "CREATE DATABASE {} OWNER {}", name, self.role)
+        for node in self.nodes:
+            node.execute(name, "CREATE EXTENSION citus")
+        self.coordinator.execute(name, f"SELECT citus_set_coordinator_host('127.0.0.1', {self.coordinator.port})")
+        for node in self.workers:
+            self.coordinator.execute(name, f"SELECT citus_add_node('127.0.0.1', {node.port})")
         if template != "template1":
-            open_core(bare(self.url(name))).close()
+            with few_partitions():
+                open_core(bare(self.url(name))).close()
         return name
 
     def drop_database(self, name: str) -> None:
-        for port in self.ports:
-            self._on(port, "postgres", "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+        for node in self.nodes:
+            node.execute("postgres", "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 
-    def _on(self, port: int, database: str, command: str, *names: str) -> None:
-        with psycopg.connect(_url(port, database), autocommit=True) as connection:
-            connection.execute(sql.SQL(command).format(*map(sql.Identifier, names)))
+    def worker_of(self, database: str, tenant: str) -> Node:
+        """The node that has a tenant's rows."""
+        shard = f"get_shard_id_for_distribution_column('memories', '{tenant}')"
+        found = self.coordinator.execute(database, f"SELECT nodeport FROM citus_shards WHERE shardid = {shard}")
+        return next(node for node in self.workers if node.port == found[0][0])
 
 
 @contextmanager
-def running_nodes(installation: Path) -> Iterator[tuple[int, ...]]:
-    """The ports of a coordinator and its workers."""
+def running_nodes(installation: Path) -> Iterator[tuple[Node, ...]]:
+    """A coordinator and its workers."""
     folder = Path(tempfile.mkdtemp(prefix="memorist-citus-"))
     folder.chmod(0o755)
+    nodes = tuple(Node(installation, folder / f"node{number}", _free_port()) for number in range(_NODES))
     try:
         with ExitStack() as running:
-            yield tuple(
-                running.enter_context(_node(installation, folder / f"node{number}")) for number in range(_NODES)
-            )
+            for node in nodes:
+                node.create()
+                node.start()
+                running.callback(node.stop)
+            yield nodes
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _node(installation: Path, data: Path) -> Iterator[int]:
-    port = _free_port()
-    data.mkdir()
-    if os.geteuid() == 0:  # PostgreSQL does not run as root.
-        shutil.chown(data, "nobody")
-    _run(installation / "bin" / "initdb", "--pgdata", data, "--auth", "trust", "--username", "postgres")
-    settings = _SETTINGS | {"port": port, "unix_socket_directories": data}
-    with (data / "postgresql.conf").open("a") as file:
-        file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
-    control = (installation / "bin" / "pg_ctl", "--pgdata", data, "--wait")
-    _run(*control, "--log", data / "log", "start")
-    try:
-        yield port
-    finally:
-        _run(*control, "--mode", "immediate", "stop")
 
 
 def _run(*command: str | Path) -> None:
@@ -107,5 +155,9 @@ def _free_port() -> int:
         return int(listening.getsockname()[1])
 
 
-def _url(port: int, database: str) -> str:
-    return f"postgresql://postgres@127.0.0.1:{port}/{database}"
+def _is_alive(process: int) -> bool:
+    """Whether it runs: one that ended may be there until somebody asks how."""
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -72,6 +73,12 @@ class Postgres:
         return len(rows)
 
 
+def become(connection: psycopg.Connection[Any], tenant: str) -> None:
+    """Tell row-level security whose this transaction is, on every node of a cluster."""
+    connection.execute("SET LOCAL citus.propagate_set_commands = 'local'")
+    connection.execute(sql.SQL("SET LOCAL memorist.tenant = {}").format(tenant))
+
+
 @contextmanager
 def few_partitions() -> Iterator[None]:
     """Databases that are migrated meanwhile have an eighth of the tables, and are made and copied as much faster."""
@@ -109,15 +116,11 @@ def running_postgres() -> Iterator[Postgres]:
 def _cluster(installation: Path) -> Iterator[Postgres]:
     from tests.support.citus import Citus, running_nodes
 
-    with running_nodes(installation) as ports:
-        admin_url = f"postgresql://postgres@127.0.0.1:{ports[0]}/postgres"
-        server = Citus(admin_url, f"memorist_test_{secrets.token_hex(6)}", secrets.token_hex(12), False, ports)
-        for port in ports:
-            url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-            with psycopg.connect(url, autocommit=True) as connection:
-                role = sql.Identifier(server.role)
-                connection.execute(sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS").format(role))
-        yield server
+    with running_nodes(installation) as nodes:
+        role = f"memorist_test_{secrets.token_hex(6)}"
+        for node in nodes:
+            node.execute("postgres", "CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS", role)
+        yield Citus(nodes[0].url("postgres"), role, secrets.token_hex(12), False, nodes)
 
 
 def _clean_up(server: Postgres) -> None:

@@ -94,6 +94,7 @@ class PostgresDriver:
                 timeout=timeout_s,
                 connection_class=PooledConnection,
                 kwargs={"autocommit": True},
+                configure=PooledConnection.look_for_a_proxy,
                 open=True,
                 name="memorist",
             )

@@ -33,6 +33,15 @@ class PooledConnection(psycopg.Connection[Any]):
         self.asked: Counter[str] = Counter()
         self.kept: dict[str, str] = {}
 
+    def look_for_a_proxy(self) -> None:
+        """Prepare nothing where a proxy lies between, which has a number of its own: it may lend another connection of
+        the server's for each transaction, where a statement is missing, or another is prepared by the same name.
+        """
+        answer = self.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+        if answer != (self.info.backend_pid,):
+            self.keeps_plans = False
+            self.prepare_threshold = None
+
 
 class PostgresConnection:
     """Runs statements on one psycopg connection."""
