@@ -243,6 +243,10 @@ class Store(Protocol):
         """Raises StoreError where the database cannot answer, or takes no writes."""
         ...
 
+    def trouble(self) -> str:
+        """What keeps some tenants from being served while others are, or ''. Raises StoreError."""
+        ...
+
     def examine(self, seconds: float) -> str:
         """Look for damage for that long at most. Returns what was found, or ''; writing is refused from then on."""
         ...

@@ -18,7 +18,7 @@ from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role, Tenant
 from memorist.recall.values import IndexPosition, Question
 from memorist.store.drivers import Connection
-from memorist.store.migrations import load_migrations
+from memorist.store.migrations import Migration, load_migrations
 from memorist.store.postgres import PARTITIONS, PostgresDriver
 from memorist.store.postgres_connections import AloneConnection, PooledConnection, postgres_commands
 from memorist.store.sql_store import SqlStore
@@ -388,6 +388,41 @@ def test_citus_gets_every_command_of_a_migration_alone() -> None:
 def test_no_statement_compares_a_row_with_a_subquery(statement: SqlStatement) -> None:
     """Citus 14 sends such a one to its workers as another than it is."""
     assert not re.search(r"\([^()]+,[^()]+\)\s*(NOT\s+)?(IN|=|<|>|<=|>=)\s*\(\s*SELECT", statement.sql)
+
+
+SHARDED = {
+    table
+    for one in load_migrations("postgres")
+    for table in re.findall(r"^-- @tenant_table (\w+)$", one.sql, re.MULTILINE)
+}
+
+
+def sharded_tables_of(text: str) -> set[str]:
+    return set(re.findall(r"\b(?:FROM|JOIN|INTO|UPDATE|,)\s+(\w+)", text)) & SHARDED
+
+
+@pytest.mark.parametrize("statement", load_statements("postgres").values(), ids=lambda statement: statement.name)
+def test_what_is_asked_of_all_shards_is_what_citus_can_ask_of_them(statement: SqlStatement) -> None:
+    """Of all at once: no recursion, no window, no lock, no common table, and nothing written. Each of them of one."""
+    if "%(tenant)s" in statement.sql or not sharded_tables_of(statement.sql):
+        return
+    assert re.match(r"SELECT\b", statement.sql)
+    assert not re.search(r"\b(WITH|RECURSIVE|OVER|FOR (UPDATE|SHARE|KEY)|LATERAL|EXISTS)\b", statement.sql)
+    assert not re.search(r"\bUNION(?! ALL)\b|\bEXCEPT\b|\bINTERSECT\b|DISTINCT ON", statement.sql)
+
+
+@pytest.mark.parametrize("migration", load_migrations("postgres"), ids=lambda migration: migration.name)
+def test_migration_writes_shards_as_citus_can(migration: Migration) -> None:
+    """It tells no tenant, so that it writes where row-level security is lifted, and lifts it for no longer."""
+    lifted: set[str] = set()
+    for command in postgres_commands(migration.sql):
+        if found := re.match(r"\s*ALTER TABLE (\w+) (NO )?FORCE ROW LEVEL SECURITY$", command):
+            lifted ^= {found[1]}
+            assert bool(found[2]) is (found[1] in lifted)
+        elif re.match(r"\s*(INSERT|UPDATE|DELETE)\b", command):
+            assert sharded_tables_of(command) <= lifted
+            assert not re.search(r"\b(RECURSIVE|OVER|RETURNING)\b", command)
+    assert lifted == set()
 
 
 def test_citus_is_told_the_tenant_one_command_at_a_time() -> None:

@@ -67,6 +67,10 @@ class Driver(Protocol):
         """Raises StoreError where nothing may be written any more."""
         ...
 
+    def trouble(self) -> str:
+        """What keeps some tenants from being served while others are, or ''."""
+        ...
+
     def examine(self, seconds: float) -> str:
         """Look for damage for that long at most. Returns what was found, or ''; writing is refused from then on."""
         ...

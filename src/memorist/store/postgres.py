@@ -57,6 +57,18 @@ _MEANINGS: list[tuple[type[Exception], type[errors.MemoristError]]] = [
 # How Citus says that the node that has a tenant does not answer; it has no code of its own.
 _WORKER_IS_GONE = re.compile(r"marked as essential|connection to the remote node .* failed")
 
+# A database that was made before it had the extension keeps its partitions.
+_HAS_CITUS = (
+    "SELECT 1 FROM pg_extension WHERE extname = 'citus' "
+    "AND NOT EXISTS (SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass('memories'))"
+)
+
+_NODE_ANSWERS_WITHIN_MS = 2000
+_SILENT_NODES = (
+    "SELECT nodename || ':' || nodeport FROM pg_dist_node WHERE isactive AND noderole = 'primary' "
+    "AND NOT coalesce(citus_check_connection_to_node(nodename, nodeport), false) ORDER BY 1"
+)
+
 # Not partitioned by tenant.
 _WHOLE_TABLES = frozenset({"api_keys", "sign_ins", "tenant_keys", "tenants"})
 
@@ -196,7 +208,7 @@ class PostgresDriver:
 
     def _has_citus(self) -> bool:
         with _translated(), self._pool.connection() as connection:
-            found = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone()
+            found = connection.execute(_HAS_CITUS).fetchone()
         return found is not None
 
     def checkpoint(self) -> None:
@@ -240,6 +252,15 @@ class PostgresDriver:
 
     def require_sound(self) -> None:
         """The server looks after its files."""
+
+    def trouble(self) -> str:
+        """Which nodes of a cluster do not answer, whose tenants wait for them."""
+        if not self._citus:
+            return ""
+        with _translated(), self._pool.connection() as connection, connection.transaction():
+            connection.execute(f"SET LOCAL citus.node_connection_timeout = {_NODE_ANSWERS_WITHIN_MS}")
+            silent = [str(row[0]) for row in connection.execute(_SILENT_NODES).fetchall()]
+        return f"Citus: no answer from {', '.join(silent)}, whose tenants cannot be served." if silent else ""
 
     def examine(self, seconds: float) -> str:  # noqa: ARG002
         return ""

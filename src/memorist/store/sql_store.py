@@ -181,6 +181,9 @@ class SqlStore:
         self._global_rows("ping", {})
         self.require_keys()
 
+    def trouble(self) -> str:
+        return self.driver.trouble()
+
     def examine(self, seconds: float) -> str:
         with suppress(EncryptionKeyError):
             self.require_keys()

@@ -275,6 +275,10 @@ class SqliteDriver:
     def require_sound(self) -> None:
         self._soundness.require()
 
+    def trouble(self) -> str:
+        """All tenants are in one file."""
+        return ""
+
     def examine(self, seconds: float) -> str:
         """What is wrong with the file, as far as can be told in that time; then nothing more is written to it."""
         ends = time.monotonic() + seconds

@@ -19,8 +19,9 @@ async def health() -> Response:
 @router.get("/readyz", summary="Can it serve?")
 def readiness(request: Request) -> Response:
     """Asks the database; 503 with the reason where it does not answer. `warnings` say what keeps nobody from serving,
-    such as backups that fail."""
+    such as backups that fail, or only some: on Citus, nodes that do not answer."""
     core = core_of(request)
     core.store.ping()
-    trouble = core.backups.trouble() if core.backups is not None else ""
-    return Json({"status": "ready", **({"warnings": [trouble]} if trouble else {})})
+    troubles = [core.store.trouble(), core.backups.trouble() if core.backups is not None else ""]
+    warnings = [trouble for trouble in troubles if trouble]
+    return Json({"status": "ready", **({"warnings": warnings} if warnings else {})})

@@ -1,0 +1,223 @@
+"""What only a cluster of Citus can show: nodes that are killed or gone, and shards that move while they are written."""
+
+import os
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import httpx2
+import psycopg
+import pytest
+
+from memorist.bootstrap import open_core
+from memorist.core import Core
+from memorist.errors import MemoristError, StoreError, StoreUnavailable
+from memorist.memories.values import Draft
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
+from tests.http.conftest import serving
+from tests.support.citus import Citus, Node
+from tests.support.postgres import Postgres, few_partitions
+from tests.support.stores import bare
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("MEMORIST_TEST_CITUS"), reason="needs a cluster: make citus CITUS_SOURCE=folder"
+)
+
+
+@pytest.fixture
+def cluster(postgres: Postgres) -> Citus:
+    assert isinstance(postgres, Citus)
+    return postgres
+
+
+def principal(tenant: str) -> Principal:
+    return Principal(tenant, Role.ADMIN, "ada")
+
+
+def tenant_on(core: Core, cluster: Citus, database: str, node: Node) -> str:
+    """A new tenant whose rows are on a node."""
+    name = next(name for name in (f"t-{number}" for number in range(1000)) if cluster.worker_of(database, name) == node)
+    core.identity.create_tenant(name)
+    return name
+
+
+class Writers:
+    """Remember one memory after the other for each tenant, until they are stopped."""
+
+    def __init__(self, core: Core, tenants: list[str]) -> None:
+        self.stored: dict[str, set[str]] = {tenant: set() for tenant in tenants}
+        self.refused: list[MemoristError] = []
+        self._core = core
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._write, args=(tenant,)) for tenant in tenants]
+
+    def __enter__(self) -> "Writers":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+    def go_on(self, count: int) -> None:
+        """Wait until each tenant has so many more."""
+        aims = {tenant: len(stored) + count for tenant, stored in self.stored.items()}
+        eventually(lambda: all(len(self.stored[tenant]) >= aim for tenant, aim in aims.items()))
+
+    def _write(self, tenant: str) -> None:
+        number = 0
+        while not self._stopping.is_set():
+            number += 1
+            try:
+                (told,) = self._core.memories.remember(principal(tenant), [Draft(f"Memory number {number}.")])
+            except StoreError as error:
+                self.refused.append(error)
+            else:
+                self.stored[tenant].add(told.memory.id)
+
+
+def require_all(core: Core, writers: Writers) -> None:
+    """Whatever was acknowledged can be read, and no row lacks what belongs to it."""
+    for tenant, stored in writers.stored.items():
+        for memory_id in stored:
+            assert core.memories.get(principal(tenant), memory_id).id == memory_id
+    assert set(core.store.check(thorough=False).values()) == {"ok"}
+
+
+@contextmanager
+def own_core(url: str) -> Iterator[Core]:
+    core = open_core(bare(url, pool_size=6, pool_timeout_s=5))
+    try:
+        yield core
+    finally:
+        core.close()
+
+
+@contextmanager
+def down(node: Node) -> Iterator[None]:
+    node.kill()
+    try:
+        yield
+    finally:
+        node.start()
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["coordinator", "worker"])
+def test_killed_node_loses_nothing_that_was_acknowledged(
+    cluster: Citus, own_postgres: str, own_postgres_url: str, which: int
+) -> None:
+    node = cluster.nodes[which]
+    with own_core(own_postgres_url) as core:
+        tenants = [tenant_on(core, cluster, own_postgres, worker) for worker in cluster.workers]
+        with Writers(core, tenants) as writers:
+            for _ in range(2):
+                writers.go_on(10)
+                with down(node):
+                    eventually(lambda: writers.refused)
+                writers.refused.clear()
+            writers.go_on(10)
+        assert {type(error) for error in writers.refused} <= {StoreUnavailable}
+        require_all(core, writers)
+
+
+def test_worker_that_is_down_is_missed_by_its_own_tenants_alone(
+    cluster: Citus, own_postgres: str, own_postgres_url: str
+) -> None:
+    gone, other = cluster.workers
+    with serving(bare(own_postgres_url, port=0, pool_timeout_s=5)) as served:
+        theirs, ours = (tenant_on(served.core, cluster, own_postgres, node) for node in (gone, other))
+        recall = {"query": "What does Ada play?"}
+        with served.client(theirs) as missing, served.client(ours) as kept:
+            for client in (missing, kept):
+                assert client.post("/v1/records", json={"content": "Ada plays chess."}).status_code == 201
+            assert httpx2.get(f"{served.url}/readyz").json() == {"status": "ready"}
+            with down(gone):
+                for path, body in (("/v1/records/recall", recall), ("/v1/records", {"content": "Ada plays go."})):
+                    answer = missing.post(path, json=body)
+                    assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
+                    assert kept.post(path, json=body).is_success
+                (warning,) = httpx2.get(f"{served.url}/readyz").json()["warnings"]
+                assert f"127.0.0.1:{gone.port}" in warning
+                assert f":{other.port}" not in warning
+            assert missing.post("/v1/records/recall", json=recall).is_success
+            assert httpx2.get(f"{served.url}/readyz").json() == {"status": "ready"}
+
+
+# Shards that move
+
+
+@pytest.fixture
+def two_roles(cluster: Citus) -> Iterator[tuple[str, Citus, Citus]]:
+    """A database, the cluster as who owns its tables, which replication writes as, and as who serves from them."""
+    mark = secrets.token_hex(4)
+    owner, server = (replace(cluster, role=f"memorist_test_{name}_{mark}") for name in ("owner", "server"))
+    for node in cluster.nodes:
+        node.execute("postgres", "CREATE ROLE {} LOGIN BYPASSRLS", owner.role)
+        node.execute("postgres", "CREATE ROLE {} LOGIN", server.role)
+    database = owner.create_database()
+    for given in ("SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON TABLES", "USAGE ON SEQUENCES"):
+        grant = f"ALTER DEFAULT PRIVILEGES FOR ROLE {{}} GRANT {given} TO {{}}"
+        cluster.coordinator.execute(database, grant, owner.role, server.role)
+    with few_partitions():
+        open_core(bare(owner.url(database))).close()
+    yield database, owner, server
+    cluster.drop_database(database)
+
+
+def crowd(cluster: Citus, database: str) -> None:
+    """Move all shards to the first worker."""
+    first, second = cluster.workers
+    found = cluster.coordinator.execute(
+        database,
+        "SELECT shardid FROM citus_shards WHERE table_name = 'memories'::regclass "
+        f"AND nodeport = {second.port} ORDER BY shardid",
+    )
+    for (shard,) in found:
+        cluster.coordinator.execute(
+            database,
+            f"SELECT citus_move_shard_placement({shard}, '127.0.0.1', {second.port}, '127.0.0.1', {first.port}, "
+            "shard_transfer_mode => 'block_writes')",
+        )
+
+
+def test_shards_are_rebalanced_while_they_are_written(cluster: Citus, two_roles: tuple[str, Citus, Citus]) -> None:
+    database, _, server = two_roles
+    crowd(cluster, database)
+    with own_core(server.url(database)) as core:
+        tenants = [f"t-{number}" for number in range(4)]
+        for tenant in tenants:
+            core.identity.create_tenant(tenant)
+        with Writers(core, tenants) as writers:
+            writers.go_on(5)
+            ((job,),) = cluster.coordinator.execute(database, "SELECT citus_rebalance_start()")
+            cluster.coordinator.execute(database, f"SELECT citus_job_wait({job})")
+            writers.go_on(5)
+        asked = f"SELECT state::text FROM pg_dist_background_job WHERE job_id = {job}"
+        assert cluster.coordinator.execute(database, asked) == [("finished",)]
+        assert len({cluster.worker_of(database, f"t-{number}") for number in range(100)}) == 2
+        assert writers.refused == []
+        require_all(core, writers)
+
+
+def test_who_serves_from_tables_of_another_sees_one_tenant_at_a_time(two_roles: tuple[str, Citus, Citus]) -> None:
+    database, owner, server = two_roles
+    with own_core(server.url(database)) as core:
+        core.identity.create_tenant("t")
+        core.memories.remember(principal("t"), [Draft("Ada plays chess.")])
+        assert core.recall.recall(principal("t"), Question("chess")).hits
+        assert (_count(owner.url(database)), _count(server.url(database))) == (1, 0)
+        assert core.erasure.purge_user(principal("t"), "ada").memories == 1
+    assert _count(owner.url(database)) == 0
+
+
+def _count(url: str) -> int:
+    """How many memories somebody sees who names no tenant."""
+    with psycopg.connect(url) as connection:
+        ((found,),) = connection.execute("SELECT count(*) FROM memories").fetchall()
+    return int(found)
