@@ -178,7 +178,7 @@ def load(
     from contextlib import ExitStack
     from dataclasses import replace
 
-    from memorist_bench.load import Amounts, AskedDatabase, measure_load
+    from memorist_bench.load import Amounts, AskedDatabase, measure_load, name_of
 
     counts = tuple(servers or (1, 2))
     asked = {"users": users, "memories": memories, "servers": min(counts), "at-once": at_once, "requests": requests}
@@ -187,7 +187,7 @@ def load(
             raise InvalidField(f"--{name} must be more than 0.", field=name)
     with ExitStack() as spaces, progress_bar() as report:
         given = spaces.enter_context(scratch(flags))
-        found = {"sqlite" if given.settings.sqlite_path() else "postgresql": given}
+        found = {name_of(given.core): given}
         if "sqlite" not in found:
             found["sqlite"] = spaces.enter_context(scratch(replace(flags, data=None, database=None)))
         places = {name: AskedDatabase(one.core, one.settings, one.tenant, one.prefix) for name, one in found.items()}

@@ -80,6 +80,12 @@ class _Tally:
         return self.answers / self.elapsed if self.elapsed else 0.0
 
 
+def name_of(core: Core) -> str:
+    """What a database is called in the figures."""
+    engine = str(core.store.describe()["engine"])
+    return "citus" if "Citus" in engine else "postgresql" if "PostgreSQL" in engine else "sqlite"
+
+
 def measure_load(places: Mapping[str, AskedDatabase], amounts: Amounts, report: Report) -> dict[str, Any]:
     """Fill each database, then ask servers of each in turns. Raises ModelError or StoreError."""
     for place in places.values():
@@ -99,9 +105,9 @@ def measure_load(places: Mapping[str, AskedDatabase], amounts: Amounts, report: 
         "runs": runs,
     }
     rates = {(run["database"], run["servers"]): run["requests_per_s"] for run in runs}
-    if {"sqlite", "postgresql"} <= places.keys():
-        found["postgresql_to_sqlite"] = {
-            str(count): round(rates["postgresql", count] / rates["sqlite", count], 3) for count in amounts.servers
+    for name in places.keys() - {"sqlite"}:
+        found[f"{name}_to_sqlite"] = {
+            str(count): round(rates[name, count] / rates["sqlite", count], 3) for count in amounts.servers
         }
     return found
 
