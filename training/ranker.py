@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from memorist import words
 from memorist.memories.searchable import Searchable
-from memorist.recall.fusion import Fusion, Rows, by_meaning, by_words, first_order, reordered, worth_reading
+from memorist.recall.fusion import Fusion, Rows, by_meaning, by_words, first_order, reordered
 from memorist.recall.index.postings import PostingLists, Postings, wording
 from memorist.recall.question import terms_of
 from memorist.recall.ranking import Links, Places, Scores, Threads, best
@@ -31,9 +31,7 @@ class Ranker:
         return first_order(self._rows, by_text, meaning, fusion)
 
     def reranked(self, first: Scores, pool: Places, judged: Scores, fusion: Fusion) -> Places:
-        """The messages in their final order: the reranker read the pool, best first, as far as that is worth it."""
-        read = worth_reading(first[pool], fusion)
-        pool, judged = pool[:read], judged[:read]
+        """The messages in their final order: the reranker read all of the pool."""
         order = best(first, first.size)
         places = np.concatenate([pool, order[~np.isin(order, pool)]])
         windows = self._rows.windows[places]

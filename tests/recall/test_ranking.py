@@ -112,3 +112,21 @@ def test_row_without_a_vector_is_judged_by_its_words() -> None:
     assert sure[2] > 0.8
     # As one that has a vector and is about the same.
     assert sure[2] == pytest.approx(ranking.confidence(np.array([0.52], dtype=np.float32), shared[2:3])[0], abs=0.05)
+
+
+def test_what_was_not_read_goes_before_what_the_reranker_thinks_little_of() -> None:
+    places = np.arange(100, 130)
+    first = np.linspace(1, 0.1, 30, dtype=np.float32)
+    ones, windows = np.ones(30, np.float32), np.ones(30, np.int32)
+    judged = np.array([-6, 5, -6, -6], dtype=np.float32)
+    after = fusion.reordered(places, first, ones, windows, judged, fusion.FUSION)
+    order = after.places.tolist()
+    assert order[:2] == [101, 100]
+    assert order.index(104) == order.index(103) + 1  # equal in the reranker's eyes: as they were
+    doubtful = fusion.reordered(
+        places, first, np.where(np.arange(30) == 3, np.float32(0.7), ones), windows, judged, fusion.FUSION
+    )
+    assert doubtful.places.tolist().index(104) < doubtful.places.tolist().index(103)
+    assert order[fusion.FUSION.pool :] == places[fusion.FUSION.pool :].tolist()
+    assert (np.diff(after.scores) <= 0).all()
+    assert after.spread.size == judged.size

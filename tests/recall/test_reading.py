@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from memorist.core import Core
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
+from memorist.recall.fusion import FUSION
 from memorist.recall.reading import LEAST, ReadingPace
 from tests.recall.conftest import OpenCore, ask, make_tenant
 from tests.support.models import WordEmbedder, WordReranker
@@ -116,6 +118,10 @@ def test_what_is_loaded_once_is_not_taken_off_the_budget() -> None:
     assert len(reading.read(reranker, "teapot", PASSAGES)) == 20
 
 
+def all_are_worth_reading(core: Core) -> None:
+    core.recall._fusion = replace(FUSION, settled=FUSION.pool)
+
+
 def test_whole_recall_keeps_its_budget_once_all_is_loaded(open_with: OpenCore) -> None:
     reranker = Timed(0.01)
 
@@ -124,6 +130,7 @@ def test_whole_recall_keeps_its_budget_once_all_is_loaded(open_with: OpenCore) -
 
     core = open_with(WordEmbedder(before=take_40_ms), reranker, recall_budget_ms=100.001)
     core.recall._models._pace.timer = reranker.now
+    all_are_worth_reading(core)
     ada = Principal(make_tenant(core), Role.USER, "ada")
     core.memories.remember(ada, [Draft(f"teapot {number}") for number in range(20)])
     list(core.indexer.finish(ada.tenant))
@@ -142,6 +149,7 @@ def test_composed_context_has_one_budget_for_the_profile_and_the_recall(
     reranker = Timed(0.01)
     core = open_with(WordEmbedder(), reranker, recall_budget_ms=100.001)
     core.recall._models._pace.timer = reranker.now
+    all_are_worth_reading(core)
     ada = Principal(make_tenant(core), Role.USER, "ada")
     core.memories.remember(ada, [Draft(f"teapot {number}") for number in range(20)])
     list(core.indexer.finish(ada.tenant))
@@ -178,3 +186,21 @@ def test_answer_says_how_many_were_read_and_brings_the_rest_behind_them(slow_cor
     assert said[5:] == [None] * 7
     assert recalled.hits[0].memory.content == "teapot 8"
     assert ask(slow_core, ada, "teapot 8", enable_rerank=False).reranked == 0
+
+
+@pytest.mark.parametrize(
+    ("is_local", "budget_ms", "read"),
+    [(True, 60_000, FUSION.settled), (True, 0, FUSION.pool), (False, 90, FUSION.pool)],
+)
+def test_local_reranker_stops_where_the_first_order_is_clear(
+    open_with: OpenCore, is_local: bool, budget_ms: float, read: int
+) -> None:
+    reranker = WordReranker()
+    reranker.is_local = is_local
+    core = open_with(WordEmbedder(), reranker, recall_budget_ms=budget_ms)
+    ada = Principal(make_tenant(core), Role.USER, "ada")
+    core.memories.remember(ada, [Draft("The blue teapot is from Delft"), *(Draft(f"teapot {n}") for n in range(24))])
+    list(core.indexer.finish(ada.tenant))
+    asked = [ask(core, ada, "Where is the blue teapot from?", min_score=0) for _ in range(2)]
+    assert [one.reranked for one in asked] == [read, read]
+    assert asked[0].hits[0].memory.content == "The blue teapot is from Delft"

@@ -58,9 +58,9 @@ class Fusion:
     pool: int = 20
     """How many candidates the reranker reads at most."""
 
-    settled: int = 12
-    behind: float = 0.6
-    """After so many it reads no candidate whose first score is below this share of the best: none of them comes up."""
+    settled: int = 6
+    behind: float = 0.75
+    """After so many it reads no candidate whose first score is below this share of the best: hardly one comes up."""
 
 
 FUSION = Fusion()
@@ -217,17 +217,21 @@ def reordered(
     For each place in the first order `first` is its score there, `weights` what it counts, `windows` how many it has.
     """
     read = judged.size
+    pool = max(read, min(fusion.pool, first.size))
     share = np.float32(fusion.reranker)
     counts = np.maximum(windows[:read], 1).astype(np.float32)
     corrected: Scores = judged - np.float32(fusion.reranker_windows) * np.log(counts).astype(np.float32)
     spread = normalised(corrected)
-    mixed = (share * spread + (1 - share) * normalised(first[:read])) * weights[:read]
-    inside = best(mixed, read)
-    # What the reranker did not read stays behind what it read, in the order that it had.
-    rest = first[read:] * weights[read:]
+    # What it did not read counts as the worst of what it read: that may fall behind it.
+    said = np.zeros(pool, dtype=np.float32)
+    said[:read] = spread
+    mixed = (share * said + (1 - share) * normalised(first[:pool])) * weights[:pool]
+    inside = best(mixed, pool)
+    # What it never reads stays behind all of these, in the order that it had.
+    rest = first[pool:] * weights[pool:]
     behind = rest * (mixed.min() / max(float(rest.max()), 1e-9)) if rest.size else rest
     return Reordered(
-        np.concatenate([places[:read][inside], places[read:]]), np.concatenate([mixed[inside], behind]), spread
+        np.concatenate([places[:pool][inside], places[pool:]]), np.concatenate([mixed[inside], behind]), spread
     )
 
 

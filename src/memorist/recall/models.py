@@ -32,6 +32,11 @@ class Models:
     def will_rerank(self, question: Question) -> bool:
         return question.enable_rerank and self._reranker is not None
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether all candidates are read: where time is no matter, and by another's reranker, which is asked once."""
+        return not self._pace.budget_s or not (self._reranker and self._reranker.is_local)
+
     def at_pace(self, pace: ReadingPace) -> "Models":
         """The same models, with another time to read."""
         return Models(self._embedder, self._reranker, pace)

@@ -240,7 +240,9 @@ class Recall:
         order = pool.still_wanted()
         judgement = None
         if order and self._models.will_rerank(question):
-            first = order[: worth_reading(pool.scored.weighted[order], self._fusion)]
+            first = order[: self._fusion.pool]
+            if not self._models.reads_all:
+                first = first[: worth_reading(pool.scored.weighted[first], self._fusion)]
             with self._watch.timed("stage", "rerank"):
                 judgement = self._models.judge(question.query, pool.passages(first), reading)
         return ranked(pool, order, judgement, self._fusion)
