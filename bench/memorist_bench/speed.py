@@ -226,10 +226,14 @@ def _prepared(core: Core, principal: Principal, number: int, turn: InventedTurn)
 def synthetic_vectors(
     model: str, memories: Sequence[Memory], pool: Scores, noise: np.random.Generator
 ) -> list[Embedded]:
-    """A vector for each memory, near one of the pool."""
+    """A vector for each memory, between one of the pool and one that all of its session share: what is said in one
+    conversation lies nearer to each other than to the rest.
+    """
     size = pool.shape[1]
-    near = pool[noise.integers(len(pool), size=len(memories))]
-    made = near + noise.standard_normal((len(memories), size), dtype=np.float32) * np.float32(_NOISE / size**0.5)
+    sessions = {session: number for number, session in enumerate(dict.fromkeys(memory.session for memory in memories))}
+    topics = pool[noise.integers(len(pool), size=len(sessions))]
+    made = pool[noise.integers(len(pool), size=len(memories))] + topics[[sessions[one.session] for one in memories]]
+    made += noise.standard_normal((len(memories), size), dtype=np.float32) * np.float32(_NOISE / size**0.5)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     return [embedded_one(memory, vector[np.newaxis], model) for memory, vector in zip(memories, made, strict=True)]
 

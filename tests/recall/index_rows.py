@@ -163,7 +163,7 @@ def assert_chains(view: View, store: Rows) -> None:
 
 
 def _count(view: View, place: int, term: str) -> int:
-    rows, counts = view.postings.containing(words.hash_of(words.terms(term)[0]))
+    rows, counts, _ = view.postings.containing(words.hash_of(words.terms(term)[0]))
     (found,) = np.flatnonzero(rows == place)[:1].tolist() or [None]
     return 0 if found is None else int(counts[found])
 

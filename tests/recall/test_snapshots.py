@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.recall.index import row_ids, snapshot
+from memorist.recall.index.arranging import arranged
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.saving import Saving
 from memorist.recall.index.shelf import Shelf
@@ -42,9 +43,9 @@ class Process:
         self.shelves.close()
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> SnapshotFolder:
-    return SnapshotFolder(tmp_path / "shelves", 1 << 30, smallest=10)
+@pytest.fixture(params=[1 << 30, 100], ids=["plain", "listed"])
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> SnapshotFolder:
+    return SnapshotFolder(tmp_path / "shelves", 1 << 30, smallest=10, listed_from=request.param)
 
 
 @pytest.fixture
@@ -87,8 +88,10 @@ def test_next_process_reads_the_file_and_what_changed_since(folder: SnapshotFold
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 2**32))
-def test_saved_shelf_goes_on_as_the_one_that_was_not(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+@given(st.integers(0, 2**32), st.sampled_from([1 << 30, 20]))
+def test_saved_shelf_goes_on_as_the_one_that_was_not(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, listed_from: int
+) -> None:
     rng = random.Random(seed)
     store, shelf, number = Rows(), Shelf("ada", MODEL), 0
     folder = tmp_path_factory.mktemp("saved")
@@ -106,7 +109,7 @@ def test_saved_shelf_goes_on_as_the_one_that_was_not(tmp_path_factory: pytest.Te
             store.put(memory_id, windows, embedded=rng.random() < 0.7, thread=thread)
         refreshed(shelf, store)
         with path.open("wb") as out:
-            snapshot.write(out, shelf.saved(), ["whose"])
+            snapshot.write(out, arranged(shelf.saved(), listed_from), ["whose"])
         shelf = Shelf("ada", MODEL)
         shelf.map(snapshot.read(path, ["whose"], writable="column."))
         assert_same(refreshed(shelf, store), store)

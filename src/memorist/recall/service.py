@@ -29,6 +29,7 @@ from memorist.recall.fusion import FUSION, Fusion, in_language_of, worth_reading
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.indexer import Indexer
 from memorist.recall.models import Models
+from memorist.recall.narrowing import Opened
 from memorist.recall.nearest import nearest
 from memorist.recall.pool import Pool, ids_to_read
 from memorist.recall.question import Asked, validated
@@ -192,11 +193,11 @@ class Recall:
             opened = _beside().submit(carried(opening))
             vector = self._embed(asked)
             found = opened.result()
-        pool = self._read(found, vector)
+        pool = self._read(asked, found, vector)
         if pool.is_outdated():
             # Rows that are gone stand where others would: read it all anew.
-            self._shelves.forget(asked.principal.tenant, [view.user for view in found.candidates.views])
-            pool = self._read(opening(), vector)
+            self._shelves.forget(asked.principal.tenant, [view.user for view in pool.scored.candidates.views])
+            pool = self._read(asked, opening(), vector)
         return pool
 
     def _embed(self, asked: Asked) -> Scores | None:
@@ -217,19 +218,24 @@ class Recall:
         hidden = self._store.read(tenant, lambda tx: tx.index.entries(asked.users), snapshot=False)
         return replace(asked, hidden=frozenset(hidden))
 
-    def _worded(self, asked: Asked) -> Worded:
+    def _worded(self, asked: Asked) -> Worded | Opened:
         """Everything that needs no vector: what changed is read, and the words are looked up."""
         with self._watch.timed("stage", "words"):
             views = [view for view in self._shelves.look_at(asked.principal.tenant, asked.users) if view.size]
+            if any(view.is_large for view in views):
+                return Opened(views, asked)
             return worded(candidates(views, asked), in_language_of(asked.question.query, self._fusion))
 
-    def _read(self, found: Worded, vector: Scores | None) -> Pool:
-        asked = found.candidates.asked
-        with self._watch.timed("stage", "score"):
-            scores = scored(found, vector, in_language_of(asked.question.query, self._fusion))
+    def _read(self, asked: Asked, found: Worded | Opened, vector: Scores | None) -> Pool:
+        fusion = in_language_of(asked.question.query, self._fusion)
         reranked = self._fusion.pool if self._models.will_rerank(asked.question) else 0
         wanted = asked.question.top_k if asked.question.budget_tokens is None else _BUDGET_CANDIDATES
-        places = scores.first(max(wanted + _SPARE, reranked))
+        count = max(wanted + _SPARE, reranked)
+        with self._watch.timed("stage", "score"):
+            if isinstance(found, Opened):
+                found = found.narrowed(vector, fusion, count)
+            scores = scored(found, vector, fusion)
+        places = scores.first(count)
         ids = ids_to_read(scores, places, reranked=reranked)
         with self._watch.timed("stage", "read"):
             memories = self._store.read(asked.principal.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)

@@ -75,9 +75,13 @@ class Column:
 
     def saved(self) -> list[Array]:
         """As a file has them: with room for more, so that the next few need no copy of them all."""
-        room = max(_LEAST_ROOM, self._used // 16)
-        return [self.values[: self._used].copy(), np.zeros(room, dtype=self.values.dtype)]
+        return with_room(self.values[: self._used].copy())
 
     def map(self, values: Array, used: int) -> None:
         """Those of a file."""
         self.values, self._used, self._is_mapped = values, used, True
+
+
+def with_room(values: Array) -> list[Array]:
+    """Values as a file has them, and room for more."""
+    return [values, np.zeros(max(_LEAST_ROOM, values.size // 16), dtype=values.dtype)]

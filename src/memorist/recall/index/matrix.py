@@ -10,17 +10,22 @@ from numpy.typing import NDArray
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array, Column
 from memorist.recall.index.helpers import helpers
-from memorist.recall.index.snapshot import Snapshot
+from memorist.recall.index.lists import Lists, runs
+from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
 _BLOCK = 8192
 _SMALLEST_BLOCK = 64
+_NOT_READ = np.iinfo(np.int64).min
+_UNKNOWN = np.float32(-2)
 WORTH_A_THREAD = 6
 """Blocks from which on a second thread saves more than it costs to wake it."""
 
 
 class Matrix:
-    """Vectors in blocks, so that growing copies nothing. A group is the windows of one row, one after the other."""
+    """Vectors in blocks, so that growing copies nothing. A group is windows of one row, one after the other: all that
+    it has, but where vectors are in lists each is a group of its own.
+    """
 
     def __init__(self) -> None:
         self._blocks: list[vectors.Steps] = []
@@ -29,14 +34,17 @@ class Matrix:
         self._scales = Column(np.float32)
         self._places = Column(np.int64)
         self._starts = Column(np.int64)
+        self._firsts = Column(np.int32)
         self._groups = 0
         self._windows = 0
         self._single = True
+        self._whole = True
         self._in_order = True
         self._dimensions = 0
+        self._lists: Lists | None = None
 
     def size_bytes(self) -> int:
-        columns = (self._scales, self._places, self._starts)
+        columns = self._named().values()
         own = self._blocks[self._mapped :]
         return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns)
 
@@ -45,12 +53,16 @@ class Matrix:
             "windows": self._windows,
             "groups": self._groups,
             "single": self._single,
+            "whole": self._whole,
             "in_order": self._in_order,
             "dimensions": self._dimensions,
         }
         blocks = self.view().blocks or (np.zeros((0, self._dimensions), dtype=np.int8),)
-        columns = {f"column.{name}": column.saved() for name, column in self._named().items()}
-        return Snapshot(facts, {"vectors": blocks, **columns})
+        arrays = {f"column.{name}": column.saved() for name, column in self._named().items()}
+        if self._lists is not None:
+            facts["centres_of"] = self._lists.centres.made_of
+            arrays |= {f"lists.{name}": [array] for name, array in self._lists.arrays().items()}
+        return Snapshot(facts, {READ: blocks, **arrays})
 
     @classmethod
     def of(cls, saved: Snapshot) -> "Matrix":
@@ -58,17 +70,20 @@ class Matrix:
         made = cls()
         made._windows, made._groups = saved.facts["windows"], saved.facts["groups"]
         made._single, made._in_order = saved.facts["single"], saved.facts["in_order"]
-        made._dimensions = saved.facts["dimensions"]
-        whole = saved.arrays["vectors"][0]
+        made._whole, made._dimensions = saved.facts["whole"], saved.facts["dimensions"]
+        whole = saved.arrays[READ][0]
         made._blocks = [whole[start : start + _BLOCK] for start in range(0, len(whole), _BLOCK)]
         made._mapped = len(made._blocks)
         made._used = len(made._blocks[-1]) if made._blocks else 0
         for name, column in made._named().items():
             column.map(saved.arrays[f"column.{name}"][0], made._windows if name == "scales" else made._groups)
+        if "centres_of" in saved.facts:
+            given = {name: saved.arrays[f"lists.{name}"][0] for name in Lists.NAMES}
+            made._lists = Lists.of(given, saved.facts["centres_of"], saved.rows[READ])
         return made
 
     def _named(self) -> dict[str, Column]:
-        return {"scales": self._scales, "places": self._places, "starts": self._starts}
+        return {"scales": self._scales, "places": self._places, "starts": self._starts, "firsts": self._firsts}
 
     def fitting(self, packed: Sequence[bytes]) -> Sequence[int]:
         """Which vectors are as long as the others: behind one address there may be another model one day."""
@@ -86,6 +101,7 @@ class Matrix:
         self._places.extend(list(places))
         starts = self._windows + np.cumsum([0, *counts[:-1]])
         self._starts.extend(starts)
+        self._firsts.extend(np.zeros(len(places)))
         # Rows come in their order, so that the first and the last tell of all between them.
         self._in_order = self._in_order and (places[0], places[-1]) == (self._groups, self._groups + len(places) - 1)
         self._groups += len(places)
@@ -111,18 +127,26 @@ class Matrix:
         windows = min(self._windows, sum(map(len, self._blocks[:count])))
         group = int(np.searchsorted(self._starts.values[: self._groups], windows))
         gone = self._places.values[:group]
-        starts, places = self._starts.values[group : self._groups] - windows, self._places.values[group : self._groups]
+        left = slice(group, self._groups)
+        starts, places = self._starts.values[left] - windows, self._places.values[left]
+        firsts = self._firsts.values[left]
         if windows < self._windows and (not starts.size or starts[0]):
             # The rest of a row whose first windows are gone is nobody's.
-            starts, places = np.insert(starts, 0, 0), np.insert(places, 0, -1)
+            starts, places, firsts = np.insert(starts, 0, 0), np.insert(places, 0, -1), np.insert(firsts, 0, 0)
         self._blocks, self._mapped = self._blocks[count:], max(0, self._mapped - count)
         self._used = self._used if self._blocks else 0
         self._scales.keep(self._scales.values[windows : self._windows].copy())
         self._starts.keep(starts.copy())
         self._places.keep(places.copy())
+        self._firsts.keep(firsts.copy())
+        self._lists = None
         self._windows, self._groups = self._windows - windows, places.size
         self._in_order = False
-        return gone[gone >= 0]
+        gone = gone[gone >= 0]
+        if not self._whole:
+            # What is left of rows that lost some of their windows is nobody's, either.
+            self._places.values[np.isin(self._places.values, gone)] = -1
+        return gone
 
     def _store(self, found: vectors.Steps) -> None:
         while len(found):
@@ -143,8 +167,11 @@ class Matrix:
             self._scales.values[: self._windows],
             self._places.values[: self._groups],
             self._starts.values[: self._groups],
+            self._firsts.values[: self._groups],
             self._single,
+            self._whole,
             self._in_order,
+            self._lists,
         )
 
 
@@ -158,31 +185,42 @@ class MatrixView:
     """The place of each group's row; -1 for a row that lost its vectors."""
 
     starts: Array
+    firsts: Array
+    """Which of its row's windows each group begins with."""
+
     single: bool
     """Whether each group is one window."""
+
+    whole: bool
+    """Whether each row is one group."""
 
     in_order: bool
     """Whether the groups are those of the first rows, one after the other."""
 
+    lists: Lists | None = None
+
     def best(self, question: Scores, size: int) -> tuple[Scores, NDArray[np.int32]]:
         """For each of `size` rows its best window's cosine, and which window that is; 0 for a row without vectors."""
-        # One more than there are rows: groups of rows that are gone write there.
-        windows = np.zeros(size + 1, dtype=np.int32)
         if not self.places.size:
-            return np.zeros(size, dtype=np.float32), windows[:size]
+            return np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.int32)
         scores = self._products(question)
         best = scores if self.single else np.maximum.reduceat(scores, self.starts)
-        if not self.single:
-            windows[self.places] = self._which(scores, best)
+        which = self.firsts if self.single else self.firsts + self._which(scores, best)
         if self.in_order and best.size == size:
-            return best, windows[:size]
+            return best, which
+        # One more than there are rows: groups of rows that are gone write there.
         cosines = np.zeros(size + 1, dtype=np.float32)
-        cosines[self.places] = best
+        windows = np.zeros(size + 1, dtype=np.int32)
+        if self.whole:
+            cosines[self.places], windows[self.places] = best, which
+        else:
+            order = np.lexsort((-which, best))  # The best one of a row is written last.
+            cosines[self.places[order]], windows[self.places[order]] = best[order], which[order]
         return cosines[:size], windows[:size]
 
     def first_at(self, place: int) -> Scores | None:
         """The vector of a row's first window; None where it has none."""
-        groups = np.flatnonzero(self.places == place)
+        groups = np.flatnonzero((self.places == place) & (self.firsts == 0))
         if not groups.size:
             return None
         window = int(self.starts[groups[-1]])
@@ -192,6 +230,83 @@ class MatrixView:
                 return vector
             window -= len(block)
         return None
+
+    def near(self, question: Scores) -> "Near":
+        """The cosines of the windows in the lists nearest to a question, and of those that are in no list yet."""
+        assert self.lists is not None
+        of_lists, chosen = self.lists.near(question)
+        begins, ends = self.lists.begins, self.lists.ends
+        ranges = list(zip(begins[chosen].tolist(), ends[chosen].tolist(), strict=True))
+        products = self._compared(question, self.lists.rows.read(ranges))
+        picked = [slice(*one) for one in ranges]
+        products *= np.concatenate([self.scales[one] for one in picked])
+        places = np.concatenate([self.places[one] for one in picked])
+        numbers = np.concatenate([self.firsts[one] for one in picked])
+        # A window is found at its own number plus this.
+        offsets = np.full(ends.size, _NOT_READ, dtype=np.int64)
+        counts = ends[chosen] - begins[chosen]
+        offsets[chosen] = np.cumsum(counts) - counts - begins[chosen]
+        late = self._late(question)
+        joined = (np.concatenate(both) for both in zip((places, products, numbers), late, strict=True))
+        return Near(of_lists, offsets, places.size, *joined)
+
+    def found(self, near: "Near", places: Array) -> "Cosines":
+        """What a comparison tells of some rows, whose places ascend."""
+        assert self.lists is not None
+        found = Cosines.none(places.size)
+        windows, rows = self._windows_of(places)
+        of_lists = self.lists.list_of(windows)
+        offsets = near.offsets[of_lists]
+        read = np.flatnonzero(offsets != _NOT_READ)
+        at = windows[read] + offsets[read]
+        found.put(rows[read], near.cosines[at], near.numbers[at])
+        np.maximum.at(found.estimated, rows, near.of_lists[of_lists])
+        late = slice(near.late, None)
+        if near.places[late].size:
+            numbers = np.minimum(np.searchsorted(places, near.places[late]), places.size - 1)
+            here = np.flatnonzero(places[numbers] == near.places[late])
+            found.put(numbers[here], near.cosines[late][here], near.numbers[late][here])
+        return found
+
+    def compare(self, question: Scores, places: Array, found: "Cosines") -> None:
+        """Compare those of some rows that were not, and note what comes of it."""
+        assert self.lists is not None
+        missing = np.flatnonzero(found.cosines == _UNKNOWN)
+        windows, rows = self._windows_of(places[missing])
+        order = np.argsort(windows)
+        windows, rows = windows[order], missing[rows[order]]
+        products = self._compared(question, self.lists.rows.read(runs(windows)))
+        found.put(rows, products * self.scales[windows], self.firsts[windows])
+
+    def _windows_of(self, places: Array) -> tuple[Array, Array]:
+        """The windows of some rows that are in lists, and for each which of the rows it is of."""
+        assert self.lists is not None
+        windows, rows = self.lists.windows_of(places)
+        current = self.places[windows] == places[rows]
+        return (windows, rows) if current.all() else (windows[current], rows[current])
+
+    def _compared(self, question: Scores, steps: vectors.Steps) -> Scores:
+        asked, scale = vectors.quantised(question)
+        products = np.empty(len(steps), dtype=np.float32)
+        if products.size:
+            vectors.multiply([(asked, steps, products)])
+        return products * scale
+
+    def _late(self, question: Scores) -> tuple[Array, Scores, Array]:
+        """Place, cosine and number of each window that is in no list."""
+        assert self.lists is not None
+        listed = self.lists.size
+        groups = slice(listed, None)  # In lists each window is a group.
+        counts = np.diff(self.starts[groups], append=self.scales.size)
+        first = 0
+        found = []
+        for block in self.blocks:
+            if first >= listed:
+                found.append(self._compared(question, block))
+            first += len(block)
+        products = np.concatenate([np.zeros(0, dtype=np.float32), *found]) * self.scales[listed:]
+        numbers = np.arange(products.size) - np.repeat(self.starts[groups] - listed, counts)
+        return np.repeat(self.places[groups], counts), products, numbers
 
     def _products(self, question: Scores) -> Scores:
         steps, scale = vectors.quantised(question)
@@ -218,3 +333,51 @@ class MatrixView:
         # Backwards, so that of equal windows the first remains.
         which[group_of[hits[::-1]]] = (hits - self.starts[group_of[hits]])[::-1]
         return which
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """What lies near a question: windows, each with the place of its row, which is -1 for one that is gone."""
+
+    of_lists: Scores
+    """How near the middle of each list is."""
+
+    offsets: Array
+    late: int
+    """From here on they are in no list."""
+
+    places: Array
+    cosines: Scores
+    numbers: Array
+    """Which window of its row each is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cosines:
+    """How near some rows are to a question."""
+
+    cosines: Scores
+    windows: NDArray[np.int32]
+    estimated: Scores
+    """How near the middle of its list is."""
+
+    @classmethod
+    def none(cls, size: int) -> "Cosines":
+        unknown = np.full(size, _UNKNOWN, dtype=np.float32)
+        return cls(unknown, np.zeros(size, dtype=np.int32), np.full(size, -1, dtype=np.float32))
+
+    def put(self, rows: Array, found: Scores, numbers: Array) -> None:
+        """Note windows; of a row that has several, the best."""
+        if numbers.any():
+            order = np.lexsort((-numbers, found))  # The best one is written last.
+            order = order[found[order] > self.cosines[rows[order]]]
+            rows, found, numbers = rows[order], found[order], numbers[order]
+        self.cosines[rows], self.windows[rows] = found, numbers
+
+    def guessed(self) -> Scores:
+        """With the middle of its list for a row that was not compared."""
+        return np.where(self.cosines == _UNKNOWN, np.maximum(self.estimated, 0), self.cosines)
+
+    def compared(self) -> tuple[Scores, NDArray[np.int32]]:
+        """0 for a row that was not: it has no vectors."""
+        return np.where(self.cosines == _UNKNOWN, np.float32(0), self.cosines), self.windows

@@ -1,7 +1,8 @@
 """Which rows contain a word, and how well each row fits all words of a question."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,15 @@ _TELLS_NOTHING = 0.22
 """The rarity of a word that four of five memories contain: beside rarer ones it only costs time."""
 
 Terms = NDArray[np.uint32]
-Containing = NDArray[np.int32]
-"""The places of the rows that contain something."""
+Places = NDArray[np.int32]
+_LOOKED_THROUGH = 32_768
+"""Entries of its rare words that a question looks through on a large shelf."""
+
+_COMBINED = 131_072
+"""Rows with its rarest word of which it is seen whether they have the next one."""
+
+_LIKELY = 3072
+"""Rows of these that are compared by meaning, too."""
 
 
 class Postings:
@@ -26,9 +34,9 @@ class Postings:
 
     def __init__(self) -> None:
         self._sorted: Terms = np.zeros(0, dtype=np.uint32)
-        self._sorted_places: Containing = np.zeros(0, dtype=np.int32)
+        self._sorted_places: Places = np.zeros(0, dtype=np.int32)
         self._is_mapped = False
-        self._tails: list[tuple[Terms, Containing]] = []
+        self._tails: list[tuple[Terms, Places]] = []
         self._tail_size = 0
         self._lengths = Column(np.float32)
         self._size = 0
@@ -108,8 +116,8 @@ class PostingLists:
     """The terms of all rows at one moment."""
 
     terms: Terms
-    places: Containing
-    tail: tuple[Terms, Containing] | None
+    places: Places
+    tail: tuple[Terms, Places] | None
     lengths: Scores
     """How many words each row has."""
 
@@ -120,17 +128,148 @@ class PostingLists:
     def size(self) -> int:
         return self.lengths.size
 
-    def containing(self, term: int) -> tuple[Containing, Scores]:
-        """The places of the rows that contain a term, by its hash, and how often each does."""
-        first = np.searchsorted(self.terms, np.uint32(term), side="left")
-        last = np.searchsorted(self.terms, np.uint32(term | int(_COUNT_BITS)), side="right")
+    @property
+    def documents(self) -> int:
+        """The rows by which it is judged how rare a word is."""
+        return self.lengths.size
+
+    def containing(self, term: int) -> "Containing":
+        """The rows that contain a term, by its hash."""
+        first, last = self._bounds(term, 0, int(_COUNT_BITS))
         found, places = self.terms[first:last], self.places[first:last]
         if self.tail is not None:
-            here = np.flatnonzero((self.tail[0] & ~_COUNT_BITS) == term)
+            here = self._in_tail(self.tail, term)
             if here.size:
                 found = np.concatenate([found, self.tail[0][here]])
                 places = np.concatenate([places, self.tail[1][here]])
-        return places, (found & _COUNT_BITS).astype(np.float32)
+        return Containing(places, (found & _COUNT_BITS).astype(np.float32), places.size)
+
+    def how_many(self, term: int) -> int:
+        """How many rows contain a term."""
+        first, last = self._bounds(term, 0, int(_COUNT_BITS))
+        return last - first + (0 if self.tail is None else self._in_tail(self.tail, term).size)
+
+    def last(self, term: int, most: int) -> "Containing":
+        """Rows that contain a term, most often or last, so many at most."""
+        first, last = self._bounds(term, 0, int(_COUNT_BITS))
+        here = slice(max(first, last - most), last)
+        found, places = self.terms[here], self.places[here]
+        if self.tail is not None:
+            late = self._in_tail(self.tail, term)[-most:]
+            if late.size:
+                found = np.concatenate([found, self.tail[0][late]])[-most:]
+                places = np.concatenate([places, self.tail[1][late]])[-most:]
+        return Containing(places, (found & _COUNT_BITS).astype(np.float32), last - first)
+
+    def among(self, term: int, places: Array) -> "Containing":
+        """Which of some rows, whose places ascend, contain a term: their numbers among these."""
+        numbers, counts = [], []
+        for count, run in self._runs(term):
+            at = np.searchsorted(run, places)
+            at[at == run.size] = 0
+            here = np.flatnonzero(run[at] == places) if run.size else at[:0]
+            numbers.append(here)
+            counts.append(np.full(here.size, count, dtype=np.float32))
+        if self.tail is not None:
+            here = self._in_tail(self.tail, term)
+            at = np.searchsorted(places, self.tail[1][here])
+            at[at == places.size] = 0
+            is_one = places[at] == self.tail[1][here] if places.size else np.zeros(0, dtype=bool)
+            numbers.append(at[is_one])
+            counts.append((self.tail[0][here[is_one]] & _COUNT_BITS).astype(np.float32))
+        return Containing(np.concatenate(numbers), np.concatenate(counts), self.how_many(term))
+
+    def _bounds(self, term: int, least: int, most: int) -> tuple[int, int]:
+        """From and to of the entries of a term that occurs so often."""
+        first = np.searchsorted(self.terms, np.uint32(term | least), side="left")
+        return int(first), int(np.searchsorted(self.terms, np.uint32(term | most), side="right"))
+
+    def _runs(self, term: int) -> Iterator[tuple[int, Places]]:
+        """For each number of occurrences the rows that have so many, ascending."""
+        first, last = self._bounds(term, 0, int(_COUNT_BITS))
+        counts = np.arange(1, int(_COUNT_BITS) + 1, dtype=np.uint32)
+        ends = first + np.searchsorted(self.terms[first:last], counts | np.uint32(term), side="right")
+        for count, end in zip(counts.tolist(), ends.tolist(), strict=True):
+            if end > first:
+                yield count, self.places[first:end]
+                first = end
+
+    def _in_tail(self, tail: tuple[Terms, Places], term: int) -> Array:
+        return np.flatnonzero((tail[0] & ~_COUNT_BITS) == term)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PostingsAt:
+    """The terms of some rows of a shelf, whose places ascend; a term is as rare as it is on the whole shelf."""
+
+    whole: PostingLists
+    at: Array
+    lengths: Scores
+
+    @classmethod
+    def of(cls, whole: PostingLists, at: Array) -> "PostingsAt":
+        return cls(whole, at, whole.lengths.take(at))
+
+    @property
+    def size(self) -> int:
+        return self.at.size
+
+    @property
+    def documents(self) -> int:
+        return self.whole.documents
+
+    @property
+    def words(self) -> float:
+        return self.whole.words
+
+    def containing(self, term: int) -> "Containing":
+        return self.whole.among(term, self.at)
+
+    def how_many(self, term: int) -> int:
+        return self.whole.how_many(term)
+
+
+class Containing(NamedTuple):
+    """The rows that contain a term."""
+
+    places: Places
+    counts: Scores
+    """How often each does."""
+
+    documents: int
+    """How many rows do, of all that count for how rare it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the terms of a question count."""
+
+    telling: list[int]
+    """Those that are worth looking for, by their number."""
+
+    rare: Scores
+    """What each of these counts."""
+
+    everything: float
+    """What all count together."""
+
+    mean: float
+    """How many words a row has."""
+
+    @classmethod
+    def of(cls, shelves: Sequence[PostingLists | PostingsAt], sizes: Sequence[int]) -> "Weighed":
+        """`sizes` are how many rows contain each term, on all shelves together."""
+        documents = sum(lists.documents for lists in shelves)
+        mean = sum(lists.words for lists in shelves) / max(1, documents)
+        weights = [rarity(documents, size) for size in sizes]
+        occurring = max((weight for weight, size in zip(weights, sizes, strict=True) if size), default=0.0)
+        telling = [
+            number
+            for number, weight in enumerate(weights)
+            if weight >= _TELLS_NOTHING or occurring <= 4 * _TELLS_NOTHING
+        ]
+        rare = np.array([weights[number] for number in telling], dtype=np.float32)
+        return cls(telling, rare, max(sum(weights), 1e-9), mean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,36 +280,61 @@ class Wording:
     coverage: Scores
 
 
-def wording(shelves: Sequence[PostingLists], terms: Sequence[int]) -> list[Wording]:
+def wording(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int]) -> list[Wording]:
     """The wording of each shelf; a term is as rare as it is on all of them together."""
-    documents = sum(lists.size for lists in shelves)
-    mean = sum(lists.words for lists in shelves) / max(1, documents)
     found = [[lists.containing(term) for lists in shelves] for term in terms]
-    sizes = [sum(places.size for places, _ in of_term) for of_term in found]
-    weights = [rarity(documents, size) for size in sizes]
-    occurring = max((weight for weight, size in zip(weights, sizes, strict=True) if size), default=0.0)
-    telling = [
-        number for number, weight in enumerate(weights) if weight >= _TELLS_NOTHING or occurring <= 4 * _TELLS_NOTHING
-    ]
-    rare = np.array([weights[number] for number in telling], dtype=np.float32)
-    everything = max(sum(weights), 1e-9)
+    weighed = Weighed.of(shelves, [sum(one.documents for one in of_term) for of_term in found])
     return [
-        _wording_of(lists, [found[number][shelf] for number in telling], rare, everything, mean)
+        _wording_of(lists, [found[number][shelf] for number in weighed.telling], weighed)
         for shelf, lists in enumerate(shelves)
     ]
 
 
-def _wording_of(
-    lists: PostingLists, found: Sequence[tuple[Containing, Scores]], rare: Scores, everything: float, mean: float
-) -> Wording:
+def likely(shelves: Sequence[PostingLists], terms: Sequence[int], shelf: int) -> Array:
+    """Rows of one large shelf that fit a question's words best, ascending: not those that have frequent words alone,
+    where it has rarer ones, so that a frequent word costs no more.
+    """
+    sizes = [[lists.how_many(term) for lists in shelves] for term in terms]
+    weighed = Weighed.of(shelves, [sum(of_term) for of_term in sizes])
+    telling = zip(weighed.telling, weighed.rare.tolist(), strict=True)
+    rarest = sorted((size, terms[one], rare) for one, rare in telling if (size := sizes[one][shelf]))
+    lists = shelves[shelf]
+    taken: list[Containing] = []
+    left = _LOOKED_THROUGH
+    for size, term, _ in rarest:
+        if taken and size > left:
+            break
+        taken.append(lists.last(term, left))
+        left -= min(size, left)
+    if len(rarest) > 1 and rarest[0][0] > _LOOKED_THROUGH:
+        # Even the rarest is frequent: rows that have the next one, too, are worth more than the last ones.
+        more = lists.last(rarest[0][1], _COMBINED).places
+        both = lists.among(rarest[1][1], more)
+        taken.append(Containing(more[both.places], both.counts, 0))
+    if not taken:
+        return np.zeros(0, dtype=np.int64)
+    places = np.concatenate([one.places for one in taken])
+    counts = np.concatenate([one.counts for one in taken])
+    rare = np.repeat([rare for *_, rare in rarest[: len(taken)]], [one.places.size for one in taken])
+    gained = rare * saturated(counts, lists.lengths.take(places), weighed.mean)
+    # Sorted as one number each, which is several times faster than sorting an order.
+    both = np.sort(places.astype(np.uint64) << _HALF | np.arange(places.size, dtype=np.uint64))
+    places, order = both >> _HALF, both & _LOW
+    begins = np.flatnonzero(np.diff(places, prepend=np.uint64(1 << 63)))
+    fitting = np.add.reduceat(gained[order], begins)
+    places = places[begins].astype(np.int64)
+    return places if places.size <= _LIKELY else np.sort(places[np.argpartition(-fitting, _LIKELY)[:_LIKELY]])
+
+
+def _wording_of(lists: PostingLists | PostingsAt, found: Sequence[Containing], weighed: Weighed) -> Wording:
     """All terms at once: a row gains from each term that it contains."""
-    if not any(places.size for places, _ in found):
+    if not any(one.places.size for one in found):
         return Wording(np.zeros(lists.size, np.float32), np.zeros(lists.size, np.float32))
-    places = np.concatenate([places for places, _ in found])
-    counts = np.concatenate([counts for _, counts in found])
-    weights = np.repeat(rare, [places.size for places, _ in found])
-    gained = weights * saturated(counts, lists.lengths.take(places), mean)
+    places = np.concatenate([one.places for one in found])
+    counts = np.concatenate([one.counts for one in found])
+    weights = np.repeat(weighed.rare, [one.places.size for one in found])
+    gained = weights * saturated(counts, lists.lengths.take(places), weighed.mean)
     return Wording(
         np.bincount(places, gained, lists.size).astype(np.float32),
-        np.bincount(places, weights / np.float32(everything), lists.size).astype(np.float32),
+        np.bincount(places, weights / np.float32(weighed.everything), lists.size).astype(np.float32),
     )

@@ -14,6 +14,7 @@ from functools import partial
 from memorist.errors import MemoristError
 from memorist.ports import Store
 from memorist.recall.index import snapshot
+from memorist.recall.index.arranging import arranged
 from memorist.recall.index.reading import is_known, is_whole
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.snapshot import Snapshot, WrongSnapshot
@@ -104,6 +105,7 @@ class Saving:
             self._too_large.add((tenant, shelf.user))
             _log.warning("the index of a user takes more than index_disk_mb, and is not saved: set it higher")
             return True
+        saved = arranged(saved, self._folder.listed_from)
         with self._folder.writing(file) as out:
             snapshot.write(out, saved, self._whose(tenant, shelf.user))
         del saved

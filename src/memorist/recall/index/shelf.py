@@ -14,6 +14,7 @@ from memorist.recall.index.matrix import Matrix
 from memorist.recall.index.postings import Postings
 from memorist.recall.index.row_ids import RowIds
 from memorist.recall.index.snapshot import Snapshot
+from memorist.recall.index.turns import Turns
 from memorist.recall.index.view import View
 from memorist.recall.values import IndexMark, IndexPosition, IndexRow
 
@@ -41,6 +42,7 @@ class Shelf:
         self._chains = Chains(self._ids, self._columns)
         self._matrix = Matrix()
         self._postings = Postings()
+        self._turns: Turns | None = None
         self._dead = 0
         self.unsaved = 0
         """Rows that came or changed since it was last saved."""
@@ -98,12 +100,14 @@ class Shelf:
         self.clear()
         told = saved.facts["shelf"]
         self._ids = RowIds.of(Snapshot(saved.facts["ids"], saved.arrays))
-        self._matrix = Matrix.of(Snapshot(saved.facts["matrix"], saved.arrays))
+        self._matrix = Matrix.of(Snapshot(saved.facts["matrix"], saved.arrays, saved.rows))
         self._postings = Postings.of(Snapshot(saved.facts["postings"], saved.arrays))
         for name, column in self._columns.items():
             column.map(saved.arrays[f"column.{name}"][0], len(self._ids))
         self._codes = {name: {text: number for number, text in enumerate(told["codes"][name])} for name in TEXTS}
         self._chains = Chains(self._ids, self._columns, known=len(self._codes["thread"]))
+        if "turns.starts" in saved.arrays:
+            self._turns = Turns.of({name: pieces[0] for name, pieces in saved.arrays.items()})
         self._dead = told["dead"]
         self._since = told["since"]
         newest: list[list[Any]] = told["newest"]
@@ -147,6 +151,7 @@ class Shelf:
             columns={name: column.values[:size] for name, column in self._columns.items()},
             matrix=self._matrix.view(),
             postings=self._postings.view(),
+            turns=self._turns,
         )
 
     def _take(self, rows: Sequence[tuple[IndexRow, int]]) -> None:

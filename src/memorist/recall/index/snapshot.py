@@ -8,9 +8,10 @@ import math
 import mmap
 import os
 import struct
+import weakref
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,11 +20,13 @@ import numpy as np
 from memorist.recall.index.columns import Array
 from memorist.recall.index.helpers import helpers
 
-FORMAT = 1
+FORMAT = 2
 _END = struct.Struct("<8sIIQ")
 _MAGIC = b"memshelf"
 _PAGE = 4096
 _CHUNK = 4 << 20
+READ = "vectors"
+"""The array of which a search reads rows here and there."""
 
 
 class WrongSnapshot(ValueError):
@@ -36,10 +39,37 @@ class Snapshot:
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, Sequence[Array]]
+    rows: Mapping[str, "SavedRows"] = field(default_factory=dict)
+    """The arrays of a file, to be read instead of mapped."""
 
     @property
     def size_bytes(self) -> int:
         return sum(piece.nbytes for pieces in self.arrays.values() for piece in pieces)
+
+
+class SavedRows:
+    """The rows of an array in a file, read without mapping them: so they count as the system's memory, not as ours."""
+
+    def __init__(self, handle: int, array: Array, start: int) -> None:
+        """Has a handle of its own on the file."""
+        self._handle = os.dup(handle)
+        self._start = start
+        self._kind = array.dtype
+        self._shape = array.shape[1:]
+        self._width = math.prod(self._shape) * array.itemsize
+        weakref.finalize(self, os.close, self._handle)
+
+    def read(self, ranges: Sequence[tuple[int, int]]) -> Array:
+        """The rows from and to, one range after the other. Raises OSError."""
+        found = np.empty((sum(end - start for start, end in ranges), *self._shape), dtype=self._kind)
+        into = memoryview(found).cast("B") if found.size else memoryview(b"")
+        at, width, base, handle = 0, self._width, self._start, self._handle
+        for start, end in ranges:
+            upto = at + (end - start) * width
+            if os.preadv(handle, [into[at:upto]], base + start * width) != upto - at:
+                raise OSError("A saved index is cut short.")
+            at = upto
+        return found
 
 
 def write(out: BinaryIO, snapshot: Snapshot, whose: Sequence[str]) -> None:
@@ -47,8 +77,10 @@ def write(out: BinaryIO, snapshot: Snapshot, whose: Sequence[str]) -> None:
     sections: dict[str, list[Any]] = {}
     at = 0
     for name, pieces in snapshot.arrays.items():
-        start, checksum = at, 0
+        start, checksum, count = at, 0, 0
         for piece in pieces:
+            count += len(piece)
+            kind, shape = piece.dtype.str, piece.shape[1:]
             raw = np.ascontiguousarray(piece).view(np.uint8).reshape(-1).data
             for offset in range(0, len(raw), _CHUNK):
                 part = raw[offset : offset + _CHUNK]
@@ -57,8 +89,7 @@ def write(out: BinaryIO, snapshot: Snapshot, whose: Sequence[str]) -> None:
         rest = b"\0" * (-at % _PAGE)
         checksum = zlib.crc32(rest, checksum)
         at += out.write(rest)
-        shape = [sum(len(piece) for piece in pieces), *pieces[0].shape[1:]]
-        sections[name] = [pieces[0].dtype.str, shape, start, at - start, checksum]
+        sections[name] = [kind, [count, *shape], start, at - start, checksum]
     told = json.dumps({"whose": list(whose), "facts": snapshot.facts, "sections": sections}).encode()
     out.write(told)
     out.write(_END.pack(_MAGIC, FORMAT, zlib.crc32(told), len(told)))
@@ -79,15 +110,19 @@ def read(file: Path, whose: Sequence[str], *, writable: str) -> Snapshot:
         # Two maps of one file: what is written to the one stays in this process, the other cannot be written.
         own, shared = (mmap.mmap(handle, 0, access=access) for access in (mmap.ACCESS_COPY, mmap.ACCESS_READ))
         arrays: dict[str, Sequence[Array]] = {}
+        rows: dict[str, SavedRows] = {}
         for name, (kind, shape, start, *_) in sections:
             source = own if name.startswith(writable) else shared
-            arrays[name] = [np.frombuffer(source, kind, math.prod(shape), start).reshape(shape)]
+            array = np.frombuffer(source, kind, math.prod(shape), start).reshape(shape)
+            arrays[name] = [array]
+            if name == READ:
+                rows[name] = SavedRows(handle, array, start)
         # All of them, before the file is closed.
         errors = [check.exception() for check in checks]
     for error in errors:
         if error is not None:
             raise error
-    return Snapshot(told["facts"], arrays)
+    return Snapshot(told["facts"], arrays, rows)
 
 
 def _told(handle: int) -> dict[str, Any]:

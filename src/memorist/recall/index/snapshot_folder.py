@@ -28,15 +28,24 @@ class SnapshotFolder:
     """A folder of one database. Files appear when they are complete; those used least lately make room for others."""
 
     def __init__(
-        self, path: Path, limit_bytes: int, *, holds: str = "", smallest: int = 4096, rest_s: float = 60.0
+        self,
+        path: Path,
+        limit_bytes: int,
+        *,
+        holds: str = "",
+        smallest: int = 4096,
+        listed_from: int = 200_000,
+        rest_s: float = 60.0,
     ) -> None:
-        """`smallest`: a shelf of fewer rows is read as fast. `rest_s` lies between two files of one shelf. `holds` is
-        what a receipt says of such folders that cannot be reached from here.
+        """`smallest`: a shelf of fewer rows is read as fast. `listed_from`: one of fewer vectors is searched as fast
+        without lists. `rest_s` lies between two files of one shelf. `holds` is what a receipt says of such folders that
+        cannot be reached from here.
         """
         self.path = path
         self.limit_bytes = limit_bytes
         self.holds = holds
         self.smallest = smallest
+        self.listed_from = listed_from
         self.rest_s = rest_s
         self._failed_at: float | None = None
 

@@ -9,6 +9,7 @@ from memorist.recall.index.columns import Array
 from memorist.recall.index.matrix import MatrixView
 from memorist.recall.index.postings import PostingLists
 from memorist.recall.index.row_ids import RowIds
+from memorist.recall.index.turns import Turns
 from memorist.recall.ranking import Scores
 
 
@@ -25,6 +26,12 @@ class View:
     columns: dict[str, Array]
     matrix: MatrixView
     postings: PostingLists
+    turns: Turns | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether its vectors are in lists, so that a question need not look at all rows."""
+        return self.turns is not None and self.matrix.lists is not None
 
     def place_of(self, memory_id: str) -> int | None:
         place = self.ids.place_of(memory_id)

@@ -1,0 +1,118 @@
+"""Arranges a large shelf for its file: vectors in lists of what lies near each other, and turns by their threads."""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from memorist.recall.index import turns, vectors
+from memorist.recall.index.columns import Array, with_room
+from memorist.recall.index.lists import Centres, centres, sample_of
+from memorist.recall.index.snapshot import READ, Snapshot
+from memorist.recall.ranking import Scores
+
+_CHUNK = 8192
+_GROWN = 2
+"""Lists are made anew, not only added to, once there are so many times the vectors."""
+
+
+def arranged(saved: Snapshot, least: int) -> Snapshot:
+    """The same rows, with their vectors in lists where there are enough of them. Takes seconds to minutes."""
+    facts = saved.facts["matrix"]
+    if facts["windows"] < least:
+        return saved
+    before = _Vectors(saved)
+    middle = before.centres()
+    labels = before.labels(middle)
+    order = np.lexsort((before.numbers, before.places, labels))
+    order = order[before.places[order] >= 0]
+    places = before.places[order]
+    rows = int(saved.facts["ids"]["rows"])
+    lists = {
+        "centres": middle.steps,
+        "centre_scales": middle.scales,
+        "ends": np.cumsum(np.bincount(labels[order], minlength=len(middle.steps))).astype(np.int64),
+        "windows": np.argsort(places, kind="stable").astype(np.int32),
+        "starts": np.concatenate([[0], np.cumsum(np.bincount(places, minlength=rows))]).astype(np.int32),
+    }
+    columns = {
+        "scales": before.scales[order],
+        "places": places,
+        "starts": np.arange(order.size, dtype=np.int64),
+        "firsts": before.numbers[order].astype(np.int32),
+    }
+    arrays: dict[str, Sequence[Array]] = {
+        **saved.arrays,
+        READ: _Picked(before.blocks, order),
+        **{f"lists.{name}": [array] for name, array in lists.items()},
+        **{f"column.{name}": with_room(array) for name, array in columns.items()},
+        **turns.arranged(*(saved.arrays[f"column.{name}"][0] for name in ("previous", "thread"))),
+    }
+    told = {
+        **facts,
+        "windows": order.size,
+        "groups": order.size,
+        "single": True,
+        "whole": bool((np.diff(lists["starts"]) <= 1).all()),
+        "in_order": False,
+        "centres_of": middle.made_of,
+    }
+    return Snapshot({**saved.facts, "matrix": told}, arrays)
+
+
+class _Vectors:
+    """The vectors of a shelf, one by one, however they were arranged."""
+
+    def __init__(self, saved: Snapshot) -> None:
+        self._saved = saved
+        self.blocks = saved.arrays[READ]
+        given = {name: saved.arrays[f"column.{name}"][0] for name in ("scales", "places", "starts", "firsts")}
+        self.scales: Scores = given["scales"]
+        counts = np.diff(given["starts"], append=self.scales.size)
+        self.places = np.repeat(given["places"], counts)
+        # Of a group, the windows come in their order.
+        inside = np.arange(self.scales.size) - np.repeat(given["starts"], counts)
+        self.numbers = np.repeat(given["firsts"], counts) + inside
+
+    def centres(self) -> Centres:
+        made_of = self._saved.facts["matrix"].get("centres_of", 0)
+        if 0 < self.scales.size < _GROWN * made_of:
+            steps, scales = (self._saved.arrays[f"lists.{name}"][0] for name in ("centres", "centre_scales"))
+            return Centres(steps, scales, made_of)
+        sample = sample_of(self.scales.size)
+        return centres(np.concatenate(list(_Picked(self.blocks, sample))), self.scales[sample], self.scales.size)
+
+    def labels(self, middle: Centres) -> Array:
+        """The list of each. What is in one stays there, while the centres stay."""
+        known = np.zeros(0, dtype=np.int32)
+        if middle.made_of == self._saved.facts["matrix"].get("centres_of"):
+            ends = self._saved.arrays["lists.ends"][0]
+            known = np.repeat(np.arange(ends.size, dtype=np.int32), np.diff(ends, prepend=0))
+        rest = _Picked(self.blocks, np.arange(known.size, self.scales.size))
+        return np.concatenate([known, *map(middle.nearest, rest)])
+
+
+class _Picked(Sequence[Array]):
+    """Some vectors of many blocks in another order, brought together piece by piece."""
+
+    def __init__(self, blocks: Sequence[vectors.Steps], order: Array) -> None:
+        self._blocks = blocks
+        self._order = order
+        self._ends = np.array(list(accumulate(map(len, blocks))))
+
+    def __len__(self) -> int:
+        return max(1, -(-self._order.size // _CHUNK))
+
+    def __iter__(self) -> Iterator[Array]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, number):  # type: ignore[no-untyped-def]
+        wanted = self._order[number * _CHUNK : (number + 1) * _CHUNK]
+        found = np.empty((wanted.size, self._blocks[0].shape[1]), dtype=np.int8)
+        of_block = np.searchsorted(self._ends, wanted, side="right")
+        by_block = np.argsort(of_block, kind="stable")
+        for run in np.split(by_block, np.flatnonzero(np.diff(of_block[by_block])) + 1):
+            if run.size:
+                block = int(of_block[run[0]])
+                found[run] = self._blocks[block][wanted[run] - (self._ends[block] - len(self._blocks[block]))]
+        return found

@@ -1,0 +1,170 @@
+"""Vectors in lists of what lies near each other, so that a question is compared with those of a few lists only.
+
+The lists are made when a large shelf is saved: the file has the vectors list by list. Vectors are read from there, not
+mapped: a question needs others each time, and what is mapped would stay in this process's memory.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numkong
+import numpy as np
+
+from memorist.recall.index import vectors
+from memorist.recall.index.columns import Array
+from memorist.recall.index.snapshot import SavedRows
+from memorist.recall.ranking import Scores
+
+PROBED = 48
+"""Lists that a question looks into: nine of ten near vectors lie in far fewer, and the tenth is what this is for."""
+
+_FARTHEST = 8
+_ROUNDS = 6
+_SAMPLED = 40
+"""Vectors of a list by which its centre is found."""
+
+_CHUNK = 4096
+_FEWEST = 16
+_MOST = 4096
+_SEED = 20_240_117
+
+
+@dataclass(frozen=True, slots=True)
+class Centres:
+    """What is in the middle of each list."""
+
+    steps: vectors.Steps
+    scales: Scores
+    made_of: int
+    """How many vectors there were when they were made."""
+
+    def products(self, question: Scores) -> Scores:
+        """How near each list is."""
+        steps, scale = vectors.quantised(question)
+        found = np.empty(len(self.steps), dtype=np.float32)
+        vectors.multiply([(steps, self.steps, found)])
+        return found * (self.scales * scale)
+
+    def nearest(self, found: vectors.Steps) -> Array:
+        """The list of each vector."""
+        packed = numkong.dots_pack(np.ascontiguousarray(self.steps))
+        nearest = np.empty(len(found), dtype=np.int32)
+        for start in range(0, len(found), _CHUNK):
+            part = np.ascontiguousarray(found[start : start + _CHUNK])
+            products = np.asarray(numkong.dots_packed(part, packed)) * self.scales
+            nearest[start : start + len(part)] = products.argmax(axis=1)
+        return nearest
+
+
+def how_many(size: int) -> int:
+    """Lists for so many vectors: a power of two, about twice the root."""
+    return int(min(_MOST, max(_FEWEST, 2 ** round(np.log2(2 * max(1, size) ** 0.5)))))
+
+
+def sample_of(size: int) -> Array:
+    """Which of so many vectors the centres are made of."""
+    wanted = min(size, how_many(size) * _SAMPLED)
+    return np.sort(np.random.default_rng(_SEED).choice(size, wanted, replace=False))
+
+
+def centres(sample: vectors.Steps, scales: Scores, made_of: int) -> Centres:
+    """By k-means on the sphere."""
+    count = min(how_many(made_of), len(sample))
+    rng = np.random.default_rng(_SEED)
+    means: Scores = _floats(sample, scales, rng.choice(len(sample), count, replace=False))
+    made = _quantised(means, made_of)
+    for _ in range(_ROUNDS):
+        labels = made.nearest(sample)
+        means, sizes = _sums(sample, scales, labels, count)
+        lost = np.flatnonzero(sizes == 0)
+        if lost.size:
+            means[lost] = _floats(sample, scales, rng.choice(len(sample), lost.size, replace=False))
+        made = _quantised(means, made_of)
+    return made
+
+
+def _floats(sample: vectors.Steps, scales: Scores, which: Array) -> Scores:
+    return sample[which].astype(np.float32) * scales[which, np.newaxis]
+
+
+def _quantised(means: Scores, made_of: int) -> Centres:
+    means = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.float32(1e-9))
+    scales = np.maximum(np.abs(means).max(axis=1), np.float32(1e-9)) / np.float32(127)
+    return Centres(np.rint(means / scales[:, np.newaxis]).astype(np.int8), scales, made_of)
+
+
+def _sums(sample: vectors.Steps, scales: Scores, labels: Array, count: int) -> tuple[Scores, Array]:
+    sums = np.zeros((count, sample.shape[1]), dtype=np.float32)
+    order = np.argsort(labels, kind="stable")
+    for start in range(0, order.size, _CHUNK):
+        part = order[start : start + _CHUNK]
+        begins = np.flatnonzero(np.diff(labels[part], prepend=-1))
+        sums[labels[part[begins]]] += np.add.reduceat(_floats(sample, scales, part), begins)
+    return sums, np.bincount(labels, minlength=count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """The first vectors of a matrix, list by list. A window is the number of a vector."""
+
+    centres: Centres
+    ends: Array
+    """Where each list ends."""
+
+    windows: Array
+    """The windows by the place of their row."""
+
+    starts: Array
+    """Where those of each place begin, and one more at the end."""
+
+    rows: SavedRows
+
+    NAMES: ClassVar = ("centres", "centre_scales", "ends", "windows", "starts")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Array], made_of: int, rows: SavedRows) -> "Lists":
+        """Those of a file."""
+        centres = Centres(given["centres"], given["centre_scales"], made_of)
+        return cls(centres, given["ends"], given["windows"], given["starts"], rows)
+
+    def arrays(self) -> dict[str, Array]:
+        given = (self.centres.steps, self.centres.scales, self.ends, self.windows, self.starts)
+        return dict(zip(self.NAMES, given, strict=True))
+
+    @property
+    def size(self) -> int:
+        """How many vectors are in lists."""
+        return int(self.ends[-1])
+
+    @property
+    def begins(self) -> Array:
+        """Where each list begins."""
+        return np.concatenate([[0], self.ends[:-1]])
+
+    def near(self, question: Scores) -> tuple[Scores, Array]:
+        """How near each list is, and which are nearest, and farthest: these tell how far the farthest rows are."""
+        products = self.centres.products(question)
+        order = np.argsort(-products, kind="stable")
+        return products, np.unique(np.concatenate([order[:PROBED], order[-_FARTHEST:]]))
+
+    def windows_of(self, places: Array) -> tuple[Array, Array]:
+        """The windows of some rows, and for each which of the rows it is of; of later rows there are none here."""
+        known = np.flatnonzero(places < self.starts.size - 1)
+        begins, ends = self.starts[places[known]], self.starts[places[known] + 1]
+        counts = ends - begins
+        which = np.repeat(np.arange(known.size), counts)
+        offsets = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        return self.windows[begins[which] + offsets].astype(np.int64), known[which]
+
+    def list_of(self, windows: Array) -> Array:
+        return np.searchsorted(self.ends, windows, side="right")
+
+
+def runs(windows: Array) -> list[tuple[int, int]]:
+    """From and to of the runs in an ascending row of numbers."""
+    if not windows.size:
+        return []
+    begins = np.flatnonzero(np.diff(windows, prepend=windows[0] - 2) != 1)
+    ends = np.append(begins[1:], windows.size) - 1
+    return list(zip(windows[begins].tolist(), (windows[ends] + 1).tolist(), strict=True))

@@ -1,0 +1,181 @@
+"""Large shelves: of a million rows, the few thousand that a question may bring back, to be ranked as all are of others.
+
+Words and meaning each name rows; the best of both together stay, with the turns around them, the rest of their threads,
+and the farthest rows, since scores are normalised between the farthest and the nearest. Whether the lists of vectors
+found enough of what was asked for is seen afterwards: if not, the rows that may come back are all compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memorist import words
+from memorist.recall import filters, joining
+from memorist.recall.candidates import candidates
+from memorist.recall.fusion import Fusion, share_of_meaning
+from memorist.recall.index.columns import Array
+from memorist.recall.index.matrix import Near
+from memorist.recall.index.part import Part, numbers_of
+from memorist.recall.index.postings import PostingsAt, Wording, likely, wording
+from memorist.recall.index.view import View
+from memorist.recall.question import Asked
+from memorist.recall.ranking import Mask, Scores, best, normalised
+from memorist.recall.scored import Worded, worded
+
+_NEAREST = 1536
+"""Windows that meaning names."""
+
+_ENOUGH = 128
+"""If fewer rows that are named may come back, the lists were not made for such a question."""
+
+_KEPT = 192
+_TIMES = 4
+_CLOSEST = 48
+"""Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
+
+_THREADS = 24
+_OF_A_THREAD = 64
+_FARTHEST = 32
+_WAITING = 512
+_FEW = 4096
+_SHARE = 16
+"""One row in so many is compared by itself as fast as all are together."""
+
+
+class Opened:
+    """Shelves of which some are large, with the rows that words name there: all that needs no vector."""
+
+    def __init__(self, views: Sequence[View], asked: Asked) -> None:
+        self._views = views
+        self._asked = asked
+        lists = [view.postings for view in views]
+        terms = [words.hash_of(term) for term in asked.terms()]
+        self._named = [
+            _Named.of(view, terms, likely(lists, terms, number)) if view.is_large else None
+            for number, view in enumerate(views)
+        ]
+
+    def narrowed(self, vector: Scores | None, fusion: Fusion, count: int) -> Worded:
+        """`vector` is the question's; without one, or one of another length, words alone name rows. `count` are
+        wanted.
+        """
+        if vector is not None and not all(view.takes(vector) for view in self._views):
+            vector = None
+        kept = max(_KEPT, _TIMES * count)
+        parts = [
+            view if named is None else _Narrowing(self._asked, view, named, vector, fusion, kept).part()
+            for view, named in zip(self._views, self._named, strict=True)
+        ]
+        return worded(candidates(parts, self._asked), fusion)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Named:
+    """Rows that words name, and how well they fit."""
+
+    terms: Sequence[int]
+    places: Array
+    said: Wording
+
+    @classmethod
+    def of(cls, view: View, terms: Sequence[int], likely: Array) -> "_Named":
+        # What waits for its vectors is found by its words, and the newest of it tells that something waits.
+        waiting = np.flatnonzero(view.columns["windows"] == 0)[-_WAITING:]
+        places = np.union1d(likely, waiting)
+        return cls(terms, places, _said(view, terms, places))
+
+    def with_others(self, view: View, others: Array) -> tuple[Array, Wording]:
+        """These and other rows, and how well all of them fit."""
+        others = others[numbers_of(self.places, others) < 0]
+        places = np.concatenate([self.places, others])
+        order = np.argsort(places, kind="stable")
+        more = _said(view, self.terms, others)
+        bm25, coverage = (
+            np.concatenate(both)[order] for both in ((self.said.bm25, more.bm25), (self.said.coverage, more.coverage))
+        )
+        return places[order], Wording(bm25, coverage)
+
+
+def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
+    return wording([PostingsAt.of(view.postings, places)], terms)[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Narrowing:
+    asked: Asked
+    view: View
+    named: _Named
+    vector: Scores | None
+    fusion: Fusion
+    most: int
+
+    def part(self) -> View:
+        if self.vector is None:
+            return self._at(self._around(self._best(self.named.places, self.named.said, None)[0], None), None)
+        near = self.view.matrix.near(self.vector)
+        nearest = near.places[_first_of(near.cosines, _NEAREST)]
+        places, said = self.named.with_others(self.view, np.unique(nearest[nearest >= 0]))
+        kept, count = self._best(places, said, near)
+        if count >= min(_ENOUGH, places.size):
+            return self._at(self._around(kept, near), near)
+        wanted = np.flatnonzero(_wanted(self.view, self.asked))
+        if wanted.size > max(_FEW, self.view.size // _SHARE):
+            return self.view
+        return self._at(np.union1d(wanted, self._beside(wanted)), near)
+
+    def _best(self, places: Array, said: Wording, near: Near | None) -> tuple[Array, int]:
+        """Of some rows those that fit best by words and meaning together, and how many may come back."""
+        part = Part.of(self.view, places)
+        wanted = _wanted(part, self.asked)
+        scores = normalised(said.bm25)
+        if near is not None:
+            cosines = self.view.matrix.found(near, places).guessed()
+            share = share_of_meaning(self.fusion, float(cosines.max(initial=0)))
+            low = np.float32(min(near.cosines.min(), cosines.min(initial=0)))
+            spread = (cosines - low) / max(cosines.max(initial=0) - low, np.float32(1e-9))
+            scores = np.float32(1 - share) * scores + np.float32(share) * spread
+        scores = scores + np.float32(self.fusion.coverage) * said.coverage**2
+        scores *= filters.class_weights(part, self.asked)
+        scores[~wanted] = -1
+        order = best(scores, self.most)
+        return places[order[wanted[order]]], int(np.count_nonzero(wanted))
+
+    def _around(self, kept: Array, near: Near | None) -> Array:
+        """These rows, best first, with those that their scores depend on; ascending."""
+        threads, turns = self.view.columns["thread"], self.view.turns
+        assert turns is not None
+        parts = [
+            kept,
+            self._beside(kept),
+            self._beside(self._beside(kept[:_CLOSEST])),
+            turns.of_threads(threads, np.unique(threads[kept[:_THREADS]]), _OF_A_THREAD),
+        ]
+        if near is not None:
+            farthest = near.places[_first_of(-near.cosines, _FARTHEST)]
+            farthest = farthest[farthest >= 0]
+            parts += [farthest, self._beside(farthest)]
+        if self.asked.question.why_not is not None:
+            place = self.view.place_of(self.asked.question.why_not)
+            parts.append(np.array([] if place is None else [place], dtype=np.int64))
+        return np.unique(np.concatenate(parts))
+
+    def _at(self, places: Array, near: Near | None) -> View:
+        if near is None or self.vector is None:
+            return Part.of(self.view, places)
+        found = self.view.matrix.found(near, places)
+        self.view.matrix.compare(self.vector, places, found)
+        return Part.of(self.view, places, found.compared())
+
+    def _beside(self, places: Array) -> Array:
+        assert self.view.turns is not None
+        return self.view.turns.beside(self.view.columns["previous"], places)
+
+
+def _wanted(view: View, asked: Asked) -> Mask:
+    checks = filters.may_be_shown([view], asked) | filters.are_asked_for([view], asked)
+    return joining.all_of([*checks.values(), filters.class_weights(view, asked) > 0], view.size)
+
+
+def _first_of(scores: Scores, count: int) -> Array:
+    return np.argpartition(-scores, count)[:count] if scores.size > count else np.arange(scores.size)
