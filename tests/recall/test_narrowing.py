@@ -1,19 +1,22 @@
 """A large shelf: a question looks at few of its rows, and finds what one that looks at all of them does."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from memorist import words
+from memorist.memories.searchable import Standing
 from memorist.platform.values import Principal, Role
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import FUSION
 from memorist.recall.index import snapshot, vectors
 from memorist.recall.index.arranging import arranged
 from memorist.recall.index.part import Part
+from memorist.recall.index.postings import likely
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.recall.narrowing import Opened
@@ -21,6 +24,7 @@ from memorist.recall.question import Asked
 from memorist.recall.ranking import Scores
 from memorist.recall.scored import Scored, scored, worded
 from memorist.recall.values import Question, Weights
+from memorist.times import to_micros
 from tests.recall.index_rows import MODEL, Rows, refreshed
 
 THREADS, TURNS, SIZE = 700, 16, 96
@@ -42,13 +46,19 @@ class Library:
             about = self.subjects[subject] + self._noise(0.7)
             for turn in range(TURNS):
                 vector = about + self._noise(0.8)
-                self.put(f"mem_{thread:04}_{turn:02}", f"s{thread}", vector, self._text(subject))
+                fields = {"category": "rare"} if self.rng.random() < 0.01 else {}
+                fields["kind"] = "fact" if turn % 3 == 0 else "chat_message"
+                windows = 3 if turn == 5 else 1
+                self.put(f"mem_{thread:04}_{turn:02}", f"s{thread}", vector, self._text(subject), windows, **fields)
 
     def put(self, memory_id: str, thread: str, vector: Scores, text: str, windows: int = 1, **fields: Any) -> None:
         self.vectors[memory_id] = vector / np.linalg.norm(vector)
         several = np.stack([self.vectors[memory_id], *(_unit(self._noise(1)) for _ in range(windows - 1))])
-        told = {"kind": "chat_message", "event_time": int(memory_id[4:8]), "vectors": vectors.pack(several)}
-        self.store.put(memory_id, [text] * windows, thread=thread, **(told | fields))
+        several = np.roll(several, windows // 2, axis=0)
+        then = to_micros(NOW - timedelta(days=int(memory_id[4:8])))
+        self.store.put(memory_id, [text] * windows, thread=thread, event_time=then, **fields)
+        if self.store.rows[memory_id].vectors is not None:
+            self.store.rows[memory_id] = self.store.rows[memory_id]._replace(vectors=vectors.pack(several))
 
     def question(self) -> tuple[str, Scores]:
         """About one of the memories, in some of its words and in others."""
@@ -124,7 +134,8 @@ def agreement(view: View, library: Library, rounds: int, **fields: Any) -> float
         query, vector = library.question()
         asked = asking(query, **fields)
         expected = first(looked_at_all(view, asked, vector))
-        shares.append(len(set(expected) & set(first(looked_at_few(view, asked, vector)))) / max(1, len(expected)))
+        found = first(looked_at_few(view, asked, vector))
+        shares.append(len(set(expected) & set(found)) / len(expected) if expected else float(not found))
     return float(np.mean(shares))
 
 
@@ -136,3 +147,143 @@ def test_few_rows_are_looked_at_and_the_first_ten_are_the_same(shelf: Shelf, lib
     assert isinstance(part, Part)
     assert part.size < view.size / 4
     assert agreement(view, library, 60) >= 0.99
+
+
+@pytest.mark.parametrize(
+    "asked_for",
+    [
+        {"source_kinds": ("fact",)},
+        {"before": NOW - timedelta(days=300)},
+        {"category": "rare"},
+        {"category": "rare", "after": NOW - timedelta(days=50)},
+        {"category": "no such"},
+    ],
+    ids=["a third", "half", "few", "hardly any", "none"],
+)
+def test_filters_leave_the_first_ten_the_same(shelf: Shelf, library: Library, asked_for: dict[str, Any]) -> None:
+    assert agreement(refreshed(shelf, library.store), library, 25, **asked_for) >= 0.99
+
+
+def test_filter_that_leaves_few_compares_each_of_them(shelf: Shelf, library: Library) -> None:
+    view = refreshed(shelf, library.store)
+    query, vector = library.question()
+    asked = asking(query, category="rare")
+    few, every = looked_at_few(view, asked, vector), looked_at_all(view, asked, vector)
+    part = few.candidates.views[0]
+    assert isinstance(part, Part)
+    rare = np.flatnonzero(every.candidates.wanted)
+    assert set(rare.tolist()) <= set(part.at.tolist())
+    assert part.size < view.size / 4
+    assert few.meaning.cosines == pytest.approx(every.meaning.cosines[part.at], abs=1e-6)
+
+
+def test_filter_that_leaves_much_which_lies_far_away_looks_at_all(
+    shelf: Shelf, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.recall.narrowing._FEW", 10)
+    monkeypatch.setattr("memorist.recall.narrowing._SHARE", 1000)
+    view = refreshed(shelf, library.store)
+    query, vector = library.question()
+    asked = asking(query, category="rare")
+    found = looked_at_few(view, asked, vector)
+    assert found.candidates.views[0] is view
+    assert first(found) == first(looked_at_all(view, asked, vector))
+
+
+def test_best_window_of_a_long_text_is_found_in_whichever_list_it_is(shelf: Shelf, library: Library) -> None:
+    view = refreshed(shelf, library.store)
+    for thread in range(0, THREADS, 70):
+        memory_id = f"mem_{thread:04}_05"
+        packed = library.store.rows[memory_id].vectors
+        assert packed is not None
+        steps, scales, _ = vectors.unpack([packed])
+        for window in range(3):
+            vector = _unit(steps[window] * scales[window])
+            found = looked_at_few(view, asking("anything"), vector)
+            place = found.candidates.ids.place_of(memory_id)
+            assert place is not None
+            assert found.meaning.windows[place] == window
+            assert found.meaning.cosines[place] == pytest.approx(1, abs=0.01)
+
+
+def test_what_came_since_is_found_and_what_went_is_not(shelf: Shelf, library: Library) -> None:
+    _, vector = library.question()
+    library.put("mem_0800_00", "s1", vector, "entirely unheard")
+    assert "mem_0800_00" in first(looked_at_few(refreshed(shelf, library.store), asking("what else"), vector))
+    other = _unit(-vector)
+    library.put("mem_0800_00", "s1", other, "entirely unseen")
+    assert "mem_0800_00" not in first(looked_at_few(refreshed(shelf, library.store), asking("what else"), vector))
+    assert "mem_0800_00" in first(looked_at_few(refreshed(shelf, library.store), asking("what else"), other))
+    assert "mem_0800_00" in first(looked_at_few(refreshed(shelf, library.store), asking("unseen"), None))
+    library.put("mem_0800_00", "s1", other, "entirely unseen", standing=int(Standing.GONE))
+    assert "mem_0800_00" not in first(looked_at_few(refreshed(shelf, library.store), asking("unseen"), other))
+    saved_one = "mem_0003_01"
+    library.put(saved_one, "s3", library.vectors[saved_one], "as it was", standing=int(Standing.GONE))
+    asked = asking("as it was")
+    assert saved_one not in first(looked_at_few(refreshed(shelf, library.store), asked, library.vectors[saved_one]))
+
+
+def test_what_waits_for_its_vector_is_found_by_its_words(shelf: Shelf, library: Library) -> None:
+    _, vector = library.question()
+    library.put("mem_0801_00", "s2", vector, "a hippogriff", embedded=False)
+    found = looked_at_few(refreshed(shelf, library.store), asking("hippogriff"), vector)
+    assert "mem_0801_00" in first(found)
+    assert found.candidates.waiting > 0
+    # As one does that lost its vector to another model.
+    library.put("mem_0002_01", "s2", vector, "the second hippogriff")
+    found = looked_at_few(refreshed(shelf, library.store), asking("hippogriff"), vector)
+    assert {"mem_0801_00", "mem_0002_01"} <= set(first(found))
+
+
+def test_without_a_vector_words_find_what_they_would_among_all(shelf: Shelf, library: Library) -> None:
+    view = refreshed(shelf, library.store)
+    for _ in range(10):
+        asked = asking(library.question()[0])
+        assert first(looked_at_few(view, asked, None), 3) == first(looked_at_all(view, asked, None), 3)
+
+
+def test_one_that_is_asked_about_is_looked_at(shelf: Shelf, library: Library) -> None:
+    view = refreshed(shelf, library.store)
+    query, vector = library.question()
+    part = looked_at_few(view, asking(query), vector).candidates.views[0]
+    missing = next(view.ids[place] for place in range(view.size) if part.place_of(view.ids[place]) is None)
+    assert looked_at_few(view, asking(query, why_not=missing), vector).candidates.ids.place_of(missing) is not None
+
+
+def test_lists_take_what_came_since_and_are_made_anew_once_there_is_twice_as_much(
+    library: Library, tmp_path: Path
+) -> None:
+    shelf = Shelf("ada", MODEL)
+    store = Rows()
+    ids = sorted(library.store.rows)
+    centres = []
+    for number, share in enumerate((0.3, 0.5, 1.0)):
+        for memory_id in ids[: int(share * len(ids))]:
+            if memory_id not in store.rows:
+                row = library.store.rows[memory_id]
+                store.put(memory_id, library.store.texts[memory_id], **{"thread": row.thread, "vectors": row.vectors})
+        refreshed(shelf, store)
+        shelf = saved(shelf, tmp_path / str(number))
+        view = refreshed(shelf, store)
+        assert view.matrix.lists is not None
+        assert view.matrix.lists.size == view.matrix.scales.size
+        centres.append(view.matrix.lists.centres.made_of)
+        shares = []
+        for _ in range(15):
+            query, vector = library.question()
+            expected = first(looked_at_all(view, asking(query), vector))
+            shares.append(len(set(expected) & set(first(looked_at_few(view, asking(query), vector)))) / len(expected))
+        assert np.mean(shares) >= 0.98
+    assert centres[0] == centres[1] < centres[2]
+
+
+def test_a_word_that_many_have_is_looked_up_no_further_than_a_share_of_the_rows(shelf: Shelf, library: Library) -> None:
+    lists = refreshed(shelf, library.store).postings
+    sizes = {word: lists.how_many(words.hash_of(words.terms(word)[0])) for word in WORDS}
+    frequent, rare = max(sizes, key=sizes.__getitem__), min(sizes, key=lambda word: sizes[word] or len(WORDS) ** 2)
+    assert sizes[frequent] > 20 * sizes[rare] > 0
+    terms = [words.hash_of(words.terms(word)[0]) for word in (frequent, rare)]
+    both = likely([lists], terms, 0)
+    assert set(lists.containing(terms[1]).places.tolist()) <= set(both.tolist())
+    assert both.size <= 600
+    assert likely([lists], terms[:1], 0).size <= 600

@@ -15,7 +15,7 @@ from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import Fusion, share_of_meaning
 from memorist.recall.index.columns import Array
-from memorist.recall.index.matrix import Near
+from memorist.recall.index.matrix import Cosines, Near
 from memorist.recall.index.part import Part, numbers_of
 from memorist.recall.index.postings import PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
@@ -112,36 +112,41 @@ class _Narrowing:
 
     def part(self) -> View:
         if self.vector is None:
-            return self._at(self._around(self._best(self.named.places, self.named.said, None)[0], None), None)
+            chosen = self._chosen(self.named.places, self.named.said, None, 0)
+            return Part.of(self.view, self._around(chosen.wanted, chosen.others, None))
         near = self.view.matrix.near(self.vector)
         nearest = near.places[_first_of(near.cosines, _NEAREST)]
         places, said = self.named.with_others(self.view, np.unique(nearest[nearest >= 0]))
-        kept, count = self._best(places, said, near)
-        if count >= min(_ENOUGH, places.size):
-            return self._at(self._around(kept, near), near)
-        wanted = np.flatnonzero(_wanted(self.view, self.asked))
+        low = float(near.cosines.min())
+        chosen = self._chosen(places, said, self.view.matrix.found(near, places), low)
+        if chosen.count >= min(_ENOUGH, places.size):
+            return self._at(self._around(chosen.wanted, chosen.others, near), near)
+        wanted = np.flatnonzero(_wanted(self.view, self.asked)[1])
         if wanted.size > max(_FEW, self.view.size // _SHARE):
             return self.view
-        return self._at(np.union1d(wanted, self._beside(wanted)), near)
+        found = self._compared(wanted, near)
+        few = self._chosen(wanted, _said(self.view, self.named.terms, wanted), found, low)
+        around = self._around(few.wanted, chosen.others, near, self.most)
+        return self._at(np.unique(np.concatenate([around, wanted, self._beside(wanted)])), near)
 
-    def _best(self, places: Array, said: Wording, near: Near | None) -> tuple[Array, int]:
-        """Of some rows those that fit best by words and meaning together, and how many may come back."""
+    def _chosen(self, places: Array, said: Wording, found: Cosines | None, low: float) -> "_Chosen":
+        """Of some rows those that fit best by words and meaning together. `low` is how near the farthest row is."""
         part = Part.of(self.view, places)
-        wanted = _wanted(part, self.asked)
+        live, wanted = _wanted(part, self.asked)
         scores = normalised(said.bm25)
-        if near is not None:
-            cosines = self.view.matrix.found(near, places).guessed()
-            share = share_of_meaning(self.fusion, float(cosines.max(initial=0)))
-            low = np.float32(min(near.cosines.min(), cosines.min(initial=0)))
-            spread = (cosines - low) / max(cosines.max(initial=0) - low, np.float32(1e-9))
+        if found is not None:
+            cosines = found.guessed()
+            high = float(cosines.max(initial=0))
+            share = share_of_meaning(self.fusion, high)
+            spread = (cosines - np.float32(low)) / np.float32(max(high - low, 1e-9))
             scores = np.float32(1 - share) * scores + np.float32(share) * spread
         scores = scores + np.float32(self.fusion.coverage) * said.coverage**2
-        scores *= filters.class_weights(part, self.asked)
-        scores[~wanted] = -1
-        order = best(scores, self.most)
-        return places[order[wanted[order]]], int(np.count_nonzero(wanted))
+        weighted = np.where(wanted, scores * filters.class_weights(part, self.asked), np.float32(-1))
+        order = best(weighted, self.most)
+        others = best(np.where(live & ~wanted, scores, np.float32(-1)), self.most // 2)
+        return _Chosen(places[order[wanted[order]]], places[others[(live & ~wanted)[others]]], np.count_nonzero(wanted))
 
-    def _around(self, kept: Array, near: Near | None) -> Array:
+    def _around(self, kept: Array, others: Array, near: Near | None, most_threads: int = _THREADS) -> Array:
         """These rows, best first, with those that their scores depend on; ascending."""
         threads, turns = self.view.columns["thread"], self.view.turns
         assert turns is not None
@@ -149,7 +154,9 @@ class _Narrowing:
             kept,
             self._beside(kept),
             self._beside(self._beside(kept[:_CLOSEST])),
-            turns.of_threads(threads, np.unique(threads[kept[:_THREADS]]), _OF_A_THREAD),
+            others,
+            self._beside(others),
+            turns.of_threads(threads, np.unique(threads[kept[:most_threads]]), _OF_A_THREAD),
         ]
         if near is not None:
             farthest = near.places[_first_of(-near.cosines, _FARTHEST)]
@@ -160,21 +167,37 @@ class _Narrowing:
             parts.append(np.array([] if place is None else [place], dtype=np.int64))
         return np.unique(np.concatenate(parts))
 
-    def _at(self, places: Array, near: Near | None) -> View:
-        if near is None or self.vector is None:
-            return Part.of(self.view, places)
+    def _at(self, places: Array, near: Near) -> View:
+        return Part.of(self.view, places, self._compared(places, near).compared())
+
+    def _compared(self, places: Array, near: Near) -> Cosines:
         found = self.view.matrix.found(near, places)
-        self.view.matrix.compare(self.vector, places, found)
-        return Part.of(self.view, places, found.compared())
+        if self.vector is not None:
+            self.view.matrix.compare(self.vector, places, found)
+        return found
 
     def _beside(self, places: Array) -> Array:
         assert self.view.turns is not None
         return self.view.turns.beside(self.view.columns["previous"], places)
 
 
-def _wanted(view: View, asked: Asked) -> Mask:
-    checks = filters.may_be_shown([view], asked) | filters.are_asked_for([view], asked)
-    return joining.all_of([*checks.values(), filters.class_weights(view, asked) > 0], view.size)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chosen:
+    wanted: Array
+    """Best first."""
+
+    others: Array
+    """What may not come back and still tells what its session is about."""
+
+    count: int
+    """How many may come back of all that were named."""
+
+
+def _wanted(view: View, asked: Asked) -> tuple[Mask, Mask]:
+    """What may be looked at, and what may come back."""
+    live = joining.all_of(filters.may_be_shown([view], asked).values(), view.size)
+    checks = [live, filters.class_weights(view, asked) > 0, *filters.are_asked_for([view], asked).values()]
+    return live, joining.all_of(checks, view.size)
 
 
 def _first_of(scores: Scores, count: int) -> Array:

@@ -30,7 +30,6 @@ def arranged(saved: Snapshot, least: int) -> Snapshot:
     rows = int(saved.facts["ids"]["rows"])
     lists = {
         "centres": middle.steps,
-        "centre_scales": middle.scales,
         "ends": np.cumsum(np.bincount(labels[order], minlength=len(middle.steps))).astype(np.int64),
         "windows": np.argsort(places, kind="stable").astype(np.int32),
         "starts": np.concatenate([[0], np.cumsum(np.bincount(places, minlength=rows))]).astype(np.int32),
@@ -55,7 +54,7 @@ def arranged(saved: Snapshot, least: int) -> Snapshot:
         "single": True,
         "whole": bool((np.diff(lists["starts"]) <= 1).all()),
         "in_order": False,
-        "centres_of": middle.made_of,
+        "centres": middle.facts,
     }
     return Snapshot({**saved.facts, "matrix": told}, arrays)
 
@@ -75,17 +74,16 @@ class _Vectors:
         self.numbers = np.repeat(given["firsts"], counts) + inside
 
     def centres(self) -> Centres:
-        made_of = self._saved.facts["matrix"].get("centres_of", 0)
-        if 0 < self.scales.size < _GROWN * made_of:
-            steps, scales = (self._saved.arrays[f"lists.{name}"][0] for name in ("centres", "centre_scales"))
-            return Centres(steps, scales, made_of)
+        told = self._saved.facts["matrix"].get("centres")
+        if told is not None and self.scales.size < _GROWN * told["made_of"]:
+            return Centres(self._saved.arrays["lists.centres"][0], told["scale"], told["made_of"])
         sample = sample_of(self.scales.size)
         return centres(np.concatenate(list(_Picked(self.blocks, sample))), self.scales[sample], self.scales.size)
 
     def labels(self, middle: Centres) -> Array:
         """The list of each. What is in one stays there, while the centres stay."""
         known = np.zeros(0, dtype=np.int32)
-        if middle.made_of == self._saved.facts["matrix"].get("centres_of"):
+        if middle.facts == self._saved.facts["matrix"].get("centres"):
             ends = self._saved.arrays["lists.ends"][0]
             known = np.repeat(np.arange(ends.size, dtype=np.int32), np.diff(ends, prepend=0))
         rest = _Picked(self.blocks, np.arange(known.size, self.scales.size))

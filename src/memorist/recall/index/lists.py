@@ -6,7 +6,7 @@ mapped: a question needs others each time, and what is mapped would stay in this
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numkong
 import numpy as np
@@ -20,11 +20,11 @@ PROBED = 48
 """Lists that a question looks into: nine of ten near vectors lie in far fewer, and the tenth is what this is for."""
 
 _FARTHEST = 8
-_ROUNDS = 6
-_SAMPLED = 40
+_ROUNDS = 5
+_SAMPLED = 32
 """Vectors of a list by which its centre is found."""
 
-_CHUNK = 4096
+_CHUNK = 512
 _FEWEST = 16
 _MOST = 4096
 _SEED = 20_240_117
@@ -35,16 +35,22 @@ class Centres:
     """What is in the middle of each list."""
 
     steps: vectors.Steps
-    scales: Scores
+    scale: float
+    """What all are to be multiplied with."""
+
     made_of: int
     """How many vectors there were when they were made."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"scale": self.scale, "made_of": self.made_of}
 
     def products(self, question: Scores) -> Scores:
         """How near each list is."""
         steps, scale = vectors.quantised(question)
         found = np.empty(len(self.steps), dtype=np.float32)
         vectors.multiply([(steps, self.steps, found)])
-        return found * (self.scales * scale)
+        return found * (np.float32(self.scale) * scale)
 
     def nearest(self, found: vectors.Steps) -> Array:
         """The list of each vector."""
@@ -52,8 +58,7 @@ class Centres:
         nearest = np.empty(len(found), dtype=np.int32)
         for start in range(0, len(found), _CHUNK):
             part = np.ascontiguousarray(found[start : start + _CHUNK])
-            products = np.asarray(numkong.dots_packed(part, packed)) * self.scales
-            nearest[start : start + len(part)] = products.argmax(axis=1)
+            nearest[start : start + len(part)] = np.asarray(numkong.dots_packed(part, packed)).argmax(axis=1)
         return nearest
 
 
@@ -90,8 +95,8 @@ def _floats(sample: vectors.Steps, scales: Scores, which: Array) -> Scores:
 
 def _quantised(means: Scores, made_of: int) -> Centres:
     means = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.float32(1e-9))
-    scales = np.maximum(np.abs(means).max(axis=1), np.float32(1e-9)) / np.float32(127)
-    return Centres(np.rint(means / scales[:, np.newaxis]).astype(np.int8), scales, made_of)
+    scale = max(float(np.abs(means).max()), 1e-9) / 127
+    return Centres(np.rint(means / np.float32(scale)).astype(np.int8), scale, made_of)
 
 
 def _sums(sample: vectors.Steps, scales: Scores, labels: Array, count: int) -> tuple[Scores, Array]:
@@ -120,17 +125,16 @@ class Lists:
 
     rows: SavedRows
 
-    NAMES: ClassVar = ("centres", "centre_scales", "ends", "windows", "starts")
+    NAMES: ClassVar = ("centres", "ends", "windows", "starts")
 
     @classmethod
-    def of(cls, given: Mapping[str, Array], made_of: int, rows: SavedRows) -> "Lists":
+    def of(cls, given: Mapping[str, Array], facts: Mapping[str, Any], rows: SavedRows) -> "Lists":
         """Those of a file."""
-        centres = Centres(given["centres"], given["centre_scales"], made_of)
+        centres = Centres(given["centres"], facts["scale"], facts["made_of"])
         return cls(centres, given["ends"], given["windows"], given["starts"], rows)
 
     def arrays(self) -> dict[str, Array]:
-        given = (self.centres.steps, self.centres.scales, self.ends, self.windows, self.starts)
-        return dict(zip(self.NAMES, given, strict=True))
+        return dict(zip(self.NAMES, (self.centres.steps, self.ends, self.windows, self.starts), strict=True))
 
     @property
     def size(self) -> int:

@@ -60,7 +60,7 @@ class Matrix:
         blocks = self.view().blocks or (np.zeros((0, self._dimensions), dtype=np.int8),)
         arrays = {f"column.{name}": column.saved() for name, column in self._named().items()}
         if self._lists is not None:
-            facts["centres_of"] = self._lists.centres.made_of
+            facts["centres"] = self._lists.centres.facts
             arrays |= {f"lists.{name}": [array] for name, array in self._lists.arrays().items()}
         return Snapshot(facts, {READ: blocks, **arrays})
 
@@ -77,9 +77,9 @@ class Matrix:
         made._used = len(made._blocks[-1]) if made._blocks else 0
         for name, column in made._named().items():
             column.map(saved.arrays[f"column.{name}"][0], made._windows if name == "scales" else made._groups)
-        if "centres_of" in saved.facts:
+        if "centres" in saved.facts:
             given = {name: saved.arrays[f"lists.{name}"][0] for name in Lists.NAMES}
-            made._lists = Lists.of(given, saved.facts["centres_of"], saved.rows[READ])
+            made._lists = Lists.of(given, saved.facts["centres"], saved.rows[READ])
         return made
 
     def _named(self) -> dict[str, Column]:
@@ -260,6 +260,7 @@ class MatrixView:
         read = np.flatnonzero(offsets != _NOT_READ)
         at = windows[read] + offsets[read]
         found.put(rows[read], near.cosines[at], near.numbers[at])
+        found.lacking[rows[offsets == _NOT_READ]] = True
         np.maximum.at(found.estimated, rows, near.of_lists[of_lists])
         late = slice(near.late, None)
         if near.places[late].size:
@@ -271,7 +272,7 @@ class MatrixView:
     def compare(self, question: Scores, places: Array, found: "Cosines") -> None:
         """Compare those of some rows that were not, and note what comes of it."""
         assert self.lists is not None
-        missing = np.flatnonzero(found.cosines == _UNKNOWN)
+        missing = np.flatnonzero(found.lacking)
         windows, rows = self._windows_of(places[missing])
         order = np.argsort(windows)
         windows, rows = windows[order], missing[rows[order]]
@@ -361,10 +362,13 @@ class Cosines:
     estimated: Scores
     """How near the middle of its list is."""
 
+    lacking: NDArray[np.bool_]
+    """Those with windows that were not compared."""
+
     @classmethod
     def none(cls, size: int) -> "Cosines":
         unknown = np.full(size, _UNKNOWN, dtype=np.float32)
-        return cls(unknown, np.zeros(size, dtype=np.int32), np.full(size, -1, dtype=np.float32))
+        return cls(unknown, np.zeros(size, dtype=np.int32), unknown.copy(), np.zeros(size, dtype=bool))
 
     def put(self, rows: Array, found: Scores, numbers: Array) -> None:
         """Note windows; of a row that has several, the best."""
@@ -376,7 +380,8 @@ class Cosines:
 
     def guessed(self) -> Scores:
         """With the middle of its list for a row that was not compared."""
-        return np.where(self.cosines == _UNKNOWN, np.maximum(self.estimated, 0), self.cosines)
+        guessed = np.where(self.lacking, np.maximum(self.cosines, self.estimated), self.cosines)
+        return np.where(guessed == _UNKNOWN, np.float32(0), guessed)
 
     def compared(self) -> tuple[Scores, NDArray[np.int32]]:
         """0 for a row that was not: it has no vectors."""

@@ -22,8 +22,8 @@ Places = NDArray[np.int32]
 _LOOKED_THROUGH = 32_768
 """Entries of its rare words that a question looks through on a large shelf."""
 
-_COMBINED = 131_072
-"""Rows with its rarest word of which it is seen whether they have the next one."""
+_SHARE = 8
+"""Of a shelf that is larger, entries for one in so many of its rows."""
 
 _LIKELY = 3072
 """Rows of these that are compared by meaning, too."""
@@ -299,31 +299,27 @@ def likely(shelves: Sequence[PostingLists], terms: Sequence[int], shelf: int) ->
     telling = zip(weighed.telling, weighed.rare.tolist(), strict=True)
     rarest = sorted((size, terms[one], rare) for one, rare in telling if (size := sizes[one][shelf]))
     lists = shelves[shelf]
-    taken: list[Containing] = []
-    left = _LOOKED_THROUGH
-    for size, term, _ in rarest:
+    fitting = np.zeros(lists.size, dtype=np.float32)
+    taken: list[Array] = []
+    left = max(_LOOKED_THROUGH, lists.size // _SHARE)
+    for size, term, rare in rarest:
         if taken and size > left:
             break
-        taken.append(lists.last(term, left))
+        found = lists.last(term, left)
+        fitting[found.places] += np.float32(rare) * saturated(
+            found.counts, lists.lengths.take(found.places), weighed.mean
+        )
+        taken.append(found.places)
         left -= min(size, left)
-    if len(rarest) > 1 and rarest[0][0] > _LOOKED_THROUGH:
-        # Even the rarest is frequent: rows that have the next one, too, are worth more than the last ones.
-        more = lists.last(rarest[0][1], _COMBINED).places
-        both = lists.among(rarest[1][1], more)
-        taken.append(Containing(more[both.places], both.counts, 0))
-    if not taken:
-        return np.zeros(0, dtype=np.int64)
-    places = np.concatenate([one.places for one in taken])
-    counts = np.concatenate([one.counts for one in taken])
-    rare = np.repeat([rare for *_, rare in rarest[: len(taken)]], [one.places.size for one in taken])
-    gained = rare * saturated(counts, lists.lengths.take(places), weighed.mean)
-    # Sorted as one number each, which is several times faster than sorting an order.
-    both = np.sort(places.astype(np.uint64) << _HALF | np.arange(places.size, dtype=np.uint64))
-    places, order = both >> _HALF, both & _LOW
-    begins = np.flatnonzero(np.diff(places, prepend=np.uint64(1 << 63)))
-    fitting = np.add.reduceat(gained[order], begins)
-    places = places[begins].astype(np.int64)
-    return places if places.size <= _LIKELY else np.sort(places[np.argpartition(-fitting, _LIKELY)[:_LIKELY]])
+    places = np.concatenate([np.zeros(0, dtype=np.int32), *taken])
+    if places.size > _LIKELY:
+        # A row that has several of the words is there several times.
+        most = min(places.size - 1, _LIKELY * len(taken))
+        places = places[np.argpartition(-fitting[places], most)[:most]]
+    places = np.unique(places)
+    if places.size > _LIKELY:
+        places = np.sort(places[np.argpartition(-fitting[places], _LIKELY)[:_LIKELY]])
+    return places.astype(np.int64)
 
 
 def _wording_of(lists: PostingLists | PostingsAt, found: Sequence[Containing], weighed: Weighed) -> Wording:
