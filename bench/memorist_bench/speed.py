@@ -274,6 +274,7 @@ class _Timings:
         for user in users:
             # The first recall of a user loads the user's index.
             self._time("first", self._recall, user, next(asked))
+        self._core.recall.finish_saving()
         for _, step in steps:
             step(users[0], next(asked))
         for number in range(rounds):

@@ -25,9 +25,10 @@ from tests.support.stores import bytes_in
 MASTER_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
 
-@pytest.fixture(autouse=True)
-def every_index_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bootstrap, "SnapshotFolder", partial(SnapshotFolder, smallest=1, rest_s=0))
+@pytest.fixture(autouse=True, params=[1 << 30, 1], ids=["plain", "listed"])
+def every_index_is_saved(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    made = partial(SnapshotFolder, smallest=1, listed_from=request.param, rest_s=0)
+    monkeypatch.setattr(bootstrap, "SnapshotFolder", made)
 
 
 @pytest.fixture
@@ -44,9 +45,7 @@ def saved(core: Core, settings: Settings, *principals: Principal) -> bytes:
     """What the folder holds after recalls, once all is saved."""
     for principal in principals:
         core.recall.recall(principal, Question("something"))
-    worker = core.recall._shelves._saving and core.recall._shelves._saving._worker
-    if worker is not None:
-        worker.submit(lambda: None).result()
+    core.recall.finish_saving()
     folder = settings.shelves_path()
     assert folder is not None
     return bytes_in(folder) if any(folder.rglob("*")) else b""

@@ -37,9 +37,7 @@ class Process:
 
     def end(self) -> None:
         """Ends once what it saves is saved."""
-        worker = self.saving._worker
-        assert worker is not None
-        worker.submit(lambda: None).result()
+        self.shelves.finish_saving()
         self.shelves.close()
 
 
@@ -379,9 +377,7 @@ def test_files_used_least_lately_make_room(folder: SnapshotFolder, store: Rows, 
     process = Process(store, small)
     for user in ("bob", "carol"):
         process.look(user)
-        worker = process.saving._worker
-        assert worker is not None
-        worker.submit(lambda: None).result()
+        process.shelves.finish_saving()
     process.end()
     assert {one.name for one in folder.path.iterdir()} == {
         small.file_of("t", user, MODEL).name for user in ("bob", "carol")

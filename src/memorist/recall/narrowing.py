@@ -15,7 +15,7 @@ from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import Fusion, share_of_meaning
 from memorist.recall.index.columns import Array
-from memorist.recall.index.matrix import Cosines, Near
+from memorist.recall.index.matrix import Cosines, Near, Read
 from memorist.recall.index.part import Part, numbers_of
 from memorist.recall.index.postings import PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
@@ -77,13 +77,14 @@ class _Named:
     terms: Sequence[int]
     places: Array
     said: Wording
+    read: Read
 
     @classmethod
     def of(cls, view: View, terms: Sequence[int], likely: Array) -> "_Named":
         # What waits for its vectors is found by its words, and the newest of it tells that something waits.
         waiting = np.flatnonzero(view.columns["windows"] == 0)[-_WAITING:]
         places = np.union1d(likely, waiting)
-        return cls(terms, places, _said(view, terms, places))
+        return cls(terms, places, _said(view, terms, places), view.matrix.read(places))
 
     def with_others(self, view: View, others: Array) -> tuple[Array, Wording]:
         """These and other rows, and how well all of them fit."""
@@ -118,7 +119,9 @@ class _Narrowing:
         nearest = near.places[_first_of(near.cosines, _NEAREST)]
         places, said = self.named.with_others(self.view, np.unique(nearest[nearest >= 0]))
         low = float(near.cosines.min())
-        chosen = self._chosen(places, said, self.view.matrix.found(near, places), low)
+        found = self.view.matrix.found(near, places)
+        self.view.matrix.compare(self.vector, self.named.read, numbers_of(places, self.named.places), found)
+        chosen = self._chosen(places, said, found, low)
         if chosen.count >= min(_ENOUGH, places.size):
             return self._at(self._around(chosen.wanted, chosen.others, near), near)
         wanted = np.flatnonzero(_wanted(self.view, self.asked)[1])
@@ -144,7 +147,9 @@ class _Narrowing:
         weighted = np.where(wanted, scores * filters.class_weights(part, self.asked), np.float32(-1))
         order = best(weighted, self.most)
         others = best(np.where(live & ~wanted, scores, np.float32(-1)), self.most // 2)
-        return _Chosen(places[order[wanted[order]]], places[others[(live & ~wanted)[others]]], np.count_nonzero(wanted))
+        return _Chosen(
+            places[order[wanted[order]]], places[others[(live & ~wanted)[others]]], int(np.count_nonzero(wanted))
+        )
 
     def _around(self, kept: Array, others: Array, near: Near | None, most_threads: int = _THREADS) -> Array:
         """These rows, best first, with those that their scores depend on; ascending."""
@@ -172,8 +177,9 @@ class _Narrowing:
 
     def _compared(self, places: Array, near: Near) -> Cosines:
         found = self.view.matrix.found(near, places)
+        lacking = np.flatnonzero(found.lacking)
         if self.vector is not None:
-            self.view.matrix.compare(self.vector, places, found)
+            self.view.matrix.compare(self.vector, self.view.matrix.read(places[lacking]), lacking, found)
         return found
 
     def _beside(self, places: Array) -> Array:

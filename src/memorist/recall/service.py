@@ -114,6 +114,10 @@ class Recall:
         """Whether some memories are found by their words alone, since there is no room for their vectors."""
         return self._shelves.lacks_memory(principal.tenant, principal.user)
 
+    def finish_saving(self) -> None:
+        """Wait for what is being saved for the next process: large scopes are searched faster then."""
+        self._shelves.finish_saving()
+
     def close(self) -> None:
         """Finish what is saved for the next process."""
         self._shelves.close()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
@@ -28,13 +29,13 @@ def arranged(saved: Snapshot, least: int) -> Snapshot:
     order = order[before.places[order] >= 0]
     places = before.places[order]
     rows = int(saved.facts["ids"]["rows"])
-    lists = {
+    lists: dict[str, Array] = {
         "centres": middle.steps,
         "ends": np.cumsum(np.bincount(labels[order], minlength=len(middle.steps))).astype(np.int64),
         "windows": np.argsort(places, kind="stable").astype(np.int32),
         "starts": np.concatenate([[0], np.cumsum(np.bincount(places, minlength=rows))]).astype(np.int32),
     }
-    columns = {
+    columns: dict[str, Array] = {
         "scales": before.scales[order],
         "places": places,
         "starts": np.arange(order.size, dtype=np.int64),
@@ -104,7 +105,7 @@ class _Picked(Sequence[Array]):
     def __iter__(self) -> Iterator[Array]:
         return map(self.__getitem__, range(len(self)))
 
-    def __getitem__(self, number):  # type: ignore[no-untyped-def]
+    def __getitem__(self, number: Any) -> Any:
         wanted = self._order[number * _CHUNK : (number + 1) * _CHUNK]
         found = np.empty((wanted.size, self._blocks[0].shape[1]), dtype=np.int8)
         of_block = np.searchsorted(self._ends, wanted, side="right")

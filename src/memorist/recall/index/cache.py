@@ -88,8 +88,13 @@ class Shelves:
                 fitting.append(key[1])
         return fitting
 
+    def finish_saving(self) -> None:
+        """Wait for what is being saved."""
+        if self._saving is not None:
+            self._saving.finish()
+
     def close(self) -> None:
-        """Finish what is being saved."""
+        """Finish what is being saved, and save nothing more."""
         if self._saving is not None:
             self._saving.close()
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class Matrix:
         return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns)
 
     def saved(self) -> Snapshot:
-        facts = {
+        facts: dict[str, Any] = {
             "windows": self._windows,
             "groups": self._groups,
             "single": self._single,
@@ -269,15 +270,19 @@ class MatrixView:
             found.put(numbers[here], near.cosines[late][here], near.numbers[late][here])
         return found
 
-    def compare(self, question: Scores, places: Array, found: "Cosines") -> None:
-        """Compare those of some rows that were not, and note what comes of it."""
+    def read(self, places: Array) -> "Read":
+        """The vectors of some rows that are in lists."""
         assert self.lists is not None
-        missing = np.flatnonzero(found.lacking)
-        windows, rows = self._windows_of(places[missing])
+        windows, rows = self._windows_of(places)
         order = np.argsort(windows)
-        windows, rows = windows[order], missing[rows[order]]
-        products = self._compared(question, self.lists.rows.read(runs(windows)))
-        found.put(rows, products * self.scales[windows], self.firsts[windows])
+        windows, rows = windows[order], rows[order]
+        return Read(rows, self.lists.rows.read(runs(windows)), self.scales[windows], self.firsts[windows])
+
+    def compare(self, question: Scores, read: "Read", which: Array, found: "Cosines") -> None:
+        """Compare all windows of some rows. `which` are their numbers among those that something is found of."""
+        rows = which[read.rows]
+        found.put(rows, self._compared(question, read.steps) * read.scales, read.numbers)
+        found.lacking[rows] = False
 
     def _windows_of(self, places: Array) -> tuple[Array, Array]:
         """The windows of some rows that are in lists, and for each which of the rows it is of."""
@@ -334,6 +339,19 @@ class MatrixView:
         # Backwards, so that of equal windows the first remains.
         which[group_of[hits[::-1]]] = (hits - self.starts[group_of[hits]])[::-1]
         return which
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """The windows of some rows."""
+
+    rows: Array
+    """Which of the rows each is of."""
+
+    steps: vectors.Steps
+    scales: Scores
+    numbers: Array
+    """Which window of its row each is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -84,7 +84,7 @@ class _Columns(Mapping[str, Array]):
         if name == "linked":
             previous = self["previous"]
             return ((previous >= 0) & (previous == np.arange(previous.size) - 1)).astype(np.float32)
-        taken = self._columns[name].take(self._at)
+        taken: Array = self._columns[name].take(self._at)
         return numbers_of(self._at, taken) if name == "previous" else taken
 
     def __iter__(self) -> Iterator[str]:

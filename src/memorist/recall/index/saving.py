@@ -72,6 +72,13 @@ class Saving:
             self._busy[key] = float("inf")
         self._worker.submit(self._save, tenant, shelf, done)
 
+    def finish(self) -> None:
+        """Wait for what is being saved."""
+        with self._lock:
+            waiting = None if self._worker is None else self._worker.submit(lambda: None)
+        if waiting is not None:
+            waiting.result()
+
     def close(self) -> None:
         """Finish the file that is being written, and begin no other."""
         with self._lock:

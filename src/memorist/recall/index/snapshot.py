@@ -62,7 +62,7 @@ class SavedRows:
     def read(self, ranges: Sequence[tuple[int, int]]) -> Array:
         """The rows from and to, one range after the other. Raises OSError."""
         found = np.empty((sum(end - start for start, end in ranges), *self._shape), dtype=self._kind)
-        into = memoryview(found).cast("B") if found.size else memoryview(b"")
+        into = found.reshape(-1).view(np.uint8).data
         at, width, base, handle = 0, self._width, self._start, self._handle
         for start, end in ranges:
             upto = at + (end - start) * width

@@ -1,5 +1,6 @@
 """A shelf at one moment: what a search reads."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ class View:
     """Of rows, too, that came after this moment."""
 
     codes: dict[str, dict[str, int]]
-    columns: dict[str, Array]
+    columns: Mapping[str, Array]
     matrix: MatrixView
     postings: PostingLists
     turns: Turns | None = None
