@@ -104,7 +104,7 @@ def saved(shelf: Shelf, file: Path) -> Shelf:
 @pytest.fixture(autouse=True)
 def _looks_at_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """As few as there would be of a million."""
-    monkeypatch.setattr("memorist.recall.index.lists.PROBED", 20)
+    monkeypatch.setattr("memorist.recall.index.lists.COMPARED", 300)
     for name, value in {"_NEAREST": 400, "_ENOUGH": 40, "_FEW": 500, "_KEPT": 150}.items():
         monkeypatch.setattr(f"memorist.recall.narrowing.{name}", value)
     monkeypatch.setattr("memorist.recall.index.postings._LIKELY", 600)

@@ -8,7 +8,7 @@ import numpy as np
 
 from memorist.recall.index import turns, vectors
 from memorist.recall.index.columns import Array, with_room
-from memorist.recall.index.lists import Centres, centres, sample_of
+from memorist.recall.index.lists import Centres, centres, sample_of, sketch_of
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
@@ -29,8 +29,10 @@ def arranged(saved: Snapshot, least: int) -> Snapshot:
     order = order[before.places[order] >= 0]
     places = before.places[order]
     rows = int(saved.facts["ids"]["rows"])
+    mean = before.mean()
     lists: dict[str, Array] = {
         "centres": middle.steps,
+        "mean": mean,
         "ends": np.cumsum(np.bincount(labels[order], minlength=len(middle.steps))).astype(np.int64),
         "windows": np.argsort(places, kind="stable").astype(np.int32),
         "starts": np.concatenate([[0], np.cumsum(np.bincount(places, minlength=rows))]).astype(np.int32),
@@ -45,6 +47,7 @@ def arranged(saved: Snapshot, least: int) -> Snapshot:
         **saved.arrays,
         READ: _Picked(before.blocks, order),
         **{f"lists.{name}": [array] for name, array in lists.items()},
+        "lists.sketches": _Sketched(before.blocks, order, before.scales, mean),
         **{f"column.{name}": with_room(array) for name, array in columns.items()},
         **turns.arranged(*(saved.arrays[f"column.{name}"][0] for name in ("previous", "thread"))),
     }
@@ -81,6 +84,16 @@ class _Vectors:
         sample = sample_of(self.scales.size)
         return centres(np.concatenate(list(_Picked(self.blocks, sample))), self.scales[sample], self.scales.size)
 
+    def mean(self) -> Scores:
+        """What all have in common."""
+        if "lists.mean" in self._saved.arrays:
+            known: Scores = self._saved.arrays["lists.mean"][0]
+            return known
+        sample = sample_of(self.scales.size)
+        steps = np.concatenate(list(_Picked(self.blocks, sample)))
+        total = sum((part * scales[:, np.newaxis]).sum(axis=0) for part, scales in _parts(steps, self.scales[sample]))
+        return np.asarray(total / max(1, sample.size), dtype=np.float32)
+
     def labels(self, middle: Centres) -> Array:
         """The list of each. What is in one stays there, while the centres stay."""
         known = np.zeros(0, dtype=np.int32)
@@ -89,6 +102,11 @@ class _Vectors:
             known = np.repeat(np.arange(ends.size, dtype=np.int32), np.diff(ends, prepend=0))
         rest = _Picked(self.blocks, np.arange(known.size, self.scales.size))
         return np.concatenate([known, *map(middle.nearest, rest)])
+
+
+def _parts(steps: vectors.Steps, scales: Scores) -> Iterator[tuple[vectors.Steps, Scores]]:
+    for start in range(0, len(steps), _CHUNK):
+        yield steps[start : start + _CHUNK], scales[start : start + _CHUNK]
 
 
 class _Picked(Sequence[Array]):
@@ -115,3 +133,16 @@ class _Picked(Sequence[Array]):
                 block = int(of_block[run[0]])
                 found[run] = self._blocks[block][wanted[run] - (self._ends[block] - len(self._blocks[block]))]
         return found
+
+
+class _Sketched(_Picked):
+    """Their sketches."""
+
+    def __init__(self, blocks: Sequence[vectors.Steps], order: Array, scales: Scores, mean: Scores) -> None:
+        super().__init__(blocks, order)
+        self._scales = scales
+        self._mean = mean
+
+    def __getitem__(self, number: Any) -> Any:
+        wanted = self._order[number * _CHUNK : (number + 1) * _CHUNK]
+        return sketch_of(super().__getitem__(number), self._scales[wanted], self._mean)

@@ -1,10 +1,11 @@
-"""Vectors in lists of what lies near each other, so that a question is compared with those of a few lists only.
+"""Vectors in lists of what lies near each other, so that a question is compared with some of them only.
 
-The lists are made when a large shelf is saved: the file has the vectors list by list. Vectors are read from there, not
-mapped: a question needs others each time, and what is mapped would stay in this process's memory.
+The lists are made when a large shelf is saved: the file has the vectors list by list, and a sketch of each, one bit a
+dimension. A question looks at the sketches of one list in five, and at the vectors that these say are nearest. Vectors
+are read from the file, not mapped: a question needs others each time, and they would stay in this process's memory.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,11 +14,15 @@ import numpy as np
 
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array
+from memorist.recall.index.helpers import helpers
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
 
-PROBED = 48
-"""Lists that a question looks into: nine of ten near vectors lie in far fewer, and the tenth is what this is for."""
+PROBED = 5
+"""A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
+
+COMPARED = 2048
+"""Vectors that are compared as they are, of those whose sketches were."""
 
 _FARTHEST = 8
 _ROUNDS = 5
@@ -123,18 +128,22 @@ class Lists:
     starts: Array
     """Where those of each place begin, and one more at the end."""
 
+    mean: Scores
+    """What all vectors have in common: a sketch says where one is above it."""
+
+    sketches: Array
     rows: SavedRows
 
-    NAMES: ClassVar = ("centres", "ends", "windows", "starts")
+    NAMES: ClassVar = ("ends", "windows", "starts", "mean", "sketches")
 
     @classmethod
     def of(cls, given: Mapping[str, Array], facts: Mapping[str, Any], rows: SavedRows) -> "Lists":
         """Those of a file."""
         centres = Centres(given["centres"], facts["scale"], facts["made_of"])
-        return cls(centres, given["ends"], given["windows"], given["starts"], rows)
+        return cls(centres, *(given[name] for name in cls.NAMES), rows=rows)
 
     def arrays(self) -> dict[str, Array]:
-        return dict(zip(self.NAMES, (self.centres.steps, self.ends, self.windows, self.starts), strict=True))
+        return {"centres": self.centres.steps, **{name: getattr(self, name) for name in self.NAMES}}
 
     @property
     def size(self) -> int:
@@ -147,10 +156,30 @@ class Lists:
         return np.concatenate([[0], self.ends[:-1]])
 
     def near(self, question: Scores) -> tuple[Scores, Array]:
-        """How near each list is, and which are nearest, and farthest: these tell how far the farthest rows are."""
+        """How near each list is, and the windows that are nearest by their sketches, with those of the farthest lists:
+        they tell how far the farthest rows are. Ascending.
+        """
         products = self.centres.products(question)
         order = np.argsort(-products, kind="stable")
-        return products, np.unique(np.concatenate([order[:PROBED], order[-_FARTHEST:]]))
+        probed = np.sort(order[: -(-order.size // PROBED)])
+        begins, ends = self.begins[probed], self.ends[probed]
+        counts = ends - begins
+        offsets = np.cumsum(counts) - counts
+        asked = np.packbits(question > self.mean)[np.newaxis]
+        distances = np.empty(int(counts.sum()), dtype=np.float64)
+        pieces = [
+            (asked, self.sketches[begin:end], distances[at : at + end - begin])
+            for begin, end, at in zip(begins.tolist(), ends.tolist(), offsets.tolist(), strict=True)
+            if begin < end
+        ]
+        other = helpers().submit(_differences, pieces[::2])
+        _differences(pieces[1::2])
+        other.result()
+        nearest = np.flatnonzero(distances <= _bound(distances, COMPARED))
+        of_list = np.searchsorted(offsets, nearest, side="right") - 1
+        far = order[-_FARTHEST:]
+        farthest = [np.arange(begin, end) for begin, end in zip(self.begins[far], self.ends[far], strict=True)]
+        return products, np.unique(np.concatenate([nearest - offsets[of_list] + begins[of_list], *farthest]))
 
     def windows_of(self, places: Array) -> tuple[Array, Array]:
         """The windows of some rows, and for each which of the rows it is of; of later rows there are none here."""
@@ -163,6 +192,22 @@ class Lists:
 
     def list_of(self, windows: Array) -> Array:
         return np.searchsorted(self.ends, windows, side="right")
+
+
+def sketch_of(steps: vectors.Steps, scales: Scores, mean: Scores) -> Array:
+    return np.packbits(steps * scales[:, np.newaxis] > mean, axis=1)
+
+
+def _differences(pieces: Sequence[tuple[Array, Array, Array]]) -> None:
+    """For each piece the bits in which one sketch differs from many, written to the array beside them."""
+    for asked, sketches, out in pieces:
+        numkong.cdist(asked, sketches, "hamming", dtype="uint1", out=out[np.newaxis])
+
+
+def _bound(distances: Array, count: int) -> int:
+    """The distance within which there are about so many."""
+    totals = np.cumsum(np.bincount(distances.astype(np.int32)))
+    return int(np.searchsorted(totals, min(count, distances.size)))
 
 
 def runs(windows: Array) -> list[tuple[int, int]]:

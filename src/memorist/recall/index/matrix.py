@@ -17,7 +17,6 @@ from memorist.recall.ranking import Scores
 
 _BLOCK = 8192
 _SMALLEST_BLOCK = 64
-_NOT_READ = np.iinfo(np.int64).min
 _UNKNOWN = np.float32(-2)
 WORTH_A_THREAD = 6
 """Blocks from which on a second thread saves more than it costs to wake it."""
@@ -79,7 +78,7 @@ class Matrix:
         for name, column in made._named().items():
             column.map(saved.arrays[f"column.{name}"][0], made._windows if name == "scales" else made._groups)
         if "centres" in saved.facts:
-            given = {name: saved.arrays[f"lists.{name}"][0] for name in Lists.NAMES}
+            given = {name: saved.arrays[f"lists.{name}"][0] for name in ("centres", *Lists.NAMES)}
             made._lists = Lists.of(given, saved.facts["centres"], saved.rows[READ])
         return made
 
@@ -235,36 +234,24 @@ class MatrixView:
     def near(self, question: Scores) -> "Near":
         """The cosines of the windows in the lists nearest to a question, and of those that are in no list yet."""
         assert self.lists is not None
-        of_lists, chosen = self.lists.near(question)
-        begins, ends = self.lists.begins, self.lists.ends
-        ranges = list(zip(begins[chosen].tolist(), ends[chosen].tolist(), strict=True))
-        products = self._compared(question, self.lists.rows.read(ranges))
-        picked = [slice(*one) for one in ranges]
-        products *= np.concatenate([self.scales[one] for one in picked])
-        places = np.concatenate([self.places[one] for one in picked])
-        numbers = np.concatenate([self.firsts[one] for one in picked])
-        # A window is found at its own number plus this.
-        offsets = np.full(ends.size, _NOT_READ, dtype=np.int64)
-        counts = ends[chosen] - begins[chosen]
-        offsets[chosen] = np.cumsum(counts) - counts - begins[chosen]
+        of_lists, windows = self.lists.near(question)
+        products = self._compared(question, self.lists.rows.read(runs(windows))) * self.scales[windows]
         late = self._late(question)
-        joined = (np.concatenate(both) for both in zip((places, products, numbers), late, strict=True))
-        return Near(of_lists, offsets, places.size, *joined)
+        listed = (self.places[windows], products, self.firsts[windows])
+        return Near(of_lists, windows, *(np.concatenate(both) for both in zip(listed, late, strict=True)))
 
     def found(self, near: "Near", places: Array) -> "Cosines":
         """What a comparison tells of some rows, whose places ascend."""
         assert self.lists is not None
         found = Cosines.none(places.size)
         windows, rows = self._windows_of(places)
-        of_lists = self.lists.list_of(windows)
-        offsets = near.offsets[of_lists]
-        read = np.flatnonzero(offsets != _NOT_READ)
-        at = windows[read] + offsets[read]
-        found.put(rows[read], near.cosines[at], near.numbers[at])
-        found.lacking[rows[offsets == _NOT_READ]] = True
-        np.maximum.at(found.estimated, rows, near.of_lists[of_lists])
-        late = slice(near.late, None)
-        if near.places[late].size:
+        at = np.minimum(np.searchsorted(near.windows, windows), near.windows.size - 1)
+        is_read = near.windows[at] == windows
+        found.put(rows[is_read], near.cosines[at[is_read]], near.numbers[at[is_read]])
+        found.lacking[rows[~is_read]] = True
+        np.maximum.at(found.estimated, rows, near.of_lists[self.lists.list_of(windows)])
+        late = slice(near.windows.size, None)
+        if near.places[late].size and places.size:
             numbers = np.minimum(np.searchsorted(places, near.places[late]), places.size - 1)
             here = np.flatnonzero(places[numbers] == near.places[late])
             found.put(numbers[here], near.cosines[late][here], near.numbers[late][here])
@@ -361,9 +348,8 @@ class Near:
     of_lists: Scores
     """How near the middle of each list is."""
 
-    offsets: Array
-    late: int
-    """From here on they are in no list."""
+    windows: Array
+    """Those that are in lists; what comes behind them is in none yet."""
 
     places: Array
     cosines: Scores
