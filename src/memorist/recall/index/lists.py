@@ -21,10 +21,10 @@ from memorist.recall.ranking import Scores
 PROBED = 5
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-COMPARED = 2048
+COMPARED = 1536
 """Vectors that are compared as they are, of those whose sketches were."""
 
-_FARTHEST = 8
+_FARTHEST = 6
 _ROUNDS = 5
 _SAMPLED = 32
 """Vectors of a list by which its centre is found."""

@@ -25,7 +25,8 @@ _LOOKED_THROUGH = 32_768
 _SHARE = 8
 """Of a shelf that is larger, entries for one in so many of its rows."""
 
-_LIKELY = 3072
+_SAMPLED = 8192
+_LIKELY = 2560
 """Rows of these that are compared by meaning, too."""
 
 
@@ -311,15 +312,23 @@ def likely(shelves: Sequence[PostingLists], terms: Sequence[int], shelf: int) ->
         )
         taken.append(found.places)
         left -= min(size, left)
-    places = np.concatenate([np.zeros(0, dtype=np.int32), *taken])
-    if places.size > _LIKELY:
-        # A row that has several of the words is there several times.
-        most = min(places.size - 1, _LIKELY * len(taken))
-        places = places[np.argpartition(-fitting[places], most)[:most]]
-    places = np.unique(places)
-    if places.size > _LIKELY:
-        places = np.sort(places[np.argpartition(-fitting[places], _LIKELY)[:_LIKELY]])
-    return places.astype(np.int64)
+    # A row that has several of the words is there several times.
+    places = _most(np.concatenate([np.zeros(0, dtype=np.int32), *taken]), fitting, _LIKELY * max(1, len(taken)))
+    return _most(np.unique(places), fitting, _LIKELY).astype(np.int64)
+
+
+def _most(places: Array, fitting: Scores, count: int) -> Array:
+    """About so many of some rows, those that fit best, in their order."""
+    if places.size <= count:
+        return places
+    values = fitting.take(places)
+    sample = values[:: max(1, places.size // _SAMPLED)]
+    rank = sample.size - max(1, count * sample.size // places.size)
+    # Of those that fit alike as the least of them there may be any number.
+    bound = np.partition(sample, rank)[rank]
+    above = np.flatnonzero(values > bound)[:count]
+    alike = np.flatnonzero(values == bound)[-(count - above.size) :] if above.size < count else above[:0]
+    return places[np.sort(np.concatenate([above, alike]))]
 
 
 def _wording_of(lists: PostingLists | PostingsAt, found: Sequence[Containing], weighed: Weighed) -> Wording:

@@ -61,15 +61,9 @@ class SavedRows:
 
     def read(self, ranges: Sequence[tuple[int, int]]) -> Array:
         """The rows from and to, one range after the other. Raises OSError."""
-        found = np.empty((sum(end - start for start, end in ranges), *self._shape), dtype=self._kind)
-        into = found.reshape(-1).view(np.uint8).data
-        at, width, base, handle = 0, self._width, self._start, self._handle
-        for start, end in ranges:
-            upto = at + (end - start) * width
-            if os.preadv(handle, [into[at:upto]], base + start * width) != upto - at:
-                raise OSError("A saved index is cut short.")
-            at = upto
-        return found
+        width, base, handle = self._width, self._start, self._handle
+        parts = [os.pread(handle, (end - start) * width, base + start * width) for start, end in ranges]
+        return np.frombuffer(b"".join(parts), dtype=self._kind).reshape(-1, *self._shape)
 
 
 def write(out: BinaryIO, snapshot: Snapshot, whose: Sequence[str]) -> None:
