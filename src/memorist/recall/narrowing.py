@@ -6,6 +6,7 @@ found enough of what was asked for is seen afterwards: if not, the rows that may
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,11 @@ from memorist import words
 from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import Fusion, share_of_meaning
-from memorist.recall.index.columns import Array
+from memorist.recall.index.columns import Array, distinct
+from memorist.recall.index.helpers import helpers
 from memorist.recall.index.matrix import Cosines, Near, Read
 from memorist.recall.index.part import Part, numbers_of
-from memorist.recall.index.postings import PostingsAt, Wording, likely, wording
+from memorist.recall.index.postings import PostingLists, PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Mask, Scores, best, normalised
@@ -44,15 +46,15 @@ _SHARE = 16
 
 
 class Opened:
-    """Shelves of which some are large, with the rows that words name there: all that needs no vector."""
+    """Shelves of which some are large. Words name rows there while the question is embedded and compared."""
 
     def __init__(self, views: Sequence[View], asked: Asked) -> None:
         self._views = views
         self._asked = asked
         lists = [view.postings for view in views]
         terms = [words.hash_of(term) for term in asked.terms()]
-        self._named = [
-            _Named.of(view, terms, likely(lists, terms, number)) if view.is_large else None
+        self._naming = [
+            helpers().submit(_Named.of, view, lists, terms, number) if view.is_large else None
             for number, view in enumerate(views)
         ]
 
@@ -64,8 +66,8 @@ class Opened:
             vector = None
         kept = max(_KEPT, _TIMES * count)
         parts = [
-            view if named is None else _Narrowing(self._asked, view, named, vector, fusion, kept).part()
-            for view, named in zip(self._views, self._named, strict=True)
+            view if naming is None else _Narrowing(self._asked, view, naming, vector, fusion, kept).part()
+            for view, naming in zip(self._views, self._naming, strict=True)
         ]
         return worded(candidates(parts, self._asked), fusion)
 
@@ -80,10 +82,11 @@ class _Named:
     read: Read
 
     @classmethod
-    def of(cls, view: View, terms: Sequence[int], likely: Array) -> "_Named":
+    def of(cls, view: View, lists: Sequence[PostingLists], terms: Sequence[int], number: int) -> "_Named":
+        """`view` is the shelf of that number among those with these lists."""
         # What waits for its vectors is found by its words, and the newest of it tells that something waits.
         waiting = np.flatnonzero(view.columns["windows"] == 0)[-_WAITING:]
-        places = np.union1d(likely, waiting)
+        places = distinct(np.concatenate([likely(lists, terms, number), waiting]))
         return cls(terms, places, _said(view, terms, places), view.matrix.read(places))
 
     def with_others(self, view: View, others: Array) -> tuple[Array, Wording]:
@@ -106,21 +109,23 @@ def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
 class _Narrowing:
     asked: Asked
     view: View
-    named: _Named
+    naming: "Future[_Named]"
     vector: Scores | None
     fusion: Fusion
     most: int
 
     def part(self) -> View:
         if self.vector is None:
-            chosen = self._chosen(self.named.places, self.named.said, None, 0)
+            named = self.naming.result()
+            chosen = self._chosen(named.places, named.said, None, 0)
             return Part.of(self.view, self._around(chosen.wanted, chosen.others, None))
         near = self.view.matrix.near(self.vector)
         nearest = near.places[_first_of(near.cosines, _NEAREST)]
-        places, said = self.named.with_others(self.view, np.unique(nearest[nearest >= 0]))
+        named = self.naming.result()
+        places, said = named.with_others(self.view, distinct(nearest[nearest >= 0]))
         low = float(near.cosines.min())
         found = self.view.matrix.found(near, places)
-        self.view.matrix.compare(self.vector, self.named.read, numbers_of(places, self.named.places), found)
+        self.view.matrix.compare(self.vector, named.read, numbers_of(places, named.places), found)
         chosen = self._chosen(places, said, found, low)
         if chosen.count >= min(_ENOUGH, places.size):
             return self._at(self._around(chosen.wanted, chosen.others, near), near)
@@ -128,9 +133,9 @@ class _Narrowing:
         if wanted.size > max(_FEW, self.view.size // _SHARE):
             return self.view
         found = self._compared(wanted, near)
-        few = self._chosen(wanted, _said(self.view, self.named.terms, wanted), found, low)
+        few = self._chosen(wanted, _said(self.view, named.terms, wanted), found, low)
         around = self._around(few.wanted, chosen.others, near, self.most)
-        return self._at(np.unique(np.concatenate([around, wanted, self._beside(wanted)])), near)
+        return self._at(distinct(np.concatenate([around, wanted, self._beside(wanted)])), near)
 
     def _chosen(self, places: Array, said: Wording, found: Cosines | None, low: float) -> "_Chosen":
         """Of some rows those that fit best by words and meaning together. `low` is how near the farthest row is."""
@@ -170,7 +175,7 @@ class _Narrowing:
         if self.asked.question.why_not is not None:
             place = self.view.place_of(self.asked.question.why_not)
             parts.append(np.array([] if place is None else [place], dtype=np.int64))
-        return np.unique(np.concatenate(parts))
+        return distinct(np.concatenate(parts))
 
     def _at(self, places: Array, near: Near) -> View:
         return Part.of(self.view, places, self._compared(places, near).compared())

@@ -85,3 +85,11 @@ class Column:
 def with_room(values: Array) -> list[Array]:
     """Values as a file has them, and room for more."""
     return [values, np.zeros(max(_LEAST_ROOM, values.size // 16), dtype=values.dtype)]
+
+
+def distinct(values: Array) -> Array:
+    """Each once, ascending: `np.unique` takes several times as long for a few thousand."""
+    values = np.sort(values)
+    is_first = np.ones(values.size, dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    return values[is_first]

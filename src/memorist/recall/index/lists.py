@@ -13,7 +13,7 @@ import numkong
 import numpy as np
 
 from memorist.recall.index import vectors
-from memorist.recall.index.columns import Array
+from memorist.recall.index.columns import Array, distinct
 from memorist.recall.index.helpers import helpers
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
@@ -179,7 +179,7 @@ class Lists:
         of_list = np.searchsorted(offsets, nearest, side="right") - 1
         far = order[-_FARTHEST:]
         farthest = [np.arange(begin, end) for begin, end in zip(self.begins[far], self.ends[far], strict=True)]
-        return products, np.unique(np.concatenate([nearest - offsets[of_list] + begins[of_list], *farthest]))
+        return products, distinct(np.concatenate([nearest - offsets[of_list] + begins[of_list], *farthest]))
 
     def windows_of(self, places: Array) -> tuple[Array, Array]:
         """The windows of some rows, and for each which of the rows it is of; of later rows there are none here."""

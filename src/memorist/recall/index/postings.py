@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.index.columns import Array, Column
+from memorist.recall.index.columns import Array, Column, distinct
 from memorist.recall.index.snapshot import Snapshot
 from memorist.recall.ranking import Scores, rarity, saturated
 
@@ -314,7 +314,7 @@ def likely(shelves: Sequence[PostingLists], terms: Sequence[int], shelf: int) ->
         left -= min(size, left)
     # A row that has several of the words is there several times.
     places = _most(np.concatenate([np.zeros(0, dtype=np.int32), *taken]), fitting, _LIKELY * max(1, len(taken)))
-    return _most(np.unique(places), fitting, _LIKELY).astype(np.int64)
+    return _most(distinct(places), fitting, _LIKELY).astype(np.int64)
 
 
 def _most(places: Array, fitting: Scores, count: int) -> Array:
