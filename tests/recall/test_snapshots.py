@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.recall.index import row_ids, snapshot
+from memorist.recall.index import arranging, row_ids, snapshot
 from memorist.recall.index.arranging import arranged
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.saving import Saving
@@ -304,6 +304,38 @@ def test_files_of_some_users_or_of_a_tenant_are_removed(folder: SnapshotFolder, 
 
 
 # Two at once, and what goes wrong
+
+
+def test_who_closes_does_not_wait_for_lists_and_the_next_process_makes_them(
+    tmp_path: Path, store: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = SnapshotFolder(tmp_path / "shelves", 1 << 30, smallest=10, listed_from=100)
+    began, closes = threading.Event(), threading.Event()
+    wait_for = arranging.sample_of
+
+    def waits(size: int) -> Any:
+        began.set()
+        assert closes.wait(60)
+        return wait_for(size)
+
+    monkeypatch.setattr(arranging, "sample_of", waits)
+    process = Process(store, folder)
+    process.look()
+    assert began.wait(60)
+    ended = threading.Thread(target=process.shelves.close)
+    ended.start()
+    while process.saving._worker is not None:
+        ended.join(0.01)
+    closes.set()
+    ended.join()
+    monkeypatch.undo()
+    following = Process(store, folder)
+    assert not following.look().is_large
+    following.shelves.finish_saving()
+    assert following.look().is_large
+    assert_same(following.look(), store)
+    following.end()
+    assert is_restored(store, folder)
 
 
 def test_two_processes_that_save_at_once_leave_one_whole_file(

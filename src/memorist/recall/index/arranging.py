@@ -1,8 +1,8 @@
 """Arranges a large shelf for its file: vectors in lists of what lies near each other, and turns by their threads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,17 +12,26 @@ from memorist.recall.index.lists import Centres, centres, sample_of, sketch_of
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
+T = TypeVar("T")
+
 _CHUNK = 8192
 _GROWN = 2
 """Lists are made anew, not only added to, once there are so many times the vectors."""
 
 
-def arranged(saved: Snapshot, least: int) -> Snapshot:
-    """The same rows, with their vectors in lists where there are enough of them. Takes seconds to minutes."""
+class NotArranged(Exception):
+    """There is no time for it now."""
+
+
+def arranged(saved: Snapshot, least: int, is_hurried: Callable[[], bool] = lambda: False) -> Snapshot:
+    """The same rows, with their vectors in lists where there are enough of them. Takes seconds to minutes.
+
+    Raises NotArranged soon after somebody is in a hurry.
+    """
     facts = saved.facts["matrix"]
     if facts["windows"] < least:
         return saved
-    before = _Vectors(saved)
+    before = _Vectors(saved, is_hurried)
     middle = before.centres()
     labels = before.labels(middle)
     order = np.lexsort((before.numbers, before.places, labels))
@@ -66,8 +75,9 @@ def arranged(saved: Snapshot, least: int) -> Snapshot:
 class _Vectors:
     """The vectors of a shelf, one by one, however they were arranged."""
 
-    def __init__(self, saved: Snapshot) -> None:
+    def __init__(self, saved: Snapshot, is_hurried: Callable[[], bool]) -> None:
         self._saved = saved
+        self._is_hurried = is_hurried
         self.blocks = saved.arrays[READ]
         given = {name: saved.arrays[f"column.{name}"][0] for name in ("scales", "places", "starts", "firsts")}
         self.scales: Scores = given["scales"]
@@ -82,7 +92,9 @@ class _Vectors:
         if told is not None and self.scales.size < _GROWN * told["made_of"]:
             return Centres(self._saved.arrays["lists.centres"][0], told["scale"], told["made_of"])
         sample = sample_of(self.scales.size)
-        return centres(np.concatenate(list(_Picked(self.blocks, sample))), self.scales[sample], self.scales.size)
+        steps = np.concatenate(list(_Picked(self.blocks, sample)))
+        *_, made = map(self._unhurried, centres(steps, self.scales[sample], self.scales.size))
+        return made
 
     def mean(self) -> Scores:
         """What all have in common."""
@@ -101,7 +113,12 @@ class _Vectors:
             ends = self._saved.arrays["lists.ends"][0]
             known = np.repeat(np.arange(ends.size, dtype=np.int32), np.diff(ends, prepend=0))
         rest = _Picked(self.blocks, np.arange(known.size, self.scales.size))
-        return np.concatenate([known, *map(middle.nearest, rest)])
+        return np.concatenate([known, *(middle.nearest(self._unhurried(piece)) for piece in rest)])
+
+    def _unhurried(self, one: T) -> T:
+        if self._is_hurried():
+            raise NotArranged
+        return one
 
 
 def _parts(steps: vectors.Steps, scales: Scores) -> Iterator[tuple[vectors.Steps, Scores]]:

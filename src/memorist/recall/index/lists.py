@@ -5,7 +5,7 @@ dimension. A question looks at the sketches of one list in five, and at the vect
 are read from the file, not mapped: a question needs others each time, and they would stay in this process's memory.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -78,8 +78,8 @@ def sample_of(size: int) -> Array:
     return np.sort(np.random.default_rng(_SEED).choice(size, wanted, replace=False))
 
 
-def centres(sample: vectors.Steps, scales: Scores, made_of: int) -> Centres:
-    """By k-means on the sphere."""
+def centres(sample: vectors.Steps, scales: Scores, made_of: int) -> Iterator[Centres]:
+    """By k-means on the sphere: better ones from round to round."""
     count = min(how_many(made_of), len(sample))
     rng = np.random.default_rng(_SEED)
     means: Scores = _floats(sample, scales, rng.choice(len(sample), count, replace=False))
@@ -91,7 +91,7 @@ def centres(sample: vectors.Steps, scales: Scores, made_of: int) -> Centres:
         if lost.size:
             means[lost] = _floats(sample, scales, rng.choice(len(sample), lost.size, replace=False))
         made = _quantised(means, made_of)
-    return made
+        yield made
 
 
 def _floats(sample: vectors.Steps, scales: Scores, which: Array) -> Scores:

@@ -43,6 +43,14 @@ class Matrix:
         self._dimensions = 0
         self._lists: Lists | None = None
 
+    @property
+    def windows(self) -> int:
+        return self._windows
+
+    @property
+    def has_lists(self) -> bool:
+        return self._lists is not None
+
     def size_bytes(self) -> int:
         columns = self._named().values()
         own = self._blocks[self._mapped :]

@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 
 from memorist.errors import MemoristError
 from memorist.ports import Store
 from memorist.recall.index import snapshot
-from memorist.recall.index.arranging import arranged
+from memorist.recall.index.arranging import NotArranged, arranged
 from memorist.recall.index.reading import is_known, is_whole
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.snapshot import Snapshot, WrongSnapshot
@@ -64,7 +65,8 @@ class Saving:
         if shelf.size < self._folder.smallest or not self.takes(*key):
             return
         is_much = shelf.unsaved >= max(self._folder.smallest, shelf.size // _SHARE)
-        if not is_much and self._folder.file_of(*key, self._model).exists():
+        is_done = not shelf.lacks_lists(self._folder.listed_from) and self._folder.file_of(*key, self._model).exists()
+        if is_done and not is_much:
             return
         with self._lock:
             if self._worker is None or time.monotonic() < self._busy.get(key, 0):
@@ -112,7 +114,9 @@ class Saving:
             self._too_large.add((tenant, shelf.user))
             _log.warning("the index of a user takes more than index_disk_mb, and is not saved: set it higher")
             return True
-        saved = arranged(saved, self._folder.listed_from)
+        # Who closes does not wait for lists: the next process makes them.
+        with suppress(NotArranged):
+            saved = arranged(saved, self._folder.listed_from, lambda: self._worker is None)
         with self._folder.writing(file) as out:
             snapshot.write(out, saved, self._whose(tenant, shelf.user))
         del saved

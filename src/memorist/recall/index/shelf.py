@@ -73,6 +73,10 @@ class Shelf:
         """Rows, each counted once."""
         return len(self._ids) - self._dead
 
+    def lacks_lists(self, least: int) -> bool:
+        """Whether it has that many vectors, and none of them is in a list."""
+        return self._matrix.windows >= least and not self._matrix.has_lists
+
     def loaded(self, watermark: int) -> None:
         """Called once all rows were added that there were at the watermark."""
         self._postings.settle()
