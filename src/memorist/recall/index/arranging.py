@@ -32,6 +32,8 @@ def arranged(saved: Snapshot, least: int, is_hurried: Callable[[], bool] = lambd
     if facts["windows"] < least:
         return saved
     before = _Vectors(saved, is_hurried)
+    if np.count_nonzero(before.places >= 0) < least:
+        return saved  # Most lost theirs, and wait for new ones.
     middle = before.centres()
     labels = before.labels(middle)
     order = np.lexsort((before.numbers, before.places, labels))

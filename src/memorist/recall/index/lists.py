@@ -140,7 +140,8 @@ class Lists:
     def of(cls, given: Mapping[str, Array], facts: Mapping[str, Any], rows: SavedRows) -> "Lists":
         """Those of a file."""
         centres = Centres(given["centres"], facts["scale"], facts["made_of"])
-        return cls(centres, *(given[name] for name in cls.NAMES), rows=rows)
+        ends, windows, starts, mean, sketches = (given[name] for name in cls.NAMES)
+        return cls(centres, ends, windows, starts, mean, sketches, rows)
 
     def arrays(self) -> dict[str, Array]:
         return {"centres": self.centres.steps, **{name: getattr(self, name) for name in self.NAMES}}

@@ -83,7 +83,8 @@ class _Columns(Mapping[str, Array]):
     def _take(self, name: str) -> Array:
         if name == "linked":
             previous = self["previous"]
-            return ((previous >= 0) & (previous == np.arange(previous.size) - 1)).astype(np.float32)
+            is_next: Array = (previous >= 0) & (previous == np.arange(previous.size) - 1)
+            return is_next.astype(np.float32)
         taken: Array = self._columns[name].take(self._at)
         return numbers_of(self._at, taken) if name == "previous" else taken
 

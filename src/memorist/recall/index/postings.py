@@ -328,7 +328,8 @@ def _most(places: Array, fitting: Scores, count: int) -> Array:
     bound = np.partition(sample, rank)[rank]
     above = np.flatnonzero(values > bound)[:count]
     alike = np.flatnonzero(values == bound)[-(count - above.size) :] if above.size < count else above[:0]
-    return places[np.sort(np.concatenate([above, alike]))]
+    chosen: Array = places[np.sort(np.concatenate([above, alike]))]
+    return chosen
 
 
 def _wording_of(lists: PostingLists | PostingsAt, found: Sequence[Containing], weighed: Weighed) -> Wording:
