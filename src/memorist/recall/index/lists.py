@@ -14,7 +14,6 @@ import numpy as np
 
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array, distinct
-from memorist.recall.index.helpers import helpers
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
 
@@ -173,9 +172,7 @@ class Lists:
             for begin, end, at in zip(begins.tolist(), ends.tolist(), offsets.tolist(), strict=True)
             if begin < end
         ]
-        other = helpers().submit(_differences, pieces[::2])
-        _differences(pieces[1::2])
-        other.result()
+        _differences(pieces)
         nearest = np.flatnonzero(distances <= _bound(distances, COMPARED))
         of_list = np.searchsorted(offsets, nearest, side="right") - 1
         far = order[-_FARTHEST:]
