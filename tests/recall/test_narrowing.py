@@ -15,7 +15,7 @@ from memorist.recall.candidates import candidates
 from memorist.recall.fusion import FUSION
 from memorist.recall.index import snapshot, vectors
 from memorist.recall.index.arranging import arranged
-from memorist.recall.index.part import Part
+from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.postings import likely
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
@@ -144,7 +144,7 @@ def test_few_rows_are_looked_at_and_the_first_ten_are_the_same(shelf: Shelf, lib
     assert view.is_large
     query, vector = library.question()
     part = looked_at_few(view, asking(query), vector).candidates.views[0]
-    assert isinstance(part, Part)
+    assert isinstance(part, PartOfShelf)
     assert part.size < view.size / 4
     assert agreement(view, library, 60) >= 0.99
 
@@ -170,7 +170,7 @@ def test_filter_that_leaves_few_compares_each_of_them(shelf: Shelf, library: Lib
     asked = asking(query, category="rare")
     few, every = looked_at_few(view, asked, vector), looked_at_all(view, asked, vector)
     part = few.candidates.views[0]
-    assert isinstance(part, Part)
+    assert isinstance(part, PartOfShelf)
     rare = np.flatnonzero(every.candidates.wanted)
     assert set(rare.tolist()) <= set(part.at.tolist())
     assert part.size < view.size / 4

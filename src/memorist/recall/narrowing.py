@@ -18,7 +18,7 @@ from memorist.recall.fusion import Fusion, share_of_meaning
 from memorist.recall.index.columns import Array, distinct
 from memorist.recall.index.helpers import helpers
 from memorist.recall.index.matrix import Cosines, Near, Read
-from memorist.recall.index.part import Part, numbers_of
+from memorist.recall.index.part import PartOfShelf, numbers_of
 from memorist.recall.index.postings import PostingLists, PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
 from memorist.recall.question import Asked
@@ -118,7 +118,7 @@ class _Narrowing:
         if self.vector is None:
             named = self.naming.result()
             chosen = self._chosen(named.places, named.said, None, 0)
-            return Part.of(self.view, self._around(chosen.wanted, chosen.others, None))
+            return PartOfShelf.of(self.view, self._around(chosen.wanted, chosen.others, None))
         near = self.view.matrix.near(self.vector)
         nearest = near.places[_first_of(near.cosines, _NEAREST)]
         named = self.naming.result()
@@ -139,7 +139,7 @@ class _Narrowing:
 
     def _chosen(self, places: Array, said: Wording, found: Cosines | None, low: float) -> "_Chosen":
         """Of some rows those that fit best by words and meaning together. `low` is how near the farthest row is."""
-        part = Part.of(self.view, places)
+        part = PartOfShelf.of(self.view, places)
         live, wanted = _wanted(part, self.asked)
         scores = normalised(said.bm25)
         if found is not None:
@@ -178,7 +178,7 @@ class _Narrowing:
         return distinct(np.concatenate(parts))
 
     def _at(self, places: Array, near: Near) -> View:
-        return Part.of(self.view, places, self._compared(places, near).compared())
+        return PartOfShelf.of(self.view, places, self._compared(places, near).compared())
 
     def _compared(self, places: Array, near: Near) -> Cosines:
         found = self.view.matrix.found(near, places)

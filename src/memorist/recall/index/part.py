@@ -14,7 +14,7 @@ from memorist.recall.ranking import Scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part(View):
+class PartOfShelf(View):
     """Some rows of a shelf at one moment: a place is the number of a row among these."""
 
     at: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -24,7 +24,7 @@ class Part(View):
     """How near each is to the question, and which window is."""
 
     @classmethod
-    def of(cls, view: View, at: Array, found: tuple[Scores, NDArray[np.int32]] | None = None) -> "Part":
+    def of(cls, view: View, at: Array, found: tuple[Scores, NDArray[np.int32]] | None = None) -> "PartOfShelf":
         """`at` ascends."""
         return cls(
             user=view.user,

@@ -14,7 +14,7 @@ from memorist.recall.index.matrix import Matrix
 from memorist.recall.index.postings import Postings
 from memorist.recall.index.row_ids import RowIds
 from memorist.recall.index.snapshot import Snapshot
-from memorist.recall.index.turns import Turns
+from memorist.recall.index.turns import TurnOrder
 from memorist.recall.index.view import View
 from memorist.recall.values import IndexMark, IndexPosition, IndexRow
 
@@ -42,7 +42,7 @@ class Shelf:
         self._chains = Chains(self._ids, self._columns)
         self._matrix = Matrix()
         self._postings = Postings()
-        self._turns: Turns | None = None
+        self._turns: TurnOrder | None = None
         self._dead = 0
         self.unsaved = 0
         """Rows that came or changed since it was last saved."""
@@ -111,7 +111,7 @@ class Shelf:
         self._codes = {name: {text: number for number, text in enumerate(told["codes"][name])} for name in TEXTS}
         self._chains = Chains(self._ids, self._columns, known=len(self._codes["thread"]))
         if "turns.starts" in saved.arrays:
-            self._turns = Turns.of({name: pieces[0] for name, pieces in saved.arrays.items()})
+            self._turns = TurnOrder.of({name: pieces[0] for name, pieces in saved.arrays.items()})
         self._dead = told["dead"]
         self._since = told["since"]
         newest: list[list[Any]] = told["newest"]

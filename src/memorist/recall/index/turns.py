@@ -9,7 +9,7 @@ from memorist.recall.index.columns import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turns:
+class TurnOrder:
     """Of the rows that a file had; of those that came since all are looked at, since they are few."""
 
     following: Array
@@ -22,7 +22,7 @@ class Turns:
     """Where each thread begins in them, by its number, and one more at the end."""
 
     @classmethod
-    def of(cls, arrays: Mapping[str, Array]) -> "Turns":
+    def of(cls, arrays: Mapping[str, Array]) -> "TurnOrder":
         return cls(arrays["turns.following"], arrays["turns.by_thread"], arrays["turns.starts"])
 
     def beside(self, previous: Array, places: Array) -> Array:

@@ -10,7 +10,7 @@ from memorist.recall.index.columns import Array
 from memorist.recall.index.matrix import MatrixView
 from memorist.recall.index.postings import PostingLists
 from memorist.recall.index.row_ids import RowIds
-from memorist.recall.index.turns import Turns
+from memorist.recall.index.turns import TurnOrder
 from memorist.recall.ranking import Scores
 
 
@@ -27,7 +27,7 @@ class View:
     columns: Mapping[str, Array]
     matrix: MatrixView
     postings: PostingLists
-    turns: Turns | None = None
+    turns: TurnOrder | None = None
 
     @property
     def is_large(self) -> bool:
