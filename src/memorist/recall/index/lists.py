@@ -23,7 +23,7 @@ PROBED = 5
 COMPARED = 1536
 """Vectors that are compared as they are, of those whose sketches were."""
 
-_FARTHEST = 6
+_FARTHEST = 16
 _ROUNDS = 5
 _SAMPLED = 32
 """Vectors of a list by which its centre is found."""
