@@ -31,7 +31,7 @@ _NEAREST = 1536
 _ENOUGH = 128
 """If fewer rows that are named may come back, the lists were not made for such a question."""
 
-_KEPT = 256
+_KEPT = 512
 _TIMES = 4
 _CLOSEST = 48
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""

@@ -20,7 +20,7 @@ from memorist.recall.ranking import Scores
 PROBED = 5
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-COMPARED = 1536
+COMPARED = 2048
 """Vectors that are compared as they are, of those whose sketches were."""
 
 _FARTHEST = 16
