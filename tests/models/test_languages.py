@@ -5,7 +5,7 @@ import pytest
 
 from memorist.languages import is_english
 from memorist.models.embedder import LocalEmbedder
-from memorist.recall.fusion import FUSION, in_language_of, share_of_meaning
+from memorist.recall.fusion import FUSION, Extent, in_language_of, share_of_meaning
 from memorist.recall.models import Models
 from memorist.words import question_terms
 from tests.support.models import WordReranker
@@ -94,12 +94,15 @@ def test_a_question_looks_for_no_small_words_of_its_language(question: str, want
     assert question_terms(question) == wanted
 
 
+ALL = Extent(20, 20, 0.0)
+
+
 def test_the_local_reranker_reads_english_alone() -> None:
     models, other = Models(None, BlindReranker()), Models(None, WordReranker())
-    assert models.judge("What pet does Ada have?", ["We have a dog."], models.begin()) is not None
-    assert models.judge("Welches Haustier hat Ada?", ["We have a dog."], models.begin()) is None
-    assert models.judge("What pet does Ada have?", MEMORIES, models.begin()) is None
-    assert other.judge("Welches Haustier hat Ada?", MEMORIES, other.begin()) is not None
+    assert models.judge("What pet does Ada have?", ["We have a dog."], models.begin(), ALL) is not None
+    assert models.judge("Welches Haustier hat Ada?", ["We have a dog."], models.begin(), ALL) is None
+    assert models.judge("What pet does Ada have?", MEMORIES, models.begin(), ALL) is None
+    assert other.judge("Welches Haustier hat Ada?", MEMORIES, other.begin(), ALL) is not None
 
 
 def test_keywords_count_half_in_other_languages_and_meaning_is_not_doubted() -> None:

@@ -64,9 +64,16 @@ def test_words_of_every_question_tell_nothing(query: str, is_telling: bool) -> N
 
 
 def test_reranker_reads_no_further_than_the_order_may_change() -> None:
-    near = np.linspace(1, 0.7, 30, dtype=np.float32)
+    near = np.linspace(1, 0.82, 30, dtype=np.float32)
     far = np.full(30, 0.3, dtype=np.float32)
     far[0] = 1
-    assert worth_reading(near, FUSION) == FUSION.pool
-    assert worth_reading(far, FUSION) == FUSION.settled
-    assert worth_reading(far[:3], FUSION) == 3
+    middling = np.linspace(1, 0.65, 30, dtype=np.float32)
+
+    def extent(first: np.ndarray) -> tuple[int, int]:
+        found = worth_reading(first, FUSION)
+        return found.at_first, found.in_doubt
+
+    assert extent(near) == (FUSION.pool, FUSION.pool)
+    assert extent(far) == (FUSION.settled, FUSION.doubted)
+    assert extent(far[:3]) == (3, 3)
+    assert extent(middling) == (17, FUSION.pool)

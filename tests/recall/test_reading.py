@@ -119,7 +119,7 @@ def test_what_is_loaded_once_is_not_taken_off_the_budget() -> None:
 
 
 def all_are_worth_reading(core: Core) -> None:
-    core.recall._fusion = replace(FUSION, settled=FUSION.pool)
+    core.recall._fusion = replace(FUSION, settled=FUSION.pool, doubted=FUSION.pool)
 
 
 def test_whole_recall_keeps_its_budget_once_all_is_loaded(open_with: OpenCore) -> None:
@@ -188,14 +188,35 @@ def test_answer_says_how_many_were_read_and_brings_the_rest_behind_them(slow_cor
     assert ask(slow_core, ada, "teapot 8", enable_rerank=False).reranked == 0
 
 
+class Certain(WordReranker):
+    """Says so much of what has all words of the question, and little of the rest."""
+
+    is_local = True
+
+    def __init__(self, most: float) -> None:
+        super().__init__()
+        self.most = most
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        scores = super().score(query, passages)
+        return [
+            self.most if "Delft" in passage else score - 10 for passage, score in zip(passages, scores, strict=True)
+        ]
+
+
 @pytest.mark.parametrize(
-    ("is_local", "budget_ms", "read"),
-    [(True, 60_000, FUSION.settled), (True, 0, FUSION.pool), (False, 90, FUSION.pool)],
+    ("most", "is_local", "budget_ms", "read"),
+    [
+        (FUSION.convincing, True, 60_000, FUSION.settled),
+        (FUSION.convincing - 0.1, True, 60_000, FUSION.doubted),
+        (FUSION.convincing, True, 0, FUSION.pool),
+        (FUSION.convincing, False, 90, FUSION.pool),
+    ],
 )
-def test_local_reranker_stops_where_the_first_order_is_clear(
-    open_with: OpenCore, is_local: bool, budget_ms: float, read: int
+def test_local_reranker_reads_no_more_once_it_is_convinced(
+    open_with: OpenCore, most: float, is_local: bool, budget_ms: float, read: int
 ) -> None:
-    reranker = WordReranker()
+    reranker = Certain(most)
     reranker.is_local = is_local
     core = open_with(WordEmbedder(), reranker, recall_budget_ms=budget_ms)
     ada = Principal(make_tenant(core), Role.USER, "ada")

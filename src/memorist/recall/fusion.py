@@ -59,8 +59,15 @@ class Fusion:
     """How many candidates the reranker reads at most."""
 
     settled: int = 6
-    behind: float = 0.75
-    """After so many it reads no candidate whose first score is below this share of the best: hardly one comes up."""
+    close: float = 0.8
+    """At first it reads so many, and others whose first score comes as close as this to the best one's."""
+
+    convincing: float = 3.5
+    """Where the local reranker says so much of one of them, it reads no more: the others seldom come up."""
+
+    doubted: int = 12
+    behind: float = 0.6
+    """Else so many, and others whose first score is at least this share of the best one's."""
 
 
 FUSION = Fusion()
@@ -192,11 +199,24 @@ def in_language_of(query: str, fusion: Fusion) -> Fusion:
     return fusion if is_english(query) else replace(fusion, text=fusion.text * fusion.foreign_text, near=0.0)
 
 
-def worth_reading(first: Scores, fusion: Fusion) -> int:
-    """How many of a first order, by its scores best first, the reranker reads."""
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How many of a first order the reranker reads: at first, and where it says less than `convincing` of all these."""
+
+    at_first: int
+    in_doubt: int
+    convincing: float
+
+
+def worth_reading(first: Scores, fusion: Fusion) -> Extent:
+    """How far to read in a first order, by its scores best first."""
     first = first[: fusion.pool]
-    near = int(np.count_nonzero(first >= fusion.behind * first.max(initial=0)))
-    return max(near, min(fusion.settled, first.size))
+    shares = first / max(float(first.max(initial=0)), 1e-9)
+
+    def reaching(share: float, least: int) -> int:
+        return max(int(np.count_nonzero(shares >= share)), min(least, first.size))
+
+    return Extent(reaching(fusion.close, fusion.settled), reaching(fusion.behind, fusion.doubted), fusion.convincing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ import numpy as np
 from memorist.errors import ModelError
 from memorist.languages import is_english
 from memorist.models.port import Embedder, Reranker
+from memorist.recall.fusion import Extent
 from memorist.recall.ranked import Judgement
 from memorist.recall.ranking import Scores
 from memorist.recall.reading import ReadingPace, TimedReading
@@ -31,11 +32,6 @@ class Models:
 
     def will_rerank(self, question: Question) -> bool:
         return question.enable_rerank and self._reranker is not None
-
-    @property
-    def reads_all(self) -> bool:
-        """Whether all candidates are read: where time is no matter, and by another's reranker, which is asked once."""
-        return not self._pace.budget_s or not (self._reranker and self._reranker.is_local)
 
     def at_pace(self, pace: ReadingPace) -> "Models":
         """The same models, with another time to read."""
@@ -72,12 +68,12 @@ class Models:
             return None
         return vector
 
-    def judge(self, query: str, passages: Sequence[str], reading: TimedReading) -> Judgement | None:
-        """What the reranker says of as many of the first passages as there is time for."""
+    def judge(self, query: str, passages: Sequence[str], reading: TimedReading, extent: Extent) -> Judgement | None:
+        """What the reranker says of the first passages, as far as they are worth it and there is time for them."""
         if self._reranker is None or (self._reranker.is_local and not _are_mostly_english(query, passages)):
             return None
         try:
-            scores = np.array(reading.read(self._reranker, query, passages), dtype=np.float32)
+            scores = np.array(reading.read(self._reranker, query, passages, extent), dtype=np.float32)
         except ModelError as error:
             _log.warning("recall goes on without its reranker: %s", error.message)
             return None

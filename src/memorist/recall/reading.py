@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from memorist.models.port import Reranker
 from memorist.platform.tokens import count_tokens
+from memorist.recall.fusion import Extent
 
 LEAST = 4
 """So many are read however slow the machine is."""
@@ -77,8 +78,12 @@ class TimedReading:
         """What is done before the reading does not count: it is done once, such as loading a user's index."""
         self._began = None
 
-    def read(self, reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:
-        """The scores of as many of the first passages as there is time for, at least LEAST. Raises ModelError."""
+    def read(
+        self, reranker: Reranker, query: str, passages: Sequence[str], extent: Extent | None = None
+    ) -> list[float]:
+        """The scores of as many of the first passages as there is time for, at least LEAST, and no more than are worth
+        it. Without a budget, and by another's reranker, all are read. Raises ModelError.
+        """
         pace = self._pace
         # Another's reranker is asked once: asking it again would cost its answer's way once more.
         if not pace.budget_s or not reranker.is_local:
@@ -90,11 +95,14 @@ class TimedReading:
         until -= pace.of_rest.seconds or 0.0
         costs = [count_tokens(query) + count_tokens(passage) for passage in passages]
         scores: list[float] = []
-        while count := self._affordable(costs[len(scores) :], until - pace.timer(), is_first=not scores):
-            part = slice(len(scores), len(scores) + count)
-            before = pace.timer()
-            scores += reranker.score(query, passages[part])
-            pace.of_token.learn((pace.timer() - before) / sum(costs[part]))
+        for end in (len(passages),) if extent is None else (extent.at_first, extent.in_doubt):
+            while count := self._affordable(costs[len(scores) : end], until - pace.timer(), is_first=not scores):
+                part = slice(len(scores), len(scores) + count)
+                before = pace.timer()
+                scores += reranker.score(query, passages[part])
+                pace.of_token.learn((pace.timer() - before) / sum(costs[part]))
+            if extent is not None and max(scores, default=0.0) >= extent.convincing:
+                break
         self._ended = pace.timer()
         return scores
 

@@ -251,10 +251,9 @@ class Recall:
         judgement = None
         if order and self._models.will_rerank(question):
             first = order[: self._fusion.pool]
-            if not self._models.reads_all:
-                first = first[: worth_reading(pool.scored.weighted[first], self._fusion)]
+            extent = worth_reading(pool.scored.weighted[first], self._fusion)
             with self._watch.timed("stage", "rerank"):
-                judgement = self._models.judge(question.query, pool.passages(first), reading)
+                judgement = self._models.judge(question.query, pool.passages(first), reading, extent)
         return ranked(pool, order, judgement, self._fusion)
 
     def _why_not(self, principal: Principal, memory_id: str, found: Answer) -> dict[str, Any]:
