@@ -79,7 +79,8 @@ def _print_quality(results: list[dict[str, Any]]) -> None:
     for result in results:
         note(
             f"{result['name']}: {result['ingest_per_s']} memories a second stored and indexed; a recall takes "
-            f"{result['recall_ms_p50']} ms (median), {result['recall_ms_p95']} ms (95th percentile). "
+            f"{result['recall_ms_p50']} ms (median), {result['recall_ms_p95']} ms (95th percentile), embedding a "
+            f"question {result['embed_ms_p50'] or 0} ms; the reranker reads {result['read_p50']:g} (median). "
             f"Embedder: {result['embedder'] or 'none'}; reranker: {result['reranker'] or 'none'}."
         )
 

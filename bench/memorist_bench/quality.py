@@ -3,8 +3,10 @@
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from memorist.core import Core
@@ -16,9 +18,13 @@ from memorist_bench.datasets import Benchmark, BenchmarkMessage, Case
 from memorist_bench.metrics import CUTS, Answered, milliseconds, quality, quality_by_category
 
 if TYPE_CHECKING:
+    from memorist.models.port import Embedder
     from memorist.recall.service import Recall
 
 _BATCH = 200
+
+_EMBEDDED = 5
+"""One in so many questions is embedded alone as well, to say how long that takes in the same run."""
 
 Report = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -53,24 +59,27 @@ def measure_recall(
     for progress in core.indexer.finish(tenant):
         report("Indexing", progress.done, progress.total)
     stored_in = time.perf_counter() - started
-    ask = partial(_ask, tenant, users, benchmark, origins, report)
-    answers, seconds = ask(core.recall.weighing(budget_ms=budget_ms), rerank=rerank)
+    ask = partial(_ask, tenant, users, benchmark, origins, report, core.embedder)
+    asked = ask(core.recall.weighing(budget_ms=budget_ms), rerank=rerank)
     reranker = core.options.reranker() if rerank else None
     result: dict[str, Any] = {
         "name": benchmark.name,
-        **quality(answers),
+        **quality(asked.answers),
         "ingest_per_s": round(total / stored_in, 1),
-        "recall_ms_p50": milliseconds(seconds, 50) if seconds else 0.0,
-        "recall_ms_p95": milliseconds(seconds, 95) if seconds else 0.0,
+        "recall_ms_p50": milliseconds(asked.seconds, 50) if asked.seconds else 0.0,
+        "recall_ms_p95": milliseconds(asked.seconds, 95) if asked.seconds else 0.0,
+        "embed_ms_p50": milliseconds(asked.embedding, 50) if asked.embedding else None,
+        "read_p50": median(asked.read) if asked.read else 0,
+        "read_mean": round(fmean(asked.read), 1) if asked.read else 0.0,
         "embedder": core.embedder.model_id if core.embedder else None,
         "reranker": reranker.model_id if reranker else None,
         "budget_ms": budget_ms,
     }
     if by_category:
-        result["categories"] = quality_by_category(answers)
+        result["categories"] = quality_by_category(asked.answers)
     if ablation:
         result["without"] = {
-            part: quality(ask(core.recall.weighing(fusion), rerank=False)[0]) for part, fusion in ABLATIONS.items()
+            part: quality(ask(core.recall.weighing(fusion), rerank=False).answers) for part, fusion in ABLATIONS.items()
         }
     return result
 
@@ -97,32 +106,48 @@ def _parts(message: BenchmarkMessage) -> Iterator[Message]:
             yield Message(message.role, piece, message.speaker, message.time)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    answers: list[Answered]
+    seconds: list[float]
+    read: list[int]
+    """How many candidates the reranker read."""
+
+    embedding: list[float]
+    """How long embedding a question alone takes, for some of them in between."""
+
+
 def _ask(
     tenant: str,
     users: dict[str, str],
     benchmark: Benchmark,
     origins: dict[str, str],
     report: Report,
+    embedder: "Embedder | None",
     recall: "Recall",
     *,
     rerank: bool,
-) -> tuple[list[Answered], list[float]]:
-    answers: list[Answered] = []
-    seconds: list[float] = []
+) -> _Asked:
+    asked = _Asked([], [], [], [])
     total = sum(len(case.questions) for case in benchmark.cases)
     for case in benchmark.cases:
         principal = Principal(tenant, Role.USER, users[case.id])
         for question in case.questions:
-            asked = Question(question.text, top_k=max(CUTS), enable_rerank=rerank, min_score=0.0)
-            if not answers:
-                recall.recall(principal, asked)  # Loads the models, which the first question would pay for.
+            wanted = Question(question.text, top_k=max(CUTS), enable_rerank=rerank, min_score=0.0)
+            if not asked.answers:
+                recall.recall(principal, wanted)  # Loads the models, which the first question would pay for.
             before = time.perf_counter()
-            found = recall.recall(principal, asked)
-            seconds.append(time.perf_counter() - before)
+            found = recall.recall(principal, wanted)
+            asked.seconds.append(time.perf_counter() - before)
+            asked.read.append(found.reranked)
+            if embedder is not None and len(asked.answers) % _EMBEDDED == 0:
+                before = time.perf_counter()
+                embedder.embed([question.text])
+                asked.embedding.append(time.perf_counter() - before)
             ranked = list(dict.fromkeys(origins[hit.memory.id] for hit in found.hits))
-            answers.append(Answered(ranked, question.evidence, question.category))
-            report("Asking", len(answers), total)
-    return answers, seconds
+            asked.answers.append(Answered(ranked, question.evidence, question.category))
+            report("Asking", len(asked.answers), total)
+    return asked
 
 
 def _identifier(name: str) -> str:

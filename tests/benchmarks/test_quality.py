@@ -12,7 +12,8 @@ from memorist_bench.quality import measure_recall
 
 KEYS = {
     "name", "recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr",
-    "questions", "ingest_per_s", "recall_ms_p50", "recall_ms_p95", "embedder", "reranker",
+    "questions", "ingest_per_s", "recall_ms_p50", "recall_ms_p95", "embed_ms_p50",
+    "read_p50", "read_mean", "embedder", "reranker",
     "budget_ms",
 }  # fmt: skip
 
