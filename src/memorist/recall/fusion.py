@@ -62,7 +62,7 @@ class Fusion:
     close: float = 0.8
     """At first it reads so many, and others whose first score comes as close as this to the best one's."""
 
-    convincing: float = 3.5
+    convincing: float = 2.0
     """Where the local reranker says so much of one of them, it reads no more: the others seldom come up."""
 
     doubted: int = 12
