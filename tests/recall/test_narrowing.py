@@ -13,7 +13,7 @@ from memorist.memories.searchable import Standing
 from memorist.platform.values import Principal, Role
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import FUSION
-from memorist.recall.index import snapshot, vectors
+from memorist.recall.index import postings, snapshot, vectors
 from memorist.recall.index.arranging import arranged
 from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.postings import likely
@@ -287,3 +287,28 @@ def test_a_word_that_many_have_is_looked_up_no_further_than_a_share_of_the_rows(
     assert set(lists.containing(terms[1]).places.tolist()) <= set(both.tolist())
     assert both.size <= 600
     assert likely([lists], terms[:1], 0).size <= 600
+
+
+def test_word_that_nobody_has_is_looked_up_where_no_terms_came_since_they_were_sorted(
+    library: Library, tmp_path: Path
+) -> None:
+    made = Shelf("ada", MODEL)
+    refreshed(made, library.store)
+    shelf = saved(made, tmp_path / "file")
+    shelf._postings.settle()
+    view = refreshed(shelf, library.store)
+    assert view.postings.tail is None
+    query, vector = library.question()
+    for asked in (asking("unheardof"), asking(f"{query} unheardof")):
+        assert first(looked_at_few(view, asked, vector), 1) == first(looked_at_all(view, asked, vector), 1)
+
+
+def test_row_that_fits_best_stays_wherever_it_is() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        fitting = rng.random(100_000, dtype=np.float32)
+        fitting[-1] = 2
+        chosen = postings._most(np.arange(fitting.size), fitting, 4096)
+        assert 99_999 in chosen
+        assert chosen.size <= 4096
+        assert (np.diff(chosen) > 0).all()

@@ -164,7 +164,7 @@ class PostingLists:
 
     def among(self, term: int, places: Array) -> "Containing":
         """Which of some rows, whose places ascend, contain a term: their numbers among these."""
-        numbers, counts = [], []
+        numbers, counts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
         for count, run in self._runs(term):
             at = np.searchsorted(run, places)
             at[at == run.size] = 0
@@ -326,7 +326,9 @@ def _most(places: Array, fitting: Scores, count: int) -> Array:
     rank = sample.size - max(1, count * sample.size // places.size)
     # Of those that fit alike as the least of them there may be any number.
     bound = np.partition(sample, rank)[rank]
-    above = np.flatnonzero(values > bound)[:count]
+    above = np.flatnonzero(values > bound)
+    if above.size > count:  # A sample only tells about where it lies.
+        above = above[np.argpartition(-values[above], count)[:count]]
     alike = np.flatnonzero(values == bound)[-(count - above.size) :] if above.size < count else above[:0]
     chosen: Array = places[np.sort(np.concatenate([above, alike]))]
     return chosen
