@@ -7,11 +7,12 @@ found enough of what was asked for is seen afterwards: if not, the rows that may
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from memorist import words
+from memorist.memories.searchable import Standing
 from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import Fusion, share_of_meaning
@@ -64,9 +65,9 @@ class Opened:
         """
         if vector is not None and not all(view.takes(vector) for view in self._views):
             vector = None
-        kept = max(_KEPT, _TIMES * count)
+        kept, enough = max(_KEPT, _TIMES * count), max(_ENOUGH, count)
         parts = [
-            view if naming is None else _Narrowing(self._asked, view, naming, vector, fusion, kept).part()
+            view if naming is None else _Narrowing(self._asked, view, naming, vector, fusion, kept, enough).part()
             for view, naming in zip(self._views, self._naming, strict=True)
         ]
         return worded(candidates(parts, self._asked), fusion)
@@ -84,8 +85,9 @@ class _Named:
     @classmethod
     def of(cls, view: View, lists: Sequence[PostingLists], terms: Sequence[int], number: int) -> "_Named":
         """`view` is the shelf of that number among those with these lists."""
-        # What waits for its vectors is found by its words, and the newest of it tells that something waits.
-        waiting = np.flatnonzero(view.columns["windows"] == 0)[-_WAITING:]
+        # What waits for its vectors is found by its words, and tells that something waits.
+        waits = (view.columns["windows"] == 0) & (view.columns["standing"] == Standing.LIVE)
+        waiting = np.flatnonzero(waits)[-_WAITING:]
         places = distinct(np.concatenate([likely(lists, terms, number), waiting]))
         return cls(terms, places, _said(view, terms, places), view.matrix.read(places))
 
@@ -113,29 +115,49 @@ class _Narrowing:
     vector: Scores | None
     fusion: Fusion
     most: int
+    enough: int
 
     def part(self) -> View:
-        if self.vector is None:
-            named = self.naming.result()
-            chosen = self._chosen(named.places, named.said, None, 0)
-            return PartOfShelf.of(self.view, self._around(chosen.wanted, chosen.others, None))
-        near = self.view.matrix.near(self.vector)
+        return self._by_words() if self.vector is None else self._by_both(self.vector)
+
+    def _by_words(self) -> View:
+        named = self.naming.result()
+        chosen = self._chosen(named.places, named.said, None, 0)
+        if chosen.count >= self.enough:
+            return PartOfShelf.of(self.view, self._around(chosen, None))
+        wanted = self._few_that_are_wanted()
+        if wanted is None:
+            return self.view
+        few = self._chosen(wanted, _said(self.view, named.terms, wanted), None, 0)
+        few = replace(few, others=chosen.others)
+        return PartOfShelf.of(self.view, self._with_all(wanted, self._around(few, None, self.most)))
+
+    def _by_both(self, vector: Scores) -> View:
+        near = self.view.matrix.near(vector)
         nearest = near.places[_first_of(near.cosines, _NEAREST)]
         named = self.naming.result()
         places, said = named.with_others(self.view, distinct(nearest[nearest >= 0]))
         low = float(near.cosines.min())
         found = self.view.matrix.found(near, places)
-        self.view.matrix.compare(self.vector, named.read, numbers_of(places, named.places), found)
+        self.view.matrix.compare(vector, named.read, numbers_of(places, named.places), found)
         chosen = self._chosen(places, said, found, low)
-        if chosen.count >= min(_ENOUGH, places.size):
-            return self._at(self._around(chosen.wanted, chosen.others, near), near)
-        wanted = np.flatnonzero(_wanted(self.view, self.asked)[1])
-        if wanted.size > max(_FEW, self.view.size // _SHARE):
+        if chosen.count >= self.enough:
+            return self._at(self._around(chosen, near), near)
+        wanted = self._few_that_are_wanted()
+        if wanted is None:
             return self.view
         found = self._compared(wanted, near)
         few = self._chosen(wanted, _said(self.view, named.terms, wanted), found, low)
-        around = self._around(few.wanted, chosen.others, near, self.most)
-        return self._at(distinct(np.concatenate([around, wanted, self._beside(wanted)])), near)
+        few = replace(few, others=chosen.others)
+        return self._at(self._with_all(wanted, self._around(few, near, self.most)), near)
+
+    def _few_that_are_wanted(self) -> Array | None:
+        """All rows that may come back; None where these are many."""
+        wanted = np.flatnonzero(_wanted(self.view, self.asked)[1])
+        return None if wanted.size > max(_FEW, self.view.size // _SHARE) else wanted
+
+    def _with_all(self, wanted: Array, around: Array) -> Array:
+        return distinct(np.concatenate([around, wanted, self._beside(wanted)]))
 
     def _chosen(self, places: Array, said: Wording, found: Cosines | None, low: float) -> "_Chosen":
         """Of some rows those that fit best by words and meaning together. `low` is how near the farthest row is."""
@@ -152,30 +174,47 @@ class _Narrowing:
         weighted = np.where(wanted, scores * filters.class_weights(part, self.asked), np.float32(-1))
         order = best(weighted, self.most)
         others = best(np.where(live & ~wanted, scores, np.float32(-1)), self.most // 2)
+        waits = np.flatnonzero(wanted & (part.columns["windows"] == 0))
         return _Chosen(
-            places[order[wanted[order]]], places[others[(live & ~wanted)[others]]], int(np.count_nonzero(wanted))
+            places[order[wanted[order]]],
+            places[others[(live & ~wanted)[others]]],
+            places[waits[-1:]],
+            int(np.count_nonzero(wanted)),
         )
 
-    def _around(self, kept: Array, others: Array, near: Near | None, most_threads: int = _THREADS) -> Array:
-        """These rows, best first, with those that their scores depend on; ascending."""
+    def _around(self, chosen: "_Chosen", near: Near | None, most_threads: int = _THREADS) -> Array:
+        """What was chosen, with the rows that its scores depend on; ascending."""
         threads, turns = self.view.columns["thread"], self.view.turns
         assert turns is not None
+        kept, others, asked_about = chosen.wanted, chosen.others, self._asked_about()
+        first = np.concatenate([asked_about, kept[:most_threads]])
+        farthest = self._farthest(near)
         parts = [
             kept,
             self._beside(kept),
             self._beside(self._beside(kept[:_CLOSEST])),
             others,
             self._beside(others),
-            turns.of_threads(threads, np.unique(threads[kept[:most_threads]]), _OF_A_THREAD),
+            turns.of_threads(threads, np.unique(threads[first]), _OF_A_THREAD),
+            farthest,
+            self._beside(farthest),
+            asked_about,
+            self._beside(asked_about),
+            chosen.waiting,
         ]
-        if near is not None:
-            farthest = near.places[_first_of(-near.cosines, _FARTHEST)]
-            farthest = farthest[farthest >= 0]
-            parts += [farthest, self._beside(farthest)]
-        if self.asked.question.why_not is not None:
-            place = self.view.place_of(self.asked.question.why_not)
-            parts.append(np.array([] if place is None else [place], dtype=np.int64))
         return distinct(np.concatenate(parts))
+
+    def _farthest(self, near: Near | None) -> Array:
+        """Rows that hardly fit: by meaning, or any, where words alone count, since most have none of them."""
+        if near is None:
+            return np.arange(0, self.view.size, max(1, self.view.size // _FARTHEST))
+        farthest = near.places[_first_of(-near.cosines, _FARTHEST)]
+        return farthest[farthest >= 0]
+
+    def _asked_about(self) -> Array:
+        asked_about = self.asked.question.why_not
+        place = None if asked_about is None else self.view.place_of(asked_about)
+        return np.array([] if place is None else [place], dtype=np.int64)
 
     def _at(self, places: Array, near: Near) -> View:
         return PartOfShelf.of(self.view, places, self._compared(places, near).compared())
@@ -199,6 +238,9 @@ class _Chosen:
 
     others: Array
     """What may not come back and still tells what its session is about."""
+
+    waiting: Array
+    """The last one that may come back and waits for its vectors, which tells that something does."""
 
     count: int
     """How many may come back of all that were named."""
