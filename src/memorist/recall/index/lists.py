@@ -161,6 +161,7 @@ class Lists:
         """
         products = self.centres.products(question)
         order = np.argsort(-products, kind="stable")
+        order = order[self.begins[order] < self.ends[order]]  # All vectors of a list may be gone.
         probed = np.sort(order[: -(-order.size // PROBED)])
         begins, ends = self.begins[probed], self.ends[probed]
         counts = ends - begins
@@ -170,7 +171,6 @@ class Lists:
         pieces = [
             (asked, self.sketches[begin:end], distances[at : at + end - begin])
             for begin, end, at in zip(begins.tolist(), ends.tolist(), offsets.tolist(), strict=True)
-            if begin < end
         ]
         _differences(pieces)
         nearest = np.flatnonzero(distances <= _bound(distances, COMPARED))
