@@ -369,3 +369,25 @@ def test_lists_whose_vectors_are_all_gone_are_passed_over(library: Library, tmp_
     assert view.is_large
     expected = first(looked_at_all(view, asking(query), vector))
     assert len(set(expected) & set(first(looked_at_few(view, asking(query), vector)))) >= 8
+
+
+def test_turns_around_one_that_was_edited_or_came_late_are_known(tmp_path: Path) -> None:
+    store, made = Rows(), Shelf("ada", MODEL)
+    for number in range(0, 2400, 2):
+        store.put(f"mem_{number:05}", [f"tea {number}"], thread=f"s{number // 800}")
+    refreshed(made, store)
+    shelf = saved(made, tmp_path / "file")
+    store.put("mem_00900", ["another river"], thread="s1")
+    store.put("mem_00951", ["an owl"], thread="s1")
+    store.put("mem_02403", ["an oak"], thread="s9")
+    view = refreshed(shelf, store)
+    assert view.turns is not None
+    for memory_id, around in {
+        "mem_00900": ["mem_00898", "mem_00902"],
+        "mem_00951": ["mem_00950", "mem_00952"],
+        "mem_00950": ["mem_00948", "mem_00951"],
+        "mem_02403": [],
+    }.items():
+        places = np.array([view.place_of(memory_id)])
+        found = view.turns.beside(view.columns["previous"], view.columns["thread"], places)
+        assert [view.ids[place] for place in found.tolist()] == around

@@ -228,7 +228,7 @@ class _Narrowing:
 
     def _beside(self, places: Array) -> Array:
         assert self.view.turns is not None
-        return self.view.turns.beside(self.view.columns["previous"], places)
+        return self.view.turns.beside(self.view.columns["previous"], self.view.columns["thread"], places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

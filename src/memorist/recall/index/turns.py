@@ -25,8 +25,8 @@ class TurnOrder:
     def of(cls, arrays: Mapping[str, Array]) -> "TurnOrder":
         return cls(arrays["turns.following"], arrays["turns.by_thread"], arrays["turns.starts"])
 
-    def beside(self, previous: Array, places: Array) -> Array:
-        """The turns right before and after some rows."""
+    def beside(self, previous: Array, threads: Array, places: Array) -> Array:
+        """The turns right before and after some rows. `threads` has the number of each row's."""
         known = self.following.size
         listed = places[places < known]
         after = self.following[listed]
@@ -34,22 +34,33 @@ class TurnOrder:
         after = after[(after >= 0) & (previous[after] == listed)]
         late = known + np.flatnonzero(np.isin(previous[known:], places)) if previous.size > known else after[:0]
         before = previous[places]
-        return np.concatenate([before[before >= 0], after, late])
+        return np.concatenate([before[before >= 0], after, late, self._after_late(previous, threads, places)])
+
+    def _after_late(self, previous: Array, threads: Array, places: Array) -> Array:
+        """The turns of the file that follow what came since: a text that was edited, or one that came late."""
+        late = places[places >= self.following.size]
+        inside = self._listed(np.unique(threads[late]), self.following.size)
+        return inside[np.isin(previous[inside], late)]
 
     def of_threads(self, threads: Array, numbers: Array, most: int) -> Array:
         """The rows of some threads, the last so many of each. `threads` has the number of each row's."""
         known = self.following.size
-        listed = numbers[(numbers > 0) & (numbers < self.starts.size - 1)]
-        ends = self.starts[listed + 1]
-        counts = np.minimum(ends - self.starts[listed], most)
-        which = np.repeat(np.arange(listed.size), counts)
-        offsets = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        listed = self._listed(numbers, most)
         late = (
             known + np.flatnonzero(np.isin(threads[known:], numbers[numbers > 0]))
             if threads.size > known
             else listed[:0]
         )
-        return np.concatenate([self.by_thread[ends[which] - 1 - offsets], late[-most * max(1, numbers.size) :]])
+        return np.concatenate([listed, late[-most * max(1, numbers.size) :]])
+
+    def _listed(self, numbers: Array, most: int) -> Array:
+        """The rows of some threads that the file had."""
+        numbers = numbers[(numbers > 0) & (numbers < self.starts.size - 1)]
+        ends = self.starts[numbers + 1]
+        counts = np.minimum(ends - self.starts[numbers], most)
+        which = np.repeat(np.arange(numbers.size), counts)
+        offsets = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        return self.by_thread[ends[which] - 1 - offsets]
 
 
 def arranged(previous: Array, threads: Array) -> dict[str, list[Array]]:
