@@ -338,6 +338,81 @@ def test_who_closes_does_not_wait_for_lists_and_the_next_process_makes_them(
     assert is_restored(store, folder)
 
 
+def test_who_closes_while_lists_are_added_to_leaves_them_to_the_next_process(
+    tmp_path: Path, store: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = SnapshotFolder(tmp_path / "shelves", 1 << 30, smallest=10, listed_from=100, rest_s=0)
+    process = Process(store, folder)
+    process.look()
+    process.shelves.finish_saving()
+    assert process.look().is_large
+    for number in range(50):
+        store.put(f"mem_9{number:05}", [f"an owl {number}"])
+    shelf = process.shelves._shelf(("t", "ada"))
+    with monkeypatch.context() as patched:
+        patched.setattr(process.saving, "_worker", None)
+        assert process.saving._saved("t", shelf)
+    process.end()
+    following = Process(store, folder)
+    assert not following.look().is_large
+    following.shelves.finish_saving()
+    assert following.look().is_large
+    assert_same(following.look(), store)
+    following.end()
+
+
+def test_nothing_is_written_again_where_too_few_vectors_are_left_for_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = SnapshotFolder(tmp_path / "shelves", 1 << 30, smallest=10, listed_from=1 << 30, rest_s=0)
+    store = Rows()
+    for number in range(150):
+        store.put(f"mem_{number:05}", [f"tea {number}"])
+    process = Process(store, folder)
+    process.look()
+    for number in range(80):
+        store.put(f"mem_{number:05}", [f"tea {number}"], embedded=False)
+    process.look()
+    process.shelves.finish_saving()
+    process.look()
+    process.shelves.finish_saving()
+    folder.listed_from = 100
+
+    def refused(*_: object) -> None:
+        raise AssertionError("there is nothing to write")
+
+    monkeypatch.setattr(folder, "writing", refused)
+    assert not process.shelves._shelf(("t", "ada")).lacks_lists(100)
+    process.look()
+    process.end()
+
+
+def test_what_is_erased_while_lists_are_made_is_not_written(
+    tmp_path: Path, store: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = SnapshotFolder(tmp_path / "shelves", 1 << 30, smallest=10, listed_from=100)
+    erased, written = min(store.rows), []
+    sample_of, write = arranging.sample_of, snapshot.write
+
+    def erases(size: int) -> Any:
+        store.rows.pop(erased, None)
+        folder.remove("t")
+        return sample_of(size)
+
+    def notes(*given: Any) -> None:
+        written.append(given)
+        write(*given)
+
+    monkeypatch.setattr(arranging, "sample_of", erases)
+    monkeypatch.setattr(snapshot, "write", notes)
+    process = Process(store, folder)
+    process.look()
+    process.end()
+    assert erased not in store.rows
+    assert not written
+    assert not list(folder.path.iterdir())
+
+
 def test_two_processes_that_save_at_once_leave_one_whole_file(
     folder: SnapshotFolder, store: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,11 @@ class Matrix:
     def windows(self) -> int:
         return self._windows
 
+    def kept(self) -> int:
+        """Windows of rows that did not lose theirs."""
+        counts = np.diff(self._starts.values[: self._groups], append=self._windows)
+        return int(counts[self._places.values[: self._groups] >= 0].sum())
+
     @property
     def has_lists(self) -> bool:
         return self._lists is not None

@@ -30,6 +30,10 @@ _SHARE = 32
 Done = Callable[[bool], None]
 
 
+class _NotWhole(Exception):
+    """It has rows that the database has not."""
+
+
 class Saving:
     def __init__(self, store: Store, folder: SnapshotFolder, model: str, *, background: bool = True) -> None:
         """Without `background` files are read, and none is written."""
@@ -117,8 +121,13 @@ class Saving:
         # Who closes does not wait for lists: the next process makes them.
         with suppress(NotArranged):
             saved = arranged(saved, self._folder.listed_from, lambda: self._worker is None)
-        with self._folder.writing(file) as out:
-            snapshot.write(out, saved, self._whose(tenant, shelf.user))
+        try:
+            with self._folder.writing(file) as out:
+                # Lists take minutes. Who erases from now on removes the draft.
+                self._check(tenant, shelf)
+                snapshot.write(out, saved, self._whose(tenant, shelf.user))
+        except _NotWhole:
+            return False
         del saved
         is_still_whole = False
         try:
@@ -131,6 +140,11 @@ class Saving:
             if not is_still_whole:
                 self._folder.discard(file)
         return is_still_whole
+
+    def _check(self, tenant: str, shelf: Shelf) -> None:
+        with shelf.lock:
+            if shelf.is_loaded and not self._store.read(tenant, partial(is_whole, shelf)):
+                raise _NotWhole
 
     def _read(self, tenant: str, user: str | None) -> Snapshot | None:
         file = self._folder.file_of(tenant, user, self._model)

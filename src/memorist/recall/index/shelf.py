@@ -74,8 +74,9 @@ class Shelf:
         return len(self._ids) - self._dead
 
     def lacks_lists(self, least: int) -> bool:
-        """Whether it has that many vectors, and none of them is in a list."""
-        return self._matrix.windows >= least and not self._matrix.has_lists
+        """Whether it has that many vectors, and a question looks at all of them."""
+        has_lists = self._turns is not None and self._matrix.has_lists
+        return not has_lists and self._matrix.windows >= least and self._matrix.kept() >= least
 
     def loaded(self, watermark: int) -> None:
         """Called once all rows were added that there were at the watermark."""
