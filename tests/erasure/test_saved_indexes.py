@@ -15,20 +15,25 @@ from memorist.erasure.values import Receipt
 from memorist.errors import StoreUnavailable
 from memorist.memories.values import Draft, Memory
 from memorist.platform.values import Owner, Principal, Role
+from memorist.recall.index import vectors
 from memorist.recall.index.snapshot_folder import SnapshotFolder
 from memorist.recall.values import Question
 from memorist.settings import Settings
 from memorist.testing import StepClock
 from tests.erasure.plant import Planter
+from tests.support.models import WordEmbedder
 from tests.support.stores import bytes_in
 
 MASTER_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
 
 @pytest.fixture(autouse=True, params=[1 << 30, 1], ids=["plain", "listed"])
-def every_index_is_saved(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def every_index_is_saved(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> bool:
+    """Whether in lists."""
     made = partial(SnapshotFolder, smallest=1, listed_from=request.param, rest_s=0)
     monkeypatch.setattr(bootstrap, "SnapshotFolder", made)
+    monkeypatch.setattr(bootstrap, "open_embedder", lambda _: WordEmbedder())
+    return bool(request.param == 1)
 
 
 @pytest.fixture
@@ -44,11 +49,20 @@ def planter(rng: random.Random) -> Planter:
 def saved(core: Core, settings: Settings, *principals: Principal) -> bytes:
     """What the folder holds after recalls, once all is saved."""
     for principal in principals:
+        assert core.indexer.wait_for(principal.tenant, 60), "vectors are there"
         core.recall.recall(principal, Question("something"))
     core.recall.finish_saving()
     folder = settings.shelves_path()
     assert folder is not None
     return bytes_in(folder) if any(folder.rglob("*")) else b""
+
+
+def vector(core: Core, memory: Memory) -> bytes:
+    """As a file has it."""
+    rows = core.store.read(memory.tenant, lambda tx: tx.index.load(memory.owner.user, "", 10))
+    packed = next(row.vectors for row in rows if row.memory_id == memory.id)
+    assert packed is not None
+    return vectors.unpack([packed])[0].tobytes()
 
 
 def raw(memory: Memory) -> bytes:
@@ -73,14 +87,26 @@ ERASURES: dict[str, Callable[[Core, Principal, Memory], object]] = {
 
 @pytest.mark.parametrize("kind", ERASURES)
 def test_nothing_of_what_was_erased_is_left_in_a_file(
-    core: Core, settings: Settings, ada: Principal, bob: Principal, remember: Callable[..., Memory], kind: str
+    core: Core,
+    settings: Settings,
+    ada: Principal,
+    bob: Principal,
+    remember: Callable[..., Memory],
+    kind: str,
+    every_index_is_saved: bool,
 ) -> None:
+    is_listed = every_index_is_saved
     gone, of_bob = remember(ada, "quetzalcoatl plays the xylophone"), remember(bob, "another text")
     before = saved(core, settings, ada, bob)
+    steps = vector(core, gone)
     assert raw(gone) in before
+    assert steps in before
+    assert (b'"centres"' in before) is is_listed
     assert raw(of_bob) in before
     receipt = ERASURES[kind](core, ada, gone)
-    assert raw(gone) not in saved(core, settings)
+    left = saved(core, settings)
+    assert raw(gone) not in left
+    assert steps not in left
     if isinstance(receipt, Receipt):
         told = any("Saved indexes" in one for one in receipt.remains)
         assert told is (settings.sqlite_path() is None), "other machines may have such files"
@@ -88,6 +114,7 @@ def test_nothing_of_what_was_erased_is_left_in_a_file(
     if kind != "tenant":
         after = saved(core, settings, ada, bob)
         assert raw(gone) not in after
+        assert steps not in after
         assert raw(of_bob) in after
 
 
