@@ -60,7 +60,8 @@ class TurnOrder:
         counts = np.minimum(ends - self.starts[numbers], most)
         which = np.repeat(np.arange(numbers.size), counts)
         offsets = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        return self.by_thread[ends[which] - 1 - offsets]
+        listed: Array = self.by_thread[ends[which] - 1 - offsets]
+        return listed
 
 
 def arranged(previous: Array, threads: Array) -> dict[str, list[Array]]:
