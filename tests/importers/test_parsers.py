@@ -142,6 +142,34 @@ def test_one_object_on_several_lines_is_one_fact(tmp_path: Path) -> None:
     assert (found.content, found.meta) == ("Ada likes tea.", {"source": "jsonl", "tags": ["drinks"]})
 
 
+@pytest.mark.parametrize("name", ["text", "memory"])
+def test_lines_may_begin_with_an_empty_one(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_text("\n \n" + "".join(json.dumps({name: text, "hash": "h"}) + "\n" for text in ("Tea.", "Coffee.")))
+    assert recognized(path) is Source.MEM0
+    for parse in (mem0.parse, jsonl.parse):
+        assert [draft.content for draft in drafts(parse, path)] == ["Tea.", "Coffee."]
+
+
+@pytest.mark.parametrize("parse", [jsonl.parse, mem0.parse])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"text": "' + 20_000 * b"a" + b'\xff"}\n', "no text in UTF-8"),
+        (b'{"text": "a", "rest": ' + 200_000 * b"[" + 200_000 * b"]" + b"}\n", "not JSON"),
+    ],
+)
+def test_first_line_that_cannot_be_read_is_refused(
+    tmp_path: Path, parse: Callable[[Path], Any], content: bytes, reason: str
+) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(Invalid, match="no export that is known here"):
+        recognized(path)
+    with pytest.raises(Invalid, match=reason):
+        list(parse(path))
+
+
 @pytest.mark.parametrize(
     ("text", "source"),
     [

@@ -122,13 +122,15 @@ def json_items(source: TextIO, name: str) -> Iterator[tuple[int, Any]]:
         raise InvalidJson(f"{name}: something stands after the end of the list.", field="path")
 
 
-def is_json(line: str) -> bool:
-    """Whether a line is a value of its own."""
+def first_row(source: TextIO, name: str) -> Any:
+    """The value that the first line which is not empty holds; None where that is no whole one. Raises Invalid."""
+    line = "\n"
+    while line.isspace():
+        line = _read_line(source, name)
     try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def json_whole(source: TextIO, name: str) -> Any:
@@ -225,6 +227,14 @@ def _lines(source: TextIO, name: str) -> Iterator[str]:
 def _read(source: TextIO, name: str, count: int) -> str:
     try:
         return source.read(count)
+    except _UNREADABLE as error:
+        raise _unreadable(name, error) from error
+
+
+def _read_line(source: TextIO, name: str) -> str:
+    """A line, or as much of it as one value may have."""
+    try:
+        return source.readline(_LARGEST_VALUE)
     except _UNREADABLE as error:
         raise _unreadable(name, error) from error
 

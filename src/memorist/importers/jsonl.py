@@ -12,8 +12,8 @@ from memorist.importers.items import (
     SkippedItem,
     Taken,
     as_texts,
+    first_row,
     first_sign,
-    is_json,
     json_items,
     json_lines,
     json_whole,
@@ -48,7 +48,7 @@ def parse(path: Path) -> Iterator[Found]:
 def _rows(source: TextIO, name: str, sign: str) -> Iterator[tuple[int, Any]]:
     if sign == "[":
         return json_items(source, name)
-    is_line = is_json(source.readline())
+    is_line = first_row(source, name) is not None
     source.seek(0)
     # One object may stand on several lines, as people write it.
     return json_lines(source, name) if is_line else iter([(1, json_whole(source, name))])

@@ -3,7 +3,6 @@
 With graph memory on, the object has `relations` beside them.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,6 +15,7 @@ from memorist.importers.items import (
     Taken,
     as_texts,
     category_of,
+    first_row,
     first_sign,
     json_items,
     json_lines,
@@ -62,12 +62,11 @@ def _all(source: TextIO, name: str) -> Iterator[Found]:
         return
     if sign != "{":
         raise Invalid(f"{name} is no mem0 export: it begins with {sign!r}.", field="path")
-    first = source.readline()
-    if '"' in first and _is_row(first):
-        source.seek(0)
+    first = first_row(source, name)
+    source.seek(0)
+    if first and not _has_rows(first):
         yield from _memories(json_lines(source, name))
         return
-    source.seek(0)
     whole = json_whole(source, name)
     listed = next((whole[key] for key in _LISTS if isinstance(whole.get(key), list)), None)
     relations = whole.get(_RELATIONS) or []
@@ -86,12 +85,8 @@ def _memories(rows: Iterable[tuple[int, Any]]) -> Iterator[Found]:
         yield _found(row, f"memory {number}")
 
 
-def _is_row(line: str) -> bool:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return False
-    return isinstance(row, dict) and not any(isinstance(row.get(key), list) for key in (*_LISTS, _RELATIONS))
+def _has_rows(value: dict[str, Any]) -> bool:
+    return any(isinstance(value.get(key), list) for key in (*_LISTS, _RELATIONS))
 
 
 def _found(row: Any, where: str) -> Found:

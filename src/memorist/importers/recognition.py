@@ -1,6 +1,5 @@
 """What a file looks like: enough of it to tell whose export it is, without reading all of it."""
 
-import json
 import zipfile
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -10,7 +9,7 @@ from typing import Any
 from memorist.errors import Invalid
 from memorist.importers.chats import CONVERSATIONS
 from memorist.importers.files import opened, opened_below, unpacking
-from memorist.importers.items import first_sign, json_items, json_whole
+from memorist.importers.items import first_row, first_sign, json_items, json_whole
 
 _SHOWN = 6
 _BEGINNING = 4096
@@ -78,7 +77,7 @@ def _json(path: Path) -> FileSample | None:
                 )
             if sign != "{":
                 return None
-            if (first := _object(source.readline())) is not None:
+            if (first := first_row(source, path.name)) is not None:
                 return FileSample(path, "lines of JSON" if source.read(1) else "a JSON object", first=first)
             source.seek(0)
             return FileSample(path, "a JSON object", first=json_whole(source, path.name))
@@ -92,11 +91,4 @@ def _first_conversation(path: Path) -> Any:
         with opened_below(path, CONVERSATIONS) as files:
             return next((item for name, source in files for _, item in json_items(source, name)), None)
     except Invalid:
-        return None
-
-
-def _object(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
         return None
