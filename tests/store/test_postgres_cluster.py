@@ -149,6 +149,23 @@ def test_worker_that_is_down_is_missed_by_its_own_tenants_alone(
             assert httpx2.get(f"{served.url}/readyz").json() == {"status": "ready"}
 
 
+def test_worker_that_hangs_keeps_no_server_from_being_ready(cluster: Citus, own_postgres_url: str) -> None:
+    gone, _ = cluster.workers
+
+    def warnings() -> list[str]:
+        answer = httpx2.get(f"{served.url}/readyz")
+        assert answer.status_code == 200
+        return list(answer.json().get("warnings", []))
+
+    with serving(bare(own_postgres_url, port=0)) as served:
+        assert warnings() == []
+        with gone.hanging():
+            eventually(warnings)
+            (warning,) = warnings()
+            assert f"127.0.0.1:{gone.port}," in warning
+        eventually(lambda: not warnings())
+
+
 # Shards that move
 
 

@@ -72,16 +72,31 @@ class Node:
 
     def kill(self) -> None:
         """End all of its processes at once, as a machine that fails does."""
-        postmaster = int((self.data / "postmaster.pid").read_text().splitlines()[0])
-        os.kill(postmaster, signal.SIGSTOP)  # So that it starts none meanwhile.
-        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-        processes = (*map(int, children), postmaster)
+        processes = self._stopped()
         for process in processes:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         eventually(lambda: not any(map(_is_alive, processes)))
         # Where nobody asks how it ended, its number stays taken: as if it still ran.
         (self.data / "postmaster.pid").unlink()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """It neither answers nor ends, as a machine that is cut off does."""
+        processes = self._stopped()
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
+
+    def _stopped(self) -> tuple[int, ...]:
+        postmaster = int((self.data / "postmaster.pid").read_text().splitlines()[0])
+        os.kill(postmaster, signal.SIGSTOP)  # First, so that it starts none meanwhile.
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        for process in map(int, children):
+            os.kill(process, signal.SIGSTOP)
+        return (*map(int, children), postmaster)
 
     def _control(self, *given: str | Path) -> None:
         _run(self.installation / "bin" / "pg_ctl", "--pgdata", self.data, "--wait", *given)

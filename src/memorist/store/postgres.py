@@ -17,6 +17,7 @@ try:
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
     from memorist.store.postgres_connections import AloneConnection, PooledConnection, PostgresConnection
+    from memorist.store.postgres_nodes import ClusterNodes
 except ImportError as error:
     raise errors.InvalidSetting(
         'PostgreSQL needs its driver: pip install "memorist[postgres]", or name no database to use SQLite.',
@@ -63,12 +64,6 @@ _HAS_CITUS = (
     "AND NOT EXISTS (SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass('memories'))"
 )
 
-_NODE_ANSWERS_WITHIN_MS = 2000
-_SILENT_NODES = (
-    "SELECT nodename || ':' || nodeport FROM pg_dist_node WHERE isactive AND noderole = 'primary' "
-    "AND NOT coalesce(citus_check_connection_to_node(nodename, nodeport), false) ORDER BY 1"
-)
-
 # Not partitioned by tenant.
 _WHOLE_TABLES = frozenset({"api_keys", "sign_ins", "tenant_keys", "tenants"})
 
@@ -111,6 +106,7 @@ class PostgresDriver:
                 name="memorist",
             )
             self._citus = self._has_citus()
+            self._nodes = ClusterNodes(url)
 
     # Transactions
 
@@ -192,6 +188,7 @@ class PostgresDriver:
         return [f"{begin}; {whose}"]
 
     def close(self) -> None:
+        self._nodes.close()
         self._pool.close()
 
     # What SqlStore asks beyond transactions
@@ -257,10 +254,8 @@ class PostgresDriver:
         """Which nodes of a cluster do not answer, whose tenants wait for them."""
         if not self._citus:
             return ""
-        with _translated(), self._pool.connection() as connection, connection.transaction():
-            connection.execute(f"SET LOCAL citus.node_connection_timeout = {_NODE_ANSWERS_WITHIN_MS}")
-            silent = [str(row[0]) for row in connection.execute(_SILENT_NODES).fetchall()]
-        return f"Citus: no answer from {', '.join(silent)}, whose tenants cannot be served." if silent else ""
+        with _translated():
+            return self._nodes.trouble()
 
     def examine(self, seconds: float) -> str:  # noqa: ARG002
         return ""
