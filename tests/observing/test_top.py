@@ -39,7 +39,7 @@ def test_percentiles_are_of_the_time_between_two_looks() -> None:
 
 def test_look_reads_what_prometheus_reads() -> None:
     metrics = Metrics()
-    metrics.request('/odd/"quoted"\\and\nbroken, le="1"}', "GET", 200, 0.02)
+    metrics.request('/odd/"quoted"\\and\nbroken,\u2028le="1"}', "GET", 200, 0.02)
     metrics.request("/v1/memories", "POST", 503, 20)
     text = metrics.text(lambda: {"info": {"0.1 {x}": 1.0}})[0].decode()
     wanted: dict[str, dict[frozenset[tuple[str, str]], float]] = {}

@@ -27,7 +27,7 @@ class Look:
         Prometheus's.
         """
         values: dict[str, dict[_Labels, float]] = {}
-        for line in text.splitlines():
+        for line in text.split("\n"):
             if line.startswith(beginning) and line[:1] not in ("", "#"):
                 name, labels, value = _sample(line)
                 values.setdefault(name, {})[labels] = value
