@@ -11,7 +11,7 @@ from memorist.core import Core
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.recall.fusion import FUSION
-from memorist.recall.reading import LEAST, ReadingPace
+from memorist.recall.reading import LEAST, Estimate, ReadingPace
 from tests.recall.conftest import OpenCore, ask, make_tenant
 from tests.support.models import WordEmbedder, WordReranker
 
@@ -77,6 +77,13 @@ def test_without_a_limit_and_by_another_s_model_all_are_read_at_once() -> None:
     assert len(ReadingPace(0.001).begin().read(remote, "teapot", PASSAGES)) == 20
     assert len(slow.read) == len(remote.read) == 1
     assert ReadingPace(0.1).begin().read(slow, "teapot", []) == []
+
+
+def test_what_took_no_time_at_first_is_learned_later() -> None:
+    estimate = Estimate()
+    for seconds in (0.0, 0.5):
+        estimate.learn(seconds)
+    assert estimate.seconds == 0.5
 
 
 def test_machine_whose_pace_differs_keeps_the_budget_nearly_always() -> None:

@@ -38,7 +38,7 @@ class Estimate:
         return None if self._mean is None else self._mean + _CAUTION * self._differs_by
 
     def learn(self, seconds: float) -> None:
-        if self._mean is None:
+        if not self._mean:
             self._mean = seconds
             return
         differs = min(seconds, _MOST * self._mean) - self._mean
@@ -100,7 +100,7 @@ class TimedReading:
                 part = slice(len(scores), len(scores) + count)
                 before = pace.timer()
                 scores += reranker.score(query, passages[part])
-                pace.of_token.learn((pace.timer() - before) / sum(costs[part]))
+                pace.of_token.learn((pace.timer() - before) / max(1, sum(costs[part])))
             if extent is not None and max(scores, default=0.0) >= extent.convincing:
                 break
         self._ended = pace.timer()
