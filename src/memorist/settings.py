@@ -299,7 +299,7 @@ class Settings:
     recall_budget_ms: float = _setting(
         90.0,
         "Milliseconds for a recall with the local reranker, or for composing context, which reads in what is left of "
-        "them: at least 4 and at most 20 candidates, fewer on a slower machine. 0: all 20, however long it takes.",
+        "them: at least 2 and at most 20 candidates, fewer on a slower machine. 0: all 20, however long it takes.",
         _between(0, 60_000),
     )
     index_inline: int = _setting(

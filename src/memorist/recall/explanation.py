@@ -33,7 +33,7 @@ def explain(ranked: Ranked, place: int) -> dict[str, Any]:
             "windows": windows,
         },
         "first_stage": {
-            "rank": _rank_of(candidates, scored.scores * candidates.weights, place),
+            "rank": _rank_of(candidates, scored.weighted, place),
             "score": _rounded(scored.scores[place]),
         },
         "weight": _rounded(candidates.weights[place]),
@@ -75,7 +75,7 @@ def why_not(ranked: Ranked, shown: Sequence[float], hits: Sequence[Hit], memory:
 
 
 def _rank_of(candidates: Candidates, scores: Scores, place: int) -> int:
-    return 1 + int(np.count_nonzero(scores[candidates.wanted] > scores[place]))
+    return 1 + int(np.count_nonzero((scores > scores[place]) & candidates.wanted))
 
 
 def _rounded(score: np.float32) -> float:

@@ -1,14 +1,16 @@
 """How many candidates the reranker reads in the time that a recall has."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from types import TracebackType
 
 from memorist.models.port import Reranker
 from memorist.platform.tokens import count_tokens
 from memorist.recall.fusion import Extent
 
-LEAST = 4
-"""So many are read however slow the machine is."""
+LEAST = 2
+"""So many are read however late it is: fewer say nothing of which is better."""
 
 BATCH = 8
 """So many are read before it looks at the time again."""
@@ -46,33 +48,50 @@ class Estimate:
         self._mean += _NEWEST * differs
 
 
+class _Learned:
+    """How long a token takes, and what follows the reading."""
+
+    __slots__ = ("of_rest", "of_token")
+
+    def __init__(self) -> None:
+        self.of_token = Estimate()
+        self.of_rest = Estimate()
+
+
 class ReadingPace:
     """Reads candidates best first, until the budget of a question is spent; in 0 seconds, all of them at once.
 
-    How long a token takes on this machine, and what a recall does after the reading, is learned by all questions
-    together.
+    How long a token takes on this machine, and what is done after the reading, is learned by all questions together
+    that are asked for the same.
     """
 
     def __init__(self, budget_s: float = 0.0, timer: Callable[[], float] = time.perf_counter) -> None:
         self.budget_s = budget_s
         self.timer = timer
-        self.of_token = Estimate()
-        self.of_rest = Estimate()
+        self._learned: defaultdict[str, _Learned] = defaultdict(_Learned)
 
-    def begin(self) -> "TimedReading":
-        """The time of a question runs from here."""
-        return TimedReading(self)
+    def begin(self, what: str = "") -> "TimedReading":
+        """The time of a question runs from here. `what` it is asked for: what is done beside and after it differs."""
+        return TimedReading(self, self._learned[what])
 
 
 class TimedReading:
-    """One question, from its beginning to its end."""
+    """One question, from its beginning to its end: the end of its block, unless that fails."""
 
-    __slots__ = ("_began", "_ended", "_pace")
+    __slots__ = ("_began", "_ended", "_learned", "_pace")
 
-    def __init__(self, pace: ReadingPace) -> None:
+    def __init__(self, pace: ReadingPace, learned: _Learned) -> None:
         self._pace = pace
+        self._learned = learned
         self._began: float | None = pace.timer()
         self._ended: float | None = None
+
+    def __enter__(self) -> "TimedReading":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
+        if kind is None and self._ended is not None:
+            self._learned.of_rest.learn(self._pace.timer() - self._ended)
 
     def wait(self) -> None:
         """What is done before the reading does not count: it is done once, such as loading a user's index."""
@@ -92,35 +111,36 @@ class TimedReading:
         reranker.load()  # Only the first question would pay for that.
         started = pace.timer()
         until = (started if self._began is None else self._began + started - before) + pace.budget_s
-        until -= pace.of_rest.seconds or 0.0
-        costs = [count_tokens(query) + count_tokens(passage) for passage in passages]
+        until -= self._learned.of_rest.seconds or 0.0
+        asked = count_tokens(query)
+        costs: list[int] = []
         scores: list[float] = []
         for end in (len(passages),) if extent is None else (extent.at_first, extent.in_doubt):
-            while count := self._affordable(costs[len(scores) : end], until - pace.timer(), is_first=not scores):
+            costs += [asked + count_tokens(passage) for passage in passages[len(costs) : end]]
+            while count := self._affordable(costs[len(scores) :], until - pace.timer(), is_first=not scores):
                 part = slice(len(scores), len(scores) + count)
                 before = pace.timer()
                 scores += reranker.score(query, passages[part])
-                pace.of_token.learn((pace.timer() - before) / max(1, sum(costs[part])))
+                self._learned.of_token.learn((pace.timer() - before) / max(1, _cost(costs[part])))
             if extent is not None and max(scores, default=0.0) >= extent.convincing:
                 break
         self._ended = pace.timer()
         return scores
 
-    def end(self) -> None:
-        """The question is answered."""
-        if self._ended is not None:
-            self._pace.of_rest.learn(self._pace.timer() - self._ended)
-
     def _affordable(self, costs: Sequence[int], left_s: float, *, is_first: bool) -> int:
-        """How many of what is left can be read next."""
+        """How many of what is left are read next: a half of those that there is time for, where that is not all."""
         least = min(LEAST, len(costs)) if is_first else 0
-        seconds_per_token = self._pace.of_token.seconds
+        seconds_per_token = self._learned.of_token.seconds
         if seconds_per_token is None:
             return least
-        count = 0
-        for cost in costs[:BATCH]:
-            left_s -= cost * seconds_per_token
-            if left_s < 0:
-                break
-            count += 1
-        return max(count, least)
+        most = min(BATCH, len(costs))
+        count = most
+        while count and _cost(costs[:count]) * seconds_per_token > left_s:
+            count -= 1
+        # By how much an estimate is wrong is seen sooner so.
+        return max(count if count == most else (count + 1) // 2, least)
+
+
+def _cost(costs: Sequence[int]) -> int:
+    """What it takes to read some at once: each of them counts as the longest."""
+    return len(costs) * max(costs, default=0)

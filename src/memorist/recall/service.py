@@ -7,6 +7,7 @@ and added; the first of that order are read again by the reranker. Each stage is
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
@@ -122,17 +123,20 @@ class Recall:
         """Finish what is saved for the next process."""
         self._shelves.close()
 
-    def begin(self) -> TimedReading:
-        """The budget of a question runs from here: for those who do more for it than to recall."""
-        return self._models.begin()
+    def begin(self, what: str = "") -> TimedReading:
+        """The budget of a question runs from here: for those who do more for it than to recall. Within its block
+        all is counted, and what follows the reading is learned from all that is done for the same, `what`.
+        """
+        return self._models.begin(what)
 
     def recall(self, principal: Principal, question: Question, reading: TimedReading | None = None) -> Recalled:
         """The memories that answer a question, best first. It always answers: a model that fails is done without.
+        `reading` is what `begin` gave to who ends it.
 
         Raises InvalidField, Forbidden, NotFound (of `why_not`) or StoreError.
         """
-        with self._watch.timed("recall") as told:
-            found = self._recall(principal, question, reading or self.begin())
+        with self._watch.timed("recall") as told, nullcontext(reading) if reading else self.begin() as begun:
+            found = self._recall(principal, question, begun)
             told.note({"memorist.recall.hits": len(found.hits), "memorist.recall.degraded": found.degraded})
         if found.degraded:
             self._watch.count("degraded")
@@ -153,7 +157,6 @@ class Recall:
         scored = [(hit.memory, hit.score) for hit in found.hits]
         self._accesses.record_recall(principal, question.query, scored, asked.now)
         note_reading(self._store, principal, [hit.memory for hit in found.hits], asked.now)
-        reading.end()
         lacks = _shortfalls(pool.scored)
         return Recalled(
             hits=found.hits,
