@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 from memorist.about.kept import KeptViews
@@ -224,9 +225,9 @@ class Profiles:
         """What was retired or merged lately, the last first. Raises Forbidden."""
         return self._replaced(principal, _whose(principal), _Asked(None), self._clock.now() - LATELY)
 
-    def doubts(self, principal: Principal) -> Iterator[OpenDoubt]:
+    def doubts(self, principal: Principal, most: int) -> list[OpenDoubt]:
         """What is in doubt, the last first. Raises Forbidden."""
-        return self._doubts(principal, _whose(principal), _Asked(None))
+        return list(islice(self._doubts(principal, _whose(principal), _Asked(None), at_once=most), most))
 
     def _current(self, principal: Principal, slices: Sequence[OwnerFilter], *, most: int | None = None) -> list[Memory]:
         """The facts that a profile is made of, newest first."""
@@ -265,8 +266,10 @@ class Profiles:
             if (cursor := page.next_cursor) is None:
                 return
 
-    def _doubts(self, principal: Principal, slices: Sequence[OwnerFilter], asked: _Asked) -> Iterator[OpenDoubt]:
-        for pair in self._in_doubt(principal):
+    def _doubts(
+        self, principal: Principal, slices: Sequence[OwnerFilter], asked: _Asked, *, at_once: int = _LARGEST_PAGE
+    ) -> Iterator[OpenDoubt]:
+        for pair in self._in_doubt(principal, at_once):
             both = (pair.fact, pair.other)
             if all(_is_own(one, slices) for one in both) and any(_is_meant(one, asked) for one in both):
                 doubt, newer, older = pair.doubt, pair.fact, pair.other
@@ -274,10 +277,10 @@ class Profiles:
                     doubt.id, doubt.created_at, newer.id, newer.content, older.id, older.content, doubt.reason
                 )
 
-    def _in_doubt(self, principal: Principal) -> Iterator[InDoubt]:
+    def _in_doubt(self, principal: Principal, at_once: int) -> Iterator[InDoubt]:
         cursor = None
         while True:
-            page = self._facts.in_doubt(principal, limit=_LARGEST_PAGE, cursor=cursor)
+            page = self._facts.in_doubt(principal, limit=at_once, cursor=cursor)
             yield from page.items
             if (cursor := page.next_cursor) is None:
                 return

@@ -206,7 +206,7 @@ class Composer:
 
     def _add_doubts(self, principal: Principal, sheet: Sheet) -> None:
         """Both sides, side by side: what is in doubt is not told as known."""
-        for doubt in islice(self._profiles.doubts(principal), _MOST_DOUBTS):
+        for doubt in self._profiles.doubts(principal, _MOST_DOUBTS):
             sheet.add(_DOUBTED, _doubted_line(doubt))
 
     def _add_changes(self, principal: Principal, sheet: Sheet) -> None:

@@ -40,8 +40,7 @@ class Doubts(Superseding):
             while is_more and len(shown) <= limit:
                 found = [doubt for part in slices for doubt in tx.facts.doubts(part, last, limit + 1, status=status)]
                 found = sorted(found, key=lambda doubt: doubt.id, reverse=True)[: limit + 1]
-                pairs = (_with_facts(tx, doubt) for doubt in found)
-                shown += [pair for pair in pairs if pair is not None and _sees_both(principal, pair)]
+                shown += [pair for pair in _with_facts(tx, found) if _sees_both(principal, pair)]
                 is_more = len(found) > limit
                 last = found[-1].id if found else None
             return _with_verdicts(tx, shown[: limit + 1])
@@ -85,7 +84,7 @@ class Doubts(Superseding):
                 is_kept = stays.is_current(self._clock.now()) and writing.replace(tx, stays, stays.updated_at)
                 if not is_kept or not self.retire(tx, principal, goes, stays, details):
                     raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
-            decided = _with_facts(tx, replace(pair.doubt, status=status))
+            decided = _with_its_facts(tx, replace(pair.doubt, status=status))
             assert decided is not None
             return decided
 
@@ -109,7 +108,7 @@ class Doubts(Superseding):
             for retired in (one for one in (pair.fact, pair.other) if one.superseded_by in both):
                 self._restore(principal, retired.id, tx)
                 decided = DoubtStatus.DISMISSED  # So a fact is restored: beside what replaced it.
-            reopened = _with_facts(tx, replace(pair.doubt, status=DoubtStatus.OPEN))
+            reopened = _with_its_facts(tx, replace(pair.doubt, status=DoubtStatus.OPEN))
             now = self._clock.now()
             if reopened is None or not (reopened.fact.is_current(now) and reopened.other.is_current(now)):
                 raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
@@ -124,7 +123,7 @@ class Doubts(Superseding):
 
 def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str) -> InDoubt:
     doubt = tx.facts.get_doubt(doubt_id)
-    pair = None if doubt is None or not access.can_see(principal, doubt.owner) else _with_facts(tx, doubt)
+    pair = None if doubt is None or not access.can_see(principal, doubt.owner) else _with_its_facts(tx, doubt)
     if pair is None or not _sees_both(principal, pair):
         raise NotFound(f"There is no doubt {doubt_id} that you may see.")
     return pair
@@ -134,9 +133,19 @@ def _sees_both(principal: Principal, pair: InDoubt) -> bool:
     return access.sees(principal, pair.fact) and access.sees(principal, pair.other)
 
 
-def _with_facts(tx: Reader, doubt: Doubt) -> InDoubt | None:
-    fact, other = tx.memories.get(doubt.fact_id), tx.memories.get(doubt.other_id)
-    return None if fact is None or other is None else InDoubt(doubt, fact, other)
+def _with_its_facts(tx: Reader, doubt: Doubt) -> InDoubt | None:
+    return next(iter(_with_facts(tx, [doubt])), None)
+
+
+def _with_facts(tx: Reader, doubts: Sequence[Doubt]) -> list[InDoubt]:
+    """Those whose facts are both still there."""
+    ids = {fact_id for doubt in doubts for fact_id in (doubt.fact_id, doubt.other_id)}
+    facts = {fact.id: fact for fact in tx.memories.get_many(list(ids))}
+    return [
+        InDoubt(doubt, facts[doubt.fact_id], facts[doubt.other_id])
+        for doubt in doubts
+        if doubt.fact_id in facts and doubt.other_id in facts
+    ]
 
 
 def _with_verdicts(tx: Reader, pairs: Sequence[InDoubt]) -> list[InDoubt]:
