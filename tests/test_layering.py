@@ -63,6 +63,7 @@ PUBLIC = {
         "attempts",
         "actors",
         "acts",
+        "beside",
         "erased_names",
         "folding",
         "idempotency",
@@ -91,6 +92,7 @@ PUBLIC = {
         "writing",
     },
     "ingestion": {"records"},
+    "recall": {"reading"},
     "erasure": {"ledger"},
     "context": {"chunks", "companion", "section"},
 }

@@ -1,6 +1,7 @@
 """The reranker reads as many candidates as it has time for, and the answer says how many."""
 
 import random
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -197,10 +198,7 @@ def test_whole_recall_keeps_its_budget_once_all_is_loaded(open_with: OpenCore) -
     assert took == pytest.approx([0.14, 0.1, 0.1])
 
 
-def test_composed_context_has_one_budget_for_the_profile_and_the_recall(
-    open_with: OpenCore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reranker = Timed(0.01)
+def ready_to_read(open_with: OpenCore, reranker: Timed) -> tuple[Core, Principal]:
     core = open_with(WordEmbedder(), reranker, recall_budget_ms=100.001)
     core.recall._models._pace.timer = reranker.now
     all_are_worth_reading(core)
@@ -208,16 +206,55 @@ def test_composed_context_has_one_budget_for_the_profile_and_the_recall(
     core.memories.remember(ada, [Draft(f"teapot {number}") for number in range(20)])
     list(core.indexer.finish(ada.tenant))
     ask(core, ada, "teapot")
+    return core, ada
+
+
+def test_who_does_more_than_to_compose_has_one_budget_for_all_of_it(open_with: OpenCore) -> None:
+    reranker = Timed(0.01)
+    core, ada = ready_to_read(open_with, reranker)
+    read = []
+    for _ in range(2):
+        reranker.read.clear()
+        with core.recall.begin("page") as reading:
+            reranker.seconds += 0.04
+            core.composer.lay_out(ada, "teapot", reading=reading)
+            reranker.seconds += 0.02
+        read.append(sum(map(len, reranker.read)))
+    assert read == [6, 4]
+
+
+class Waiting(Timed):
+    """Reads once it may."""
+
+    def __init__(self) -> None:
+        super().__init__(0.01)
+        self.may_read = threading.Event()
+        self.may_read.set()
+        self.reads = threading.Event()
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        self.reads.set()
+        assert self.may_read.wait(60)
+        return super().score(query, passages)
+
+
+def test_what_is_known_is_looked_up_while_the_reranker_reads(
+    open_with: OpenCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = Waiting()
+    core, ada = ready_to_read(open_with, reranker)
+    told = core.composer.compose(ada, "teapot")
     people = core.profiles.people
 
-    def take_40_ms(*args: Any, **kwargs: Any) -> Any:
-        reranker.seconds += 0.04
+    def look_up(*args: Any, **kwargs: Any) -> Any:
+        assert reranker.reads.wait(60)
+        reranker.may_read.set()
         return people(*args, **kwargs)
 
-    monkeypatch.setattr(core.profiles, "people", take_40_ms)
-    reranker.read.clear()
-    core.composer.lay_out(ada, "teapot")
-    assert sum(map(len, reranker.read)) == 6
+    monkeypatch.setattr(core.profiles, "people", look_up)
+    reranker.reads.clear()
+    reranker.may_read.clear()
+    assert core.composer.compose(ada, "teapot") == told
 
 
 @pytest.fixture

@@ -52,6 +52,9 @@ LATELY = timedelta(days=30)
 _PAGE = 500
 _LARGEST_PAGE = 100
 _MOST_NAMING = 5000
+_TIMES = 4
+"""So many times as many doubts are read as are told: some are other agents' of the user."""
+
 _MOST_TEXTS_KEPT = 50_000
 
 
@@ -227,7 +230,7 @@ class Profiles:
 
     def doubts(self, principal: Principal, most: int) -> list[OpenDoubt]:
         """What is in doubt, the last first. Raises Forbidden."""
-        return list(islice(self._doubts(principal, _whose(principal), _Asked(None), at_once=most), most))
+        return list(islice(self._doubts(principal, _whose(principal), _Asked(None), at_once=_TIMES * most), most))
 
     def _current(self, principal: Principal, slices: Sequence[OwnerFilter], *, most: int | None = None) -> list[Memory]:
         """The facts that a profile is made of, newest first."""

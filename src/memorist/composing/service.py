@@ -3,6 +3,7 @@ question; each line dated by when it was said or happened, nothing twice, within
 """
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -19,11 +20,13 @@ from memorist.errors import Forbidden, InvalidField, ModelError
 from memorist.memories.searchable import searchable
 from memorist.memories.values import Memory
 from memorist.platform import validation
+from memorist.platform.beside import beside
 from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal
 from memorist.recall.values import Hit, Question, Recalled
 
 if TYPE_CHECKING:  # It brings what searches; a session that asks nothing yet begins without.
+    from memorist.recall.reading import TimedReading
     from memorist.recall.service import Recall
 
 _NAMED = ""
@@ -101,8 +104,11 @@ class Composer:
         *,
         project: str | None = None,
         budget_tokens: int | None = None,
+        reading: "TimedReading | None" = None,
     ) -> LaidOut:
-        """What `compose` makes, line by line. Raises as that does."""
+        """What `compose` makes, line by line; `reading` is what `Recall.begin` gave to who does more for it than this.
+        Raises as that does.
+        """
         budget = self._budget if budget_tokens is None else budget_tokens
         if not LEAST_TOKENS <= budget <= MOST_TOKENS:
             raise InvalidField.of("budget_tokens", f"must be from {LEAST_TOKENS} to {MOST_TOKENS}.")
@@ -113,7 +119,7 @@ class Composer:
             for memory in named:
                 if not sheet.add(_NAMED, _named_line(memory)):
                     break
-        return self._composed(principal, sheet, question, project)
+        return self._composed(principal, sheet, question, project, reading=reading)
 
     def section(self, principal: Principal, agent: str | None) -> Section:
         """What a profile's session begins with: every named memory that it sees, whatever room they take, and what is
@@ -151,11 +157,31 @@ class Composer:
         *,
         apart_from: Collection[str] = (),
         is_turn: bool = False,
+        reading: "TimedReading | None" = None,
+    ) -> LaidOut:
+        if not question.strip():
+            return self._filled(principal, sheet, None, project, is_turn=is_turn)
+        recall = self._recall()
+        asked = Question(question, top_k=_MOST_HITS, min_score=_LEAST_SCORE, enable_rerank=not is_turn)
+        # What is told beside has its part of the time that a recall may take.
+        with (
+            nullcontext(reading) if reading else recall.begin("context") as begun,
+            beside(partial(recall.recall, principal, asked, begun)) as recalled,
+        ):
+            return self._filled(principal, sheet, recalled, project, apart_from=apart_from, is_turn=is_turn)
+
+    def _filled(
+        self,
+        principal: Principal,
+        sheet: Sheet,
+        recalled: Callable[[], Recalled] | None,
+        project: str | None,
+        *,
+        apart_from: Collection[str] = (),
+        is_turn: bool,
     ) -> LaidOut:
         named = len(sheet.ids)
-        is_asked = bool(question.strip())
-        # What is told beside has its part of the time that a recall may take.
-        ask = partial(self._recall().recall, reading=self._recall().begin()) if is_asked else None
+        is_asked = recalled is not None
         goes_on = is_asked or project is not None
         try:
             with sheet.leaving(_AFTER_DOUBTS):
@@ -171,8 +197,7 @@ class Composer:
         if project is not None:
             for memory in self._chunks.recent(principal, project=project, limit=MAX_RECENT):
                 sheet.add(_OF_PROJECT[memory.category or "fact"], _line(memory, memory.content))
-        asked = Question(question, top_k=_MOST_HITS, min_score=_LEAST_SCORE, enable_rerank=not is_turn)
-        degraded = ask is not None and _add_recalled(sheet, ask(principal, asked), apart_from)
+        degraded = recalled is not None and _add_recalled(sheet, recalled(), apart_from)
         if not is_turn:
             self._companion.note_reading(principal, sheet.ids)
         text = sheet.text()

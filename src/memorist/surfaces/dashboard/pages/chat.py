@@ -43,9 +43,22 @@ _NO_MORE = 286
 @pages.get("/chat")
 def show(visit: Visit) -> Response:
     hindrance = _hindrance(visit)
-    _budget(visit)
-    later = visit.later(reranks=bool(hindrance and visit.query.get("q", "").strip()))
-    context = _context(visit) if hindrance and later is None else None
+    budget = _budget(visit)
+    question = visit.query.get("q", "").strip() if hindrance else ""
+    later = visit.later(reranks=bool(question))
+    if not question or later is not None:
+        return _shown(visit, hindrance, None, later)
+    # Somebody waits for the page: what is done around the recall has its part of the time.
+    with visit.core.recall.begin(ADDRESS) as reading:
+        with unnoted():
+            composer = visit.core.composer
+            laid_out = composer.lay_out(visit.principal, question, budget_tokens=budget, reading=reading)
+        return _shown(visit, hindrance, chat_context.of_layout(laid_out), None)
+
+
+def _shown(
+    visit: Visit, hindrance: str | None, context: chat_context.ShownContext | None, later: str | None
+) -> Response:
     if visit.is_partial:
         return visit.part("parts/chat_context.html", context=context)
     session = _session(visit.query.get("session", ""))
@@ -148,16 +161,6 @@ def _composer(visit: Visit, session: str, *, keeps: bool, has_begun: bool) -> di
         "model": None if llm is None else llm.model_id,
         "most": validation.MAX_CONTENT,
     }
-
-
-def _context(visit: Visit) -> chat_context.ShownContext | None:
-    """What an agent would be given for the question of the address. Raises InvalidField."""
-    question = visit.query.get("q", "").strip()
-    if not question:
-        return None
-    with unnoted():
-        laid_out = visit.core.composer.lay_out(visit.principal, question, budget_tokens=_budget(visit))
-    return chat_context.of_layout(laid_out)
 
 
 def _budget(visit: Visit) -> int:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
@@ -22,6 +22,9 @@ from memorist.surfaces.dashboard.pages.recall_question import LONGEST_QUERY, PAG
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import EVERYBODY, Visit
 from memorist.surfaces.dashboard.wording import say, to_say
+
+if TYPE_CHECKING:  # It brings what searches; most pages are shown without.
+    from memorist.recall.reading import TimedReading
 
 pages = Pages()
 
@@ -52,11 +55,19 @@ _MOST_RETIRED = 3
 @pages.get("/recall")
 def show(visit: Visit) -> Response:
     asked = RecallForm.of(visit.request.query_params)
+    later = visit.later(reranks=bool(asked.query) and asked.fields["rerank"] != "off")
+    if not asked.query or later is not None:
+        return _shown(visit, asked, later)
+    # Somebody waits for the page: what is done around the recall has its part of the time.
+    with visit.core.recall.begin(PAGE) as reading:
+        return _shown(visit, asked, None, reading)
+
+
+def _shown(visit: Visit, asked: RecallForm, later: str | None, reading: "TimedReading | None" = None) -> Response:
     context: dict[str, Any] = {"asked": asked, "page": PAGE, "longest_query": LONGEST_QUERY}
     status = 200
-    later = visit.later(reranks=bool(asked.query) and asked.fields["rerank"] != "off")
     try:
-        context["answer"] = _answer(visit, asked) if asked.query and later is None else None
+        context["answer"] = None if reading is None else _answer(visit, asked, reading)
         context["refusal"] = None
     except MemoristError as error:
         status = visit.site.status_of(error)
@@ -122,12 +133,12 @@ class WhyNot:
     bars: tuple[recall_answer.ArmBar, ...]
 
 
-def _answer(visit: Visit, asked: RecallForm) -> ShownAnswer:
+def _answer(visit: Visit, asked: RecallForm, reading: "TimedReading") -> ShownAnswer:
     """Raises InvalidField or Forbidden."""
     principal = asked.by(visit.principal)
     question = replace(tools.question_of(asked.arguments), explain=True)
     started = time.perf_counter()
-    recalled, refusal = _recall(visit, principal, question)
+    recalled, refusal = _recall(visit, principal, question, reading)
     milliseconds = round(1000 * (time.perf_counter() - started))
     by_meaning = _by_meaning(visit, recalled)
     known = {hit.memory.id for hit in recalled.hits}
@@ -163,14 +174,16 @@ def _in_words_of_the_page(text: str) -> str:
     return text
 
 
-def _recall(visit: Visit, principal: Principal, question: Question) -> tuple[Recalled, str | None]:
+def _recall(
+    visit: Visit, principal: Principal, question: Question, reading: "TimedReading"
+) -> tuple[Recalled, str | None]:
     """The answer, and what is wrong with the memory of `why_not`: that alone does not take the answer away."""
     try:
-        return visit.core.recall.recall(principal, question), None
+        return visit.core.recall.recall(principal, question, reading), None
     except (InvalidId, NotFound) as error:
         if question.why_not is None:
             raise
-        return visit.core.recall.recall(principal, replace(question, why_not=None)), say(error.message)
+        return visit.core.recall.recall(principal, replace(question, why_not=None), reading), say(error.message)
 
 
 def _by_meaning(visit: Visit, recalled: Recalled) -> bool:

@@ -2,11 +2,9 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
@@ -15,6 +13,7 @@ from starlette.responses import Response
 from memorist import tools
 from memorist.errors import InvalidField, MemoristError
 from memorist.memories.accesses import unnoted
+from memorist.platform.beside import beside
 from memorist.recall.values import Question, Weights
 from memorist.surfaces.dashboard.pages import recall, recall_answer
 from memorist.surfaces.dashboard.pages.recall_question import COMPARE, LONGEST_QUERY, PER_SIDE, SIDES, RecallForm
@@ -22,21 +21,31 @@ from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import Visit
 from memorist.surfaces.dashboard.wording import say
 
+if TYPE_CHECKING:  # It brings what searches; most pages are shown without.
+    from memorist.recall.reading import TimedReading
+
 pages = Pages()
 
 _SHARED = ("category", "project", "agent", "session", "after", "before", "budget_tokens")
 _CLASSES = ("session", "history", "user", "agent", "tenant")
 _MOST_WEIGHT = 100.0
-_MOST_AT_ONCE = 4
 
 
 @pages.get("/recall/compare")
 def show(visit: Visit) -> Response:
-    given = visit.request.query_params
-    asked = [_AskedSide.of(given, side) for side in SIDES]
+    asked = [_AskedSide.of(visit.request.query_params, side) for side in SIDES]
+    reranked = sum(side.form.fields["rerank"] != "off" for side in asked)
     is_asked = bool(asked[0].form.query)
-    later = visit.later(reranks=is_asked and any(side.form.fields["rerank"] != "off" for side in asked))
-    compared = compare(*_recalled_at_once(visit, asked)) if is_asked and later is None else None
+    later = visit.later(reranks=is_asked and reranked > 0)
+    if not is_asked or later is not None:
+        return _shown(visit, asked, None, later)
+    # Both have the same time, and two that are read take some of each other's.
+    with visit.core.recall.begin(f"{COMPARE} {reranked}") as reading:
+        return _shown(visit, asked, compare(*_recalled_at_once(visit, asked, reading)), None)
+
+
+def _shown(visit: Visit, asked: Sequence["_AskedSide"], compared: "Comparison | None", later: str | None) -> Response:
+    given = visit.request.query_params
     told: dict[str, Any] = {"asked": asked, "compared": compared, "address": COMPARE}
     if visit.is_partial:
         headers = {} if visit.is_later("compared") else {"HX-Push-Url": _address(given)}
@@ -131,23 +140,14 @@ def compare(*sides: RecalledSide) -> Comparison:
     return Comparison(told, len(both), sum(one.gained != 0 for one in both), alone)
 
 
-def _recalled_at_once(visit: Visit, asked: Sequence[_AskedSide]) -> list[RecalledSide]:
+def _recalled_at_once(visit: Visit, asked: Sequence[_AskedSide], reading: "TimedReading") -> list[RecalledSide]:
     """What both sides find. Whoever compares waits for the slower one, and not for one after the other."""
     one, other = asked
-    beside = _beside().submit(copy_context().run, _recalled, visit, other)
-    try:
-        first = _recalled(visit, one)
-    finally:
-        wait([beside])
-    return [first, beside.result()]
+    with beside(partial(_recalled, visit, other, reading)) as of_other:
+        return [_recalled(visit, one, reading), of_other()]
 
 
-@cache
-def _beside() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="memorist-compare")
-
-
-def _recalled(visit: Visit, side: _AskedSide) -> RecalledSide:
+def _recalled(visit: Visit, side: _AskedSide, reading: "TimedReading") -> RecalledSide:
     """What a side finds. Neither counts as a recall: somebody compares."""
     try:
         question: Question = replace(tools.question_of(side.form.arguments), explain=True)
@@ -159,7 +159,7 @@ def _recalled(visit: Visit, side: _AskedSide) -> RecalledSide:
             weighed = weighed.weighing(weights=replace(_weights(visit), **own), words=words)
         started = time.perf_counter()
         with unnoted():
-            recalled = weighed.recall(principal, question)
+            recalled = weighed.recall(principal, question, reading)
     except MemoristError as error:
         if visit.site.status_of(error) >= 500:
             raise
