@@ -50,12 +50,12 @@ def test_places_are_compared() -> None:
 def test_neither_side_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     both_are_here = Barrier(2, timeout=30)
 
-    def recalled(_: object, side: str) -> RecalledSide:
+    def recalled(_: object, side: str, __: object) -> RecalledSide:
         both_are_here.wait()
         return found(side)
 
     monkeypatch.setattr(recall_compare, "_recalled", recalled)
-    told = recall_compare._recalled_at_once(cast(Any, None), cast(Any, ["x", "y"]))
+    told = recall_compare._recalled_at_once(cast(Any, None), cast(Any, ["x", "y"]), cast(Any, None))
     assert [[one.hit.memory.id for one in side.found] for side in told] == [["x"], ["y"]]
 
 

@@ -120,9 +120,9 @@ class SurroundingsReads(Protocol):
     def latest_sessions(
         self, owner: OwnerFilter, before: str, limit: int, said_at: datetime | None = None
     ) -> list[SessionKey]:
-        """Sessions of a slice's user whose last memory, of any kind and state, was said before a moment, or then and is
-        before an id: the latest first; from the beginning without a moment. Everybody's, by that id alone. Agents do
-        not count.
+        """Sessions of a slice's user in which the last that was said or returned, whatever its state, was so before a
+        moment, or then and is before an id: the latest first; from the beginning without a moment. Everybody's, by the
+        id of their last memory of any kind alone. Agents do not count.
         """
         ...
 

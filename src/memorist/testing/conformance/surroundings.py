@@ -91,8 +91,8 @@ class SurroundingsConformance(StoreFixtures):
         assert found == wanted
 
     def test_sessions_are_found_by_their_last_memory(self, store: Store, tenant: str) -> None:
-        first, second = (make_memory(tenant, session=name) for name in ("s1", "s2"))
-        again = make_memory(tenant, session="s1", status=Status.SOFT_DELETED)
+        first, second = (make_memory(tenant, session=name, kind=Kind.CHAT_MESSAGE) for name in ("s1", "s2"))
+        again = make_memory(tenant, session="s1", kind=Kind.TOOL_OUTPUT, status=Status.SOFT_DELETED)
         others = make_memory(tenant, session="s1", owner=Owner("bob"))
         insert_all(store, first, second, again, others, make_memory(tenant))
 
@@ -111,8 +111,13 @@ class SurroundingsConformance(StoreFixtures):
 
     def test_sessions_of_a_user_are_in_the_order_of_what_was_said_last(self, store: Store, tenant: str) -> None:
         said = {"s1": START - _MINUTE, "s2": None, "s3": START - 9 * _MINUTE, "s4": START - _MINUTE}
-        rows = [make_memory(tenant, session=name, event_time=moment) for name, moment in said.items()]
-        insert_all(store, *rows)
+        rows = [
+            make_memory(tenant, session=name, event_time=moment, kind=Kind.CHAT_MESSAGE)
+            for name, moment in said.items()
+        ]
+        # What was learned later, there or where nothing was said.
+        learned = [make_memory(tenant, session=name) for name in ("s3", "s5")]
+        insert_all(store, *rows, *learned)
         ada = OwnerFilter("ada")
         found = store.read(tenant, lambda tx: tx.surroundings.latest_sessions(ada, "~", 2))
         last = found[-1]
