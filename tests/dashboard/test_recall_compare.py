@@ -188,3 +188,14 @@ def test_reader_may_compare_and_it_works_without_scripts(people: People, ada: Pe
     page.get_by_label("Question").fill("harbour")
     page.get_by_role("button", name="Compare").click()
     assert texts(page, "Left") == ["The harbour is behind the mill."]
+
+
+def test_side_that_finds_nothing_offers_what_hardly_fits(ada: Person) -> None:
+    ada.remember("The harbour is in Lisbon.", kind=Kind.FACT)
+    page = ada.goto("/recall/compare?q=Which+colour+has+the+teapot&a_min_score=0.9&b_rerank=off")
+    expect(side(page, "Left").locator(".hit")).to_have_count(0)
+    side(page, "Left").get_by_role("link", name="Show even what hardly fits").click()
+    expect(side(page, "Left")).not_to_contain_text("Show even what hardly fits")
+    assert "a_min_score=0" in page.url
+    assert "b_rerank=off" in page.url
+    expect(page.get_by_role("link", name="Show even what hardly fits")).to_have_count(0)

@@ -164,6 +164,12 @@ def test_long_passage_among_short_ones_is_counted_as_what_it_costs() -> None:
     assert min(took) > 0.05
 
 
+def test_what_was_done_before_it_began_counts_too() -> None:
+    reranker = Timed(0.005)
+    pace = ReadingPace(0.1000001, reranker.now)
+    assert [len(pace.begin("", ago_s).read(reranker, "teapot", PASSAGES)) for ago_s in (0, 0.05)] == [20, 10]
+
+
 def test_what_is_loaded_once_is_not_taken_off_the_budget() -> None:
     reranker = Timed(0.005)
     pace = ReadingPace(0.1000001, reranker.now)

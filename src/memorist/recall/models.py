@@ -43,9 +43,9 @@ class Models:
             if model is not None:
                 model.load()
 
-    def begin(self, what: str = "") -> TimedReading:
+    def begin(self, what: str = "", ago_s: float = 0.0) -> TimedReading:
         """The time of a question runs from here; that of the first one, for which the models are loaded, does not."""
-        reading = self._pace.begin(what)
+        reading = self._pace.begin(what, ago_s)
         if not self._is_warm:
             reading.wait()
         return reading

@@ -70,9 +70,11 @@ class ReadingPace:
         self.timer = timer
         self._learned: defaultdict[str, _Learned] = defaultdict(_Learned)
 
-    def begin(self, what: str = "") -> "TimedReading":
-        """The time of a question runs from here. `what` it is asked for: what is done beside and after it differs."""
-        return TimedReading(self, self._learned[what])
+    def begin(self, what: str = "", ago_s: float = 0.0) -> "TimedReading":
+        """The time of a question runs from here, or since so long ago. `what` it is asked for: what is done beside and
+        after it differs.
+        """
+        return TimedReading(self, self._learned[what], self.timer() - ago_s)
 
 
 class TimedReading:
@@ -80,10 +82,10 @@ class TimedReading:
 
     __slots__ = ("_began", "_ended", "_learned", "_pace")
 
-    def __init__(self, pace: ReadingPace, learned: _Learned) -> None:
+    def __init__(self, pace: ReadingPace, learned: _Learned, began: float) -> None:
         self._pace = pace
         self._learned = learned
-        self._began: float | None = pace.timer()
+        self._began: float | None = began
         self._ended: float | None = None
 
     def __enter__(self) -> "TimedReading":

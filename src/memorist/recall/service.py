@@ -123,11 +123,12 @@ class Recall:
         """Finish what is saved for the next process."""
         self._shelves.close()
 
-    def begin(self, what: str = "") -> TimedReading:
-        """The budget of a question runs from here: for those who do more for it than to recall. Within its block
-        all is counted, and what follows the reading is learned from all that is done for the same, `what`.
+    def begin(self, what: str = "", ago_s: float = 0.0) -> TimedReading:
+        """The budget of a question runs from here, or since so long ago: for those who do more for it than to recall.
+        Within its block all is counted, and what follows the reading is learned from all that is done for the same,
+        `what`.
         """
-        return self._models.begin(what)
+        return self._models.begin(what, ago_s)
 
     def recall(self, principal: Principal, question: Question, reading: TimedReading | None = None) -> Recalled:
         """The memories that answer a question, best first. It always answers: a model that fails is done without.

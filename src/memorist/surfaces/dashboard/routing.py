@@ -2,6 +2,7 @@
 
 import hmac
 import tempfile
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -121,9 +122,10 @@ def _answer(handler: Handler, visit: Visit, body: bytes) -> Response:
 
 def _visit(site: Site, request: Request, token: str) -> Visit:
     """The visit of who is signed in. Raises Unauthenticated or StoreError."""
+    began = time.perf_counter()
     principal, session = site.core.sign_ins.find(token)
     principal, whose = as_chosen(request, principal)
-    return Visit(site, request, acts.by(principal), session, token, whose)
+    return Visit(site, request, acts.by(principal), session, token, whose, began=began)
 
 
 def _check_csrf(visit: Visit) -> None:

@@ -1,10 +1,11 @@
 """A visit: one request of somebody who is signed in, and what a page answers with."""
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import parse_qsl, quote, unquote
 
 from starlette.datastructures import FormData
@@ -19,6 +20,9 @@ from memorist.platform.values import Principal, SignIn
 from memorist.settings import Settings
 from memorist.surfaces.dashboard import rendering
 from memorist.surfaces.dashboard.wording import say, wanted_language
+
+if TYPE_CHECKING:  # It brings what searches; most pages are shown without.
+    from memorist.recall.reading import TimedReading
 
 HOME = "/dashboard"
 _FLASH_COOKIE = "memorist_flash"
@@ -68,6 +72,7 @@ class Visit:
     form: FormData = field(default_factory=FormData)
     file: BinaryIO = field(default_factory=BytesIO)
     """What was posted where it is no form but a file, from its beginning."""
+    began: float = field(default_factory=time.perf_counter)
 
     @property
     def core(self) -> Core:
@@ -131,6 +136,12 @@ class Visit:
         return value
 
     # Answers
+
+    def reading(self, what: str) -> "TimedReading":
+        """The time of a question, to its answer: somebody waits for the page, and what is done around the recall has
+        its part of it.
+        """
+        return self.core.recall.begin(what, time.perf_counter() - self.began)
 
     def later(self, *, reranks: bool) -> str | None:
         """Where htmx finds a part of a page, once the page is shown: where the reranker, which takes

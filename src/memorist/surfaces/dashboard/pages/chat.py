@@ -48,8 +48,7 @@ def show(visit: Visit) -> Response:
     later = visit.later(reranks=bool(question))
     if not question or later is not None:
         return _shown(visit, hindrance, None, later)
-    # Somebody waits for the page: what is done around the recall has its part of the time.
-    with visit.core.recall.begin(ADDRESS) as reading:
+    with visit.reading(ADDRESS) as reading:
         with unnoted():
             composer = visit.core.composer
             laid_out = composer.lay_out(visit.principal, question, budget_tokens=budget, reading=reading)

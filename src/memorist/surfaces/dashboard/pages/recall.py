@@ -58,8 +58,7 @@ def show(visit: Visit) -> Response:
     later = visit.later(reranks=bool(asked.query) and asked.fields["rerank"] != "off")
     if not asked.query or later is not None:
         return _shown(visit, asked, later)
-    # Somebody waits for the page: what is done around the recall has its part of the time.
-    with visit.core.recall.begin(PAGE) as reading:
+    with visit.reading(PAGE) as reading:
         return _shown(visit, asked, None, reading)
 
 

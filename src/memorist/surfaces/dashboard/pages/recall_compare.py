@@ -40,13 +40,18 @@ def show(visit: Visit) -> Response:
     if not is_asked or later is not None:
         return _shown(visit, asked, None, later)
     # Both have the same time, and two that are read take some of each other's.
-    with visit.core.recall.begin(f"{COMPARE} {reranked}") as reading:
+    with visit.reading(f"{COMPARE} {reranked}") as reading:
         return _shown(visit, asked, compare(*_recalled_at_once(visit, asked, reading)), None)
 
 
 def _shown(visit: Visit, asked: Sequence["_AskedSide"], compared: "Comparison | None", later: str | None) -> Response:
     given = visit.request.query_params
-    told: dict[str, Any] = {"asked": asked, "compared": compared, "address": COMPARE}
+    told: dict[str, Any] = {
+        "asked": asked,
+        "compared": compared,
+        "address": COMPARE,
+        "loosened": _loosened(given, asked),
+    }
     if visit.is_partial:
         headers = {} if visit.is_later("compared") else {"HX-Push-Url": _address(given)}
         return visit.part("parts/recall_compared.html", beside=True, headers=headers, **told)
@@ -186,6 +191,17 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _loosened(given: QueryParams, asked: Sequence[_AskedSide]) -> str | None:
+    """The same question with whatever hardly fits, on both sides; None where that is what is asked."""
+    if all(side.form.fields["min_score"] in ("0", "0.0") for side in asked):
+        return None
+    own = {f"{side.name}_rerank": side.form.fields["rerank"] for side in asked}
+    own |= {f"{side.name}_min_score": "0" for side in asked}
+    return _address(
+        QueryParams([(name, value) for name, value in given.multi_items() if name not in own] + [*own.items()])
+    )
 
 
 def _address(given: QueryParams) -> str:
