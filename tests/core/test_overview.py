@@ -320,6 +320,15 @@ def test_sample_data_comes_once_and_goes_with_a_receipt(core: Core, ada: Princip
         core.sample_data.remove(ada)
 
 
+def test_sample_data_shows_facts_beside_the_words_they_rest_on(core: Core, ada: Principal) -> None:
+    core.sample_data.add(ada)
+    read = core.conversations.read(ada, "ada", "sample:after-the-bank")
+    said = {one.id: one.content for one in read.lines}
+    learned = {said[id_]: [fact.content for fact in facts] for id_, facts in read.learned.items()}
+    assert learned["Petrol blue, no question."] == ["The front door is painted petrol blue and has two coats."]
+    assert len(learned) == 3
+
+
 def test_sample_data_goes_also_after_somebody_deleted_parts_of_it(core: Core, ada: Principal) -> None:
     core.sample_data.add(ada)
     for memory in core.memories.list(ada, limit=100).items:

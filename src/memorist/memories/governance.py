@@ -28,7 +28,7 @@ class GovernorRules:
 
 
 RULES = {
-    Governor.NATIVE: GovernorRules("the native door", is_one_set=True, is_aged=True),
+    Governor.NATIVE: GovernorRules("Memorist itself", is_one_set=True, is_aged=True),
     Governor.COMPANION: GovernorRules(
         "the companion API", instead="Write it anew and delete the old one: the newest counts."
     ),

@@ -41,8 +41,7 @@ class SampleData:
         _owner(principal)
         access.require(principal, access.Action.WRITE)
         if not self.count(principal):
-            for scene in story.SCENES:
-                self._add_scene(principal, scene)
+            said = [self._add_scene(principal, scene) for scene in story.SCENES]
             self._ingestion.add_document(
                 principal,
                 title=story.DOCUMENT_TITLE,
@@ -51,9 +50,16 @@ class SampleData:
                 document_id=_DOCUMENT,
                 shared=False,
             )
-            learned = [(story.SCENES[0].time, story.FACT)]
-            learned += [(story.SCENES[index].time, text) for index, text in story.LEARNED]
-            drafts = [Draft(text, session=_LEARNED, event_time=time, category="sample") for time, text in learned]
+            drafts = [
+                Draft(
+                    text,
+                    session=_LEARNED,
+                    event_time=story.SCENES[scene].time,
+                    category="sample",
+                    source_ref=None if turn is None else said[scene][turn],
+                )
+                for scene, turn, text in ((0, None, story.FACT), *story.LEARNED)
+            ]
             self._facts.remember_all(principal, drafts)
         return self.count(principal)
 
@@ -68,13 +74,14 @@ class SampleData:
             self._ingestion.forget_document(principal, _DOCUMENT)
         return receipt
 
-    def _add_scene(self, principal: Principal, scene: story.Scene) -> None:
+    def _add_scene(self, principal: Principal, scene: story.Scene) -> list[str]:
+        """The ids of its messages."""
         session = _PREFIX + scene.session
         messages = [
             Message("user", text, speaker, scene.time + index * _BETWEEN_TURNS)
             for index, (speaker, text) in enumerate(scene.turns)
         ]
-        self._ingestion.add_messages(principal, session, messages, extract=False)
+        stored = self._ingestion.add_messages(principal, session, messages, extract=False)
         if scene.session == story.TOOL_SESSION:
             self._ingestion.add_tool_output(
                 principal,
@@ -84,6 +91,7 @@ class SampleData:
                 content=story.TOOL_OUTPUT,
                 event_time=scene.time,
             )
+        return [one.memory.id for one in stored]
 
     def _ids(self, principal: Principal) -> list[str]:
         return self._store.read(principal.tenant, partial(_find, _owner(principal)))
