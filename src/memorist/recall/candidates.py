@@ -43,14 +43,15 @@ class Candidates:
 
     def turns_around(self, place: int) -> tuple[int, int]:
         """The places of the turns before and after; -1 for none, or for one that may not be shown."""
-        before, after = int(self.previous[place]), int(self._following[place])
+        before, after = int(self.previous[place]), int(self.following[place])
         return (
             before if before >= 0 and self.live[before] else -1,
             after if after >= 0 and self.live[after] else -1,
         )
 
     @cached_property
-    def _following(self) -> Array:
+    def following(self) -> Array:
+        """The place of the turn after each, or -1."""
         following = np.full(self.previous.size, -1, dtype=np.int64)
         later = np.flatnonzero(self.previous >= 0)
         following[self.previous[later]] = later

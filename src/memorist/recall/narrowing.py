@@ -1,12 +1,12 @@
 """Large shelves: of a million rows, the few thousand that a question may bring back, to be ranked as all are of others.
 
 Words and meaning each name rows; the best of both together stay, with the turns around them, the rest of their threads,
-and the farthest rows, since scores are normalised between the farthest and the nearest. Whether the lists of vectors
-found enough of what was asked for is seen afterwards: if not, the rows that may come back are all compared.
+and the farthest rows, since scores are normalised between the farthest and the nearest. How near each is, is at first
+known by its sketch; the vectors of those that come first are read. Whether the lists of vectors found enough of what
+was asked for is seen afterwards: if not, all rows that may come back are looked at.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,20 +17,22 @@ from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import Fusion, share_of_meaning
 from memorist.recall.index.columns import Array, distinct
-from memorist.recall.index.helpers import helpers
-from memorist.recall.index.matrix import Cosines, Near, Read
+from memorist.recall.index.matrix import Cosines, Near
 from memorist.recall.index.part import PartOfShelf, numbers_of
 from memorist.recall.index.postings import PostingLists, PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Mask, Scores, best, normalised
-from memorist.recall.scored import Worded, worded
+from memorist.recall.scored import Worded, scored, worded
 
 _NEAREST = 1536
 """Windows that meaning names."""
 
 _ENOUGH = 128
 """If fewer rows that are named may come back, the lists were not made for such a question."""
+
+_READ = 160
+"""Rows whose vectors are read: at least, and `_TIMES` as many for each that is wanted."""
 
 _KEPT = 512
 _TIMES = 4
@@ -47,16 +49,15 @@ _SHARE = 16
 
 
 class Opened:
-    """Shelves of which some are large. Words name rows there while the question is embedded and compared."""
+    """Shelves of which some are large. Words name rows there while the question is embedded."""
 
     def __init__(self, views: Sequence[View], asked: Asked) -> None:
         self._views = views
         self._asked = asked
         lists = [view.postings for view in views]
         terms = [words.hash_of(term) for term in asked.terms()]
-        self._naming = [
-            helpers().submit(_Named.of, view, lists, terms, number) if view.is_large else None
-            for number, view in enumerate(views)
+        self._named = [
+            _Named.of(view, lists, terms, number) if view.is_large else None for number, view in enumerate(views)
         ]
 
     def narrowed(self, vector: Scores | None, fusion: Fusion, count: int) -> Worded:
@@ -67,10 +68,25 @@ class Opened:
             vector = None
         kept, enough = max(_KEPT, _TIMES * count), max(_ENOUGH, count)
         parts = [
-            view if naming is None else _Narrowing(self._asked, view, naming, vector, fusion, kept, enough).part()
-            for view, naming in zip(self._views, self._naming, strict=True)
+            view if named is None else _Narrowing(self._asked, view, named, vector, fusion, kept, enough).part()
+            for view, named in zip(self._views, self._named, strict=True)
         ]
-        return worded(candidates(parts, self._asked), fusion)
+        found = worded(candidates(parts, self._asked), fusion)
+        if vector is not None:
+            _read_first(found, vector, fusion, max(_READ, _TIMES * count))
+        return found
+
+
+def _read_first(found: Worded, vector: Scores, fusion: Fusion, count: int) -> None:
+    """Compare the rows that come first as they are, and the turns around them."""
+    first = scored(found, vector, fusion).first(count)
+    places = np.concatenate([first, found.candidates.previous[first], found.candidates.following[first]])
+    start = 0
+    for view in found.candidates.views:
+        if isinstance(view, PartOfShelf):
+            own = places[(places >= start) & (places < start + view.size)] - start
+            view.compare(vector, distinct(np.concatenate([own, view.needed])))
+        start += view.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +96,6 @@ class _Named:
     terms: Sequence[int]
     places: Array
     said: Wording
-    read: Read
 
     @classmethod
     def of(cls, view: View, lists: Sequence[PostingLists], terms: Sequence[int], number: int) -> "_Named":
@@ -89,7 +104,7 @@ class _Named:
         waits = (view.columns["windows"] == 0) & (view.columns["standing"] == Standing.LIVE)
         waiting = np.flatnonzero(waits)[-_WAITING:]
         places = distinct(np.concatenate([likely(lists, terms, number), waiting]))
-        return cls(terms, places, _said(view, terms, places), view.matrix.read(places))
+        return cls(terms, places, _said(view, terms, places))
 
     def with_others(self, view: View, others: Array) -> tuple[Array, Wording]:
         """These and other rows, and how well all of them fit."""
@@ -111,7 +126,7 @@ def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
 class _Narrowing:
     asked: Asked
     view: View
-    naming: "Future[_Named]"
+    named: _Named
     vector: Scores | None
     fusion: Fusion
     most: int
@@ -121,7 +136,7 @@ class _Narrowing:
         return self._by_words() if self.vector is None else self._by_both(self.vector)
 
     def _by_words(self) -> View:
-        named = self.naming.result()
+        named = self.named
         chosen = self._chosen(named.places, named.said, None, 0)
         if chosen.count >= self.enough:
             return PartOfShelf.of(self.view, self._around(chosen, None))
@@ -135,21 +150,18 @@ class _Narrowing:
     def _by_both(self, vector: Scores) -> View:
         near = self.view.matrix.near(vector)
         nearest = near.places[_first_of(near.cosines, _NEAREST)]
-        named = self.naming.result()
-        places, said = named.with_others(self.view, distinct(nearest[nearest >= 0]))
-        low = float(near.cosines.min())
-        found = self.view.matrix.found(near, places)
-        self.view.matrix.compare(vector, named.read, numbers_of(places, named.places), found)
-        chosen = self._chosen(places, said, found, low)
+        places, said = self.named.with_others(self.view, distinct(nearest[nearest >= 0]))
+        found = self.view.matrix.estimated(vector, near, places)
+        chosen = self._chosen(places, said, found, near.low)
         if chosen.count >= self.enough:
-            return self._at(self._around(chosen, near), near)
+            return self._at(self._around(chosen, near), near, vector)
         wanted = self._few_that_are_wanted()
         if wanted is None:
             return self.view
-        found = self._compared(wanted, near)
-        few = self._chosen(wanted, _said(self.view, named.terms, wanted), found, low)
+        found = self.view.matrix.estimated(vector, near, wanted)
+        few = self._chosen(wanted, _said(self.view, self.named.terms, wanted), found, near.low)
         few = replace(few, others=chosen.others)
-        return self._at(self._with_all(wanted, self._around(few, near, self.most)), near)
+        return self._at(self._with_all(wanted, self._around(few, near, self.most)), near, vector)
 
     def _few_that_are_wanted(self) -> Array | None:
         """All rows that may come back; None where these are many."""
@@ -165,7 +177,7 @@ class _Narrowing:
         live, wanted = _wanted(part, self.asked)
         scores = normalised(said.bm25)
         if found is not None:
-            cosines = found.guessed()
+            cosines = found.known()
             high = float(cosines.max(initial=0))
             share = share_of_meaning(self.fusion, high)
             spread = (cosines - np.float32(low)) / np.float32(max(high - low, 1e-9))
@@ -208,23 +220,19 @@ class _Narrowing:
         """Rows that hardly fit: by meaning, or any, where words alone count, since most have none of them."""
         if near is None:
             return np.arange(0, self.view.size, max(1, self.view.size // _FARTHEST))
-        farthest = near.places[_first_of(-near.cosines, _FARTHEST)]
-        return farthest[farthest >= 0]
+        return near.farthest
 
     def _asked_about(self) -> Array:
         asked_about = self.asked.question.why_not
         place = None if asked_about is None else self.view.place_of(asked_about)
         return np.array([] if place is None else [place], dtype=np.int64)
 
-    def _at(self, places: Array, near: Near) -> View:
-        return PartOfShelf.of(self.view, places, self._compared(places, near).compared())
-
-    def _compared(self, places: Array, near: Near) -> Cosines:
-        found = self.view.matrix.found(near, places)
-        lacking = np.flatnonzero(found.lacking)
-        if self.vector is not None:
-            self.view.matrix.compare(self.vector, self.view.matrix.read(places[lacking]), lacking, found)
-        return found
+    def _at(self, places: Array, near: Near, vector: Scores) -> View:
+        found = self.view.matrix.estimated(vector, near, places)
+        # None that lies far away may look as if it lay farther than the farthest.
+        np.maximum(found.cosines, np.float32(near.low), out=found.cosines, where=found.cosines >= -1)
+        needed = np.concatenate([near.farthest, self._asked_about()])
+        return PartOfShelf.of(self.view, places, found, np.searchsorted(places, needed))
 
     def _beside(self, places: Array) -> Array:
         assert self.view.turns is not None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -58,7 +58,8 @@ def arranged(saved: Snapshot, least: int, is_hurried: Callable[[], bool] = lambd
         **saved.arrays,
         READ: _Picked(before.blocks, order),
         **{f"lists.{name}": [array] for name, array in lists.items()},
-        "lists.sketches": _Sketched(before.blocks, order, before.scales, mean),
+        "lists.sketches": _Sketched(before.blocks, order, before.scales, mean, 0),
+        "lists.factors": _Sketched(before.blocks, order, before.scales, mean, 1),
         **{f"column.{name}": with_room(array) for name, array in columns.items()},
         **turns.arranged(*(saved.arrays[f"column.{name}"][0] for name in ("previous", "thread"))),
     }
@@ -155,13 +156,16 @@ class _Picked(Sequence[Array]):
 
 
 class _Sketched(_Picked):
-    """Their sketches."""
+    """Their sketches, or the factors of these."""
 
-    def __init__(self, blocks: Sequence[vectors.Steps], order: Array, scales: Scores, mean: Scores) -> None:
+    def __init__(
+        self, blocks: Sequence[vectors.Steps], order: Array, scales: Scores, mean: Scores, which: Literal[0, 1]
+    ) -> None:
         super().__init__(blocks, order)
         self._scales = scales
         self._mean = mean
+        self._which = which
 
     def __getitem__(self, number: Any) -> Any:
         wanted = self._order[number * _CHUNK : (number + 1) * _CHUNK]
-        return sketch_of(super().__getitem__(number), self._scales[wanted], self._mean)
+        return sketch_of(super().__getitem__(number), self._scales[wanted], self._mean)[self._which]

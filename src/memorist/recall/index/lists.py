@@ -1,29 +1,37 @@
 """Vectors in lists of what lies near each other, so that a question is compared with some of them only.
 
 The lists are made when a large shelf is saved: the file has the vectors list by list, and a sketch of each, one bit a
-dimension. A question looks at the sketches of one list in five, and at the vectors that these say are nearest. Vectors
-are read from the file, not mapped: a question needs others each time, and they would stay in this process's memory.
+dimension. A question looks at the sketches of one list in five. How near it is to a vector is told by the sketch well
+enough to choose which few vectors are read. These are read from the file, not mapped: a question needs others each
+time, and they would stay in this process's memory.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numkong
 import numpy as np
 
 from memorist.recall.index import vectors
-from memorist.recall.index.columns import Array, distinct
+from memorist.recall.index.columns import Array
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
 
 PROBED = 5
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-COMPARED = 2048
-"""Vectors that are compared as they are, of those whose sketches were."""
+COMPARED = 4096
+"""Sketches of these lists that are looked at more closely."""
 
 _FARTHEST = 16
+_EACH = 8
+"""The farthest lists, and how many of the farthest sketches of each."""
+
+_PADDED = 16
+"""What the number of sketches that are compared at once is a multiple of: others take several times as long."""
+
+_SAMPLE = 16
 _ROUNDS = 5
 _SAMPLED = 32
 """Vectors of a list by which its centre is found."""
@@ -131,16 +139,20 @@ class Lists:
     """What all vectors have in common: a sketch says where one is above it."""
 
     sketches: Array
-    rows: SavedRows
+    factors: Scores
+    """What turns the product with a sketch into one with its vector."""
 
-    NAMES: ClassVar = ("ends", "windows", "starts", "mean", "sketches")
+    rows: SavedRows
+    packed: dict[int, Any] = field(default_factory=dict)
+    """The sketches of the lists that were looked at, as they are compared fastest."""
+
+    NAMES: ClassVar = ("ends", "windows", "starts", "mean", "sketches", "factors")
 
     @classmethod
     def of(cls, given: Mapping[str, Array], facts: Mapping[str, Any], rows: SavedRows) -> "Lists":
         """Those of a file."""
         centres = Centres(given["centres"], facts["scale"], facts["made_of"])
-        ends, windows, starts, mean, sketches = (given[name] for name in cls.NAMES)
-        return cls(centres, ends, windows, starts, mean, sketches, rows)
+        return cls(centres, *(given[name] for name in cls.NAMES), rows)
 
     def arrays(self) -> dict[str, Array]:
         return {"centres": self.centres.steps, **{name: getattr(self, name) for name in self.NAMES}}
@@ -151,33 +163,55 @@ class Lists:
         return int(self.ends[-1])
 
     @property
-    def begins(self) -> Array:
-        """Where each list begins."""
-        return np.concatenate([[0], self.ends[:-1]])
+    def size_bytes(self) -> int:
+        """What it takes of this process's own memory."""
+        return len(self.packed) * self.sketches.nbytes // self.ends.size
 
-    def near(self, question: Scores) -> tuple[Scores, Array]:
-        """How near each list is, and the windows that are nearest by their sketches, with those of the farthest lists:
-        they tell how far the farthest rows are. Ascending.
+    def near(self, question: Scores) -> tuple[Array, Array]:
+        """The windows that are nearest by their sketches, and some of the farthest ones: they tell how far the farthest
+        rows are.
         """
-        products = self.centres.products(question)
-        order = np.argsort(-products, kind="stable")
-        order = order[self.begins[order] < self.ends[order]]  # All vectors of a list may be gone.
-        probed = np.sort(order[: -(-order.size // PROBED)])
-        begins, ends = self.begins[probed], self.ends[probed]
-        counts = ends - begins
-        offsets = np.cumsum(counts) - counts
+        begins = np.concatenate([[0], self.ends[:-1]])
+        order = np.argsort(-self.centres.products(question), kind="stable")
+        order = order[begins[order] < self.ends[order]]  # All vectors of a list may be gone.
+        probed, far = order[: -(-order.size // PROBED)], order[-_FARTHEST:]
         asked = np.packbits(question > self.mean)[np.newaxis]
-        distances = np.empty(int(counts.sum()), dtype=np.float64)
-        pieces = [
-            (asked, self.sketches[begin:end], distances[at : at + end - begin])
-            for begin, end, at in zip(begins.tolist(), ends.tolist(), offsets.tolist(), strict=True)
-        ]
-        _differences(pieces)
+        found = [self._distances(asked, one, begins) for one in probed.tolist()]
+        distances = np.concatenate(found)
         nearest = np.flatnonzero(distances <= _bound(distances, COMPARED))
+        counts = self.ends[probed] - begins[probed]
+        offsets = np.cumsum(counts) - counts
         of_list = np.searchsorted(offsets, nearest, side="right") - 1
-        far = order[-_FARTHEST:]
-        farthest = [np.arange(begin, end) for begin, end in zip(self.begins[far], self.ends[far], strict=True)]
-        return products, distinct(np.concatenate([nearest - offsets[of_list] + begins[of_list], *farthest]))
+        farthest = [
+            begins[one] + np.argsort(-self._distances(asked, one, begins).astype(np.int32))[:_EACH]
+            for one in far.tolist()
+        ]
+        return nearest - offsets[of_list] + begins[probed][of_list], np.concatenate(farthest)
+
+    def _distances(self, asked: Array, number: int, begins: Array) -> Array:
+        """The bits in which the sketches of a list differ from one."""
+        begin, end = begins[number], self.ends[number]
+        packed = self.packed.get(number)
+        if packed is None:
+            sketches = self.sketches[begin:end]
+            padded = np.zeros((-len(sketches) % _PADDED, sketches.shape[1]), dtype=np.uint8)
+            packed = numkong.hammings_pack(np.concatenate([sketches, padded]), dtype="uint1")
+            self.packed[number] = packed
+        found: Array = np.asarray(numkong.hammings_packed(asked, packed))[0, : end - begin]
+        return found
+
+    def estimated(self, question: Scores, windows: Array) -> Scores:
+        """About how near a question is to some windows, by their sketches."""
+        if not windows.size:
+            return np.zeros(0, dtype=np.float32)
+        bits = np.unpackbits(self.sketches.take(windows, axis=0), axis=1, count=question.size).view(np.int8)
+        asked, scale = vectors.quantised(question)
+        products = np.empty(windows.size, dtype=np.float32)
+        vectors.multiply([(asked, bits, products)])
+        # A bit that is not set stands for -1.
+        products = (2 * products - np.float32(asked.sum(dtype=np.int32))) * scale
+        products *= self.factors.take(windows)
+        return products + np.float32(question @ self.mean)
 
     def windows_of(self, places: Array) -> tuple[Array, Array]:
         """The windows of some rows, and for each which of the rows it is of; of later rows there are none here."""
@@ -188,24 +222,20 @@ class Lists:
         offsets = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
         return self.windows[begins[which] + offsets].astype(np.int64), known[which]
 
-    def list_of(self, windows: Array) -> Array:
-        return np.searchsorted(self.ends, windows, side="right")
 
-
-def sketch_of(steps: vectors.Steps, scales: Scores, mean: Scores) -> Array:
-    return np.packbits(steps * scales[:, np.newaxis] > mean, axis=1)
-
-
-def _differences(pieces: Sequence[tuple[Array, Array, Array]]) -> None:
-    """For each piece the bits in which one sketch differs from many, written to the array beside them."""
-    for asked, sketches, out in pieces:
-        numkong.cdist(asked, sketches, "hamming", dtype="uint1", out=out[np.newaxis])
+def sketch_of(steps: vectors.Steps, scales: Scores, mean: Scores) -> tuple[Array, Scores]:
+    """The sketches of some vectors, and their factors."""
+    apart = steps * scales[:, np.newaxis] - mean
+    sketches = np.packbits(apart > 0, axis=1)
+    squares = np.einsum("ij,ij->i", apart, apart)
+    return sketches, squares / np.maximum(np.abs(apart).sum(axis=1), np.float32(1e-9))
 
 
 def _bound(distances: Array, count: int) -> int:
     """The distance within which there are about so many."""
-    totals = np.cumsum(np.bincount(distances.astype(np.int32)))
-    return int(np.searchsorted(totals, min(count, distances.size)))
+    step = _SAMPLE if distances.size > _SAMPLE * count else 1
+    totals = np.cumsum(np.bincount(distances[::step]))
+    return int(np.searchsorted(totals, min(count, distances.size) // step))
 
 
 def runs(windows: Array) -> list[tuple[int, int]]:

@@ -59,7 +59,8 @@ class Matrix:
     def size_bytes(self) -> int:
         columns = self._named().values()
         own = self._blocks[self._mapped :]
-        return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns)
+        packed = 0 if self._lists is None else self._lists.size_bytes
+        return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns) + packed
 
     def saved(self) -> Snapshot:
         facts: dict[str, Any] = {
@@ -245,44 +246,44 @@ class MatrixView:
         return None
 
     def near(self, question: Scores) -> "Near":
-        """The cosines of the windows in the lists nearest to a question, and of those that are in no list yet."""
+        """The rows that are nearest to a question by the sketches of their windows, or in no list yet; and how far the
+        farthest ones are.
+        """
         assert self.lists is not None
-        of_lists, windows = self.lists.near(question)
-        products = self._compared(question, self.lists.rows.read(runs(windows))) * self.scales[windows]
+        windows, farthest = self.lists.near(question)
         late = self._late(question)
-        listed = (self.places[windows], products, self.firsts[windows])
-        return Near(of_lists, windows, *(np.concatenate(both) for both in zip(listed, late, strict=True)))
+        places = np.concatenate([self.places[windows], late.places])
+        cosines = np.concatenate([self.lists.estimated(question, windows), late.cosines])
+        far = np.sort(farthest[self.places[farthest] >= 0])
+        lows = np.concatenate(
+            [self._compared(question, self.lists.rows.read(runs(far))) * self.scales[far], late.cosines]
+        )
+        return Near(places, cosines, np.unique(self.places[far]), float(lows.min(initial=0)), late)
 
-    def found(self, near: "Near", places: Array) -> "Cosines":
-        """What a comparison tells of some rows, whose places ascend."""
+    def estimated(self, question: Scores, near: "Near", places: Array) -> "Cosines":
+        """About how near some rows are, whose places ascend; those in no list as they are."""
         assert self.lists is not None
         found = Cosines.none(places.size)
         windows, rows = self._windows_of(places)
-        at = np.minimum(np.searchsorted(near.windows, windows), near.windows.size - 1)
-        is_read = near.windows[at] == windows
-        found.put(rows[is_read], near.cosines[at[is_read]], near.numbers[at[is_read]])
-        found.lacking[rows[~is_read]] = True
-        np.maximum.at(found.estimated, rows, near.of_lists[self.lists.list_of(windows)])
-        late = slice(near.windows.size, None)
-        if near.places[late].size and places.size:
-            numbers = np.minimum(np.searchsorted(places, near.places[late]), places.size - 1)
-            here = np.flatnonzero(places[numbers] == near.places[late])
-            found.put(numbers[here], near.cosines[late][here], near.numbers[late][here])
+        found.put(rows, self.lists.estimated(question, windows), self.firsts[windows])
+        late = near.late
+        if late.places.size and places.size:
+            numbers = np.minimum(np.searchsorted(places, late.places), places.size - 1)
+            here = np.flatnonzero(places[numbers] == late.places)
+            found.put(numbers[here], late.cosines[here], late.numbers[here])
         return found
 
-    def read(self, places: Array) -> "Read":
-        """The vectors of some rows that are in lists."""
+    def compare(self, question: Scores, places: Array, which: Array, found: "Cosines") -> None:
+        """Compare all windows of some rows that are in lists. `which` are their numbers among those that something is
+        found of.
+        """
         assert self.lists is not None
         windows, rows = self._windows_of(places)
         order = np.argsort(windows)
-        windows, rows = windows[order], rows[order]
-        return Read(rows, self.lists.rows.read(runs(windows)), self.scales[windows], self.firsts[windows])
-
-    def compare(self, question: Scores, read: "Read", which: Array, found: "Cosines") -> None:
-        """Compare all windows of some rows. `which` are their numbers among those that something is found of."""
-        rows = which[read.rows]
-        found.put(rows, self._compared(question, read.steps) * read.scales, read.numbers)
-        found.lacking[rows] = False
+        windows, rows = windows[order], which[rows[order]]
+        found.cosines[rows] = _UNKNOWN
+        cosines = self._compared(question, self.lists.rows.read(runs(windows))) * self.scales[windows]
+        found.put(rows, cosines, self.firsts[windows])
 
     def _windows_of(self, places: Array) -> tuple[Array, Array]:
         """The windows of some rows that are in lists, and for each which of the rows it is of."""
@@ -298,8 +299,7 @@ class MatrixView:
             vectors.multiply([(asked, steps, products)])
         return products * scale
 
-    def _late(self, question: Scores) -> tuple[Array, Scores, Array]:
-        """Place, cosine and number of each window that is in no list."""
+    def _late(self, question: Scores) -> "Late":
         assert self.lists is not None
         listed = self.lists.size
         groups = slice(listed, None)  # In lists each window is a group.
@@ -312,7 +312,7 @@ class MatrixView:
             first += len(block)
         products = np.concatenate([np.zeros(0, dtype=np.float32), *found]) * self.scales[listed:]
         numbers = np.arange(products.size) - np.repeat(self.starts[groups] - listed, counts)
-        return np.repeat(self.places[groups], counts), products, numbers
+        return Late(np.repeat(self.places[groups], counts), products, numbers)
 
     def _products(self, question: Scores) -> Scores:
         steps, scale = vectors.quantised(question)
@@ -342,27 +342,8 @@ class MatrixView:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Read:
-    """The windows of some rows."""
-
-    rows: Array
-    """Which of the rows each is of."""
-
-    steps: vectors.Steps
-    scales: Scores
-    numbers: Array
-    """Which window of its row each is."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Near:
-    """What lies near a question: windows, each with the place of its row, which is -1 for one that is gone."""
-
-    of_lists: Scores
-    """How near the middle of each list is."""
-
-    windows: Array
-    """Those that are in lists; what comes behind them is in none yet."""
+class Late:
+    """The windows that are in no list, each with the place of its row, which is -1 for one that is gone."""
 
     places: Array
     cosines: Scores
@@ -371,21 +352,32 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """What lies near a question: the place of each window's row, which is -1 for one that is gone, and about how near
+    it is.
+    """
+
+    places: Array
+    cosines: Scores
+    farthest: Array
+    """Places of rows that lie far away."""
+
+    low: float
+    """How near the farthest is."""
+
+    late: Late
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Cosines:
-    """How near some rows are to a question."""
+    """How near some rows are to a question, and by which of its windows each is."""
 
     cosines: Scores
     windows: NDArray[np.int32]
-    estimated: Scores
-    """How near the middle of its list is."""
-
-    lacking: NDArray[np.bool_]
-    """Those with windows that were not compared."""
 
     @classmethod
     def none(cls, size: int) -> "Cosines":
-        unknown = np.full(size, _UNKNOWN, dtype=np.float32)
-        return cls(unknown, np.zeros(size, dtype=np.int32), unknown.copy(), np.zeros(size, dtype=bool))
+        return cls(np.full(size, _UNKNOWN, dtype=np.float32), np.zeros(size, dtype=np.int32))
 
     def put(self, rows: Array, found: Scores, numbers: Array) -> None:
         """Note windows; of a row that has several, the best."""
@@ -395,11 +387,6 @@ class Cosines:
             rows, found, numbers = rows[order], found[order], numbers[order]
         self.cosines[rows], self.windows[rows] = found, numbers
 
-    def guessed(self) -> Scores:
-        """With the middle of its list for a row that was not compared."""
-        guessed = np.where(self.lacking, np.maximum(self.cosines, self.estimated), self.cosines)
-        return np.where(guessed == _UNKNOWN, np.float32(0), guessed)
-
-    def compared(self) -> tuple[Scores, NDArray[np.int32]]:
-        """0 for a row that was not: it has no vectors."""
-        return np.where(self.cosines == _UNKNOWN, np.float32(0), self.cosines), self.windows
+    def known(self) -> Scores:
+        """0 for a row that has no vectors."""
+        return np.where(self.cosines == _UNKNOWN, np.float32(0), self.cosines)

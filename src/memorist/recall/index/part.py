@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.recall.index.columns import Array
+from memorist.recall.index.matrix import Cosines
 from memorist.recall.index.postings import PostingsAt
 from memorist.recall.index.row_ids import RowIds
 from memorist.recall.index.view import View
@@ -20,11 +21,14 @@ class PartOfShelf(View):
     at: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """The place of each on the shelf, ascending."""
 
-    found: tuple[Scores, NDArray[np.int32]] | None = None
-    """How near each is to the question, and which window is."""
+    found: Cosines | None = None
+    """How near each is to the question: about, until it is compared."""
+
+    needed: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Those that are to be compared, wherever they come."""
 
     @classmethod
-    def of(cls, view: View, at: Array, found: tuple[Scores, NDArray[np.int32]] | None = None) -> "PartOfShelf":
+    def of(cls, view: View, at: Array, found: Cosines | None = None, needed: Array | None = None) -> "PartOfShelf":
         """`at` ascends."""
         return cls(
             user=view.user,
@@ -37,14 +41,20 @@ class PartOfShelf(View):
             turns=view.turns,
             at=at,
             found=found,
+            needed=at[:0] if needed is None else needed,
         )
 
     def place_of(self, memory_id: str) -> int | None:
         return self.ids.place_of(memory_id)
 
+    def compare(self, question: Scores, numbers: Array) -> None:
+        """Compare some of them as they are."""
+        if self.found is not None:
+            self.matrix.compare(question, self.at[numbers], numbers, self.found)
+
     def cosines(self, question: Scores) -> tuple[Scores, NDArray[np.int32]]:  # noqa: ARG002 - of one question alone
         assert self.found is not None
-        return self.found
+        return self.found.known(), self.found.windows
 
 
 class _Ids(RowIds):
