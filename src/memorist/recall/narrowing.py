@@ -18,8 +18,8 @@ from memorist.recall.candidates import candidates
 from memorist.recall.fusion import Fusion, share_of_meaning
 from memorist.recall.index.columns import Array, distinct
 from memorist.recall.index.matrix import Cosines, Near
-from memorist.recall.index.part import PartOfShelf, numbers_of
-from memorist.recall.index.postings import PostingLists, PostingsAt, Wording, likely, wording
+from memorist.recall.index.part import PartOfShelf
+from memorist.recall.index.postings import Likely, PostingLists, PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Mask, Scores, best, normalised
@@ -34,7 +34,7 @@ _ENOUGH = 128
 _READ = 160
 """Rows whose vectors are read: at least, and `_TIMES` as many for each that is wanted."""
 
-_KEPT = 512
+_KEPT = 768
 _TIMES = 4
 _CLOSEST = 48
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
@@ -91,31 +91,19 @@ def _read_first(found: Worded, vector: Scores, fusion: Fusion, count: int) -> No
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Named:
-    """Rows that words name, and how well they fit."""
+    """Rows that words name, and what waits for its vectors: that is found by its words, and tells that it waits."""
 
     terms: Sequence[int]
     places: Array
-    said: Wording
+    likely: Likely
 
     @classmethod
     def of(cls, view: View, lists: Sequence[PostingLists], terms: Sequence[int], number: int) -> "_Named":
         """`view` is the shelf of that number among those with these lists."""
-        # What waits for its vectors is found by its words, and tells that something waits.
-        waits = (view.columns["windows"] == 0) & (view.columns["standing"] == Standing.LIVE)
-        waiting = np.flatnonzero(waits)[-_WAITING:]
-        places = distinct(np.concatenate([likely(lists, terms, number), waiting]))
-        return cls(terms, places, _said(view, terms, places))
-
-    def with_others(self, view: View, others: Array) -> tuple[Array, Wording]:
-        """These and other rows, and how well all of them fit."""
-        others = others[numbers_of(self.places, others) < 0]
-        places = np.concatenate([self.places, others])
-        order = np.argsort(places, kind="stable")
-        more = _said(view, self.terms, others)
-        bm25, coverage = (
-            np.concatenate(both)[order] for both in ((self.said.bm25, more.bm25), (self.said.coverage, more.coverage))
-        )
-        return places[order], Wording(bm25, coverage)
+        found = likely(lists, terms, number)
+        waiting = view.waiting()
+        waiting = waiting[view.columns["standing"][waiting] == Standing.LIVE][-_WAITING:]
+        return cls(terms, distinct(np.concatenate([found.places, waiting])) if waiting.size else found.places, found)
 
 
 def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
@@ -137,7 +125,7 @@ class _Narrowing:
 
     def _by_words(self) -> View:
         named = self.named
-        chosen = self._chosen(named.places, named.said, None, 0)
+        chosen = self._chosen(named.places, named.likely.said(named.places), None, 0)
         if chosen.count >= self.enough:
             return PartOfShelf.of(self.view, self._around(chosen, None))
         wanted = self._few_that_are_wanted()
@@ -149,10 +137,14 @@ class _Narrowing:
 
     def _by_both(self, vector: Scores) -> View:
         near = self.view.matrix.near(vector)
-        nearest = near.places[_first_of(near.cosines, _NEAREST)]
-        places, said = self.named.with_others(self.view, distinct(nearest[nearest >= 0]))
-        found = self.view.matrix.estimated(vector, near, places)
-        chosen = self._chosen(places, said, found, near.low)
+        nearest = _first_of(near.cosines, _NEAREST)
+        nearest = nearest[near.places[nearest] >= 0]
+        places = distinct(np.concatenate([self.named.places, near.places[nearest]]))
+        found = Cosines.none(places.size)
+        found.put_best(np.searchsorted(places, near.places[nearest]), near.cosines[nearest])
+        of_named = self.view.matrix.estimated(vector, near, self.named.places)
+        found.cosines[np.searchsorted(places, self.named.places)] = of_named.cosines
+        chosen = self._chosen(places, self.named.likely.said(places), found, near.low)
         if chosen.count >= self.enough:
             return self._at(self._around(chosen, near), near, vector)
         wanted = self._few_that_are_wanted()
@@ -184,8 +176,9 @@ class _Narrowing:
             scores = np.float32(1 - share) * scores + np.float32(share) * spread
         scores = scores + np.float32(self.fusion.coverage) * said.coverage**2
         weighted = np.where(wanted, scores * filters.class_weights(part, self.asked), np.float32(-1))
-        order = best(weighted, self.most)
-        others = best(np.where(live & ~wanted, scores, np.float32(-1)), self.most // 2)
+        order = _first_of(weighted, self.most)
+        order = order[best(weighted[order], self.most)]
+        others = _first_of(np.where(live & ~wanted, scores, np.float32(-1)), self.most // 2)
         waits = np.flatnonzero(wanted & (part.columns["windows"] == 0))
         return _Chosen(
             places[order[wanted[order]]],

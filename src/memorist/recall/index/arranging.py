@@ -9,12 +9,14 @@ import numpy as np
 from memorist.recall.index import turns, vectors
 from memorist.recall.index.columns import Array, with_room
 from memorist.recall.index.lists import Centres, centres, sample_of, sketch_of
+from memorist.recall.index.postings import impacts_of
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
 T = TypeVar("T")
 
 _CHUNK = 8192
+_ENTRIES = 1 << 18
 _GROWN = 2
 """Lists are made anew, not only added to, once there are so many times the vectors."""
 
@@ -61,6 +63,7 @@ def arranged(saved: Snapshot, least: int, is_hurried: Callable[[], bool] = lambd
         "lists.sketches": _Sketched(before.blocks, order, before.scales, mean, 0),
         "lists.factors": _Sketched(before.blocks, order, before.scales, mean, 1),
         **{f"column.{name}": with_room(array) for name, array in columns.items()},
+        "term.impacts": [_impacts(saved)],
         **turns.arranged(*(saved.arrays[f"column.{name}"][0] for name in ("previous", "thread"))),
     }
     told = {
@@ -122,6 +125,17 @@ class _Vectors:
         if self._is_hurried():
             raise NotArranged
         return one
+
+
+def _impacts(saved: Snapshot) -> Array:
+    """What each entry of a term counts in its row."""
+    terms, places, lengths = (saved.arrays[name][0] for name in ("terms", "term.places", "column.lengths"))
+    facts = saved.facts["postings"]
+    found = np.empty(terms.size, dtype=np.uint8)
+    for start in range(0, terms.size, _ENTRIES):
+        part = slice(start, start + _ENTRIES)
+        found[part] = impacts_of(terms[part], lengths[places[part]], facts["words"] / max(1, facts["rows"]))
+    return found
 
 
 def _parts(steps: vectors.Steps, scales: Scores) -> Iterator[tuple[vectors.Steps, Scores]]:

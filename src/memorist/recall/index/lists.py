@@ -21,12 +21,12 @@ from memorist.recall.ranking import Scores
 PROBED = 5
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-COMPARED = 4096
+COMPARED = 3072
 """Sketches of these lists that are looked at more closely."""
 
 _FARTHEST = 16
-_EACH = 8
-"""The farthest lists, and how many of the farthest sketches of each."""
+_FAR = 8192
+"""The farthest lists, and how many vectors they may have."""
 
 _PADDED = 16
 """What the number of sketches that are compared at once is a multiple of: others take several times as long."""
@@ -167,38 +167,47 @@ class Lists:
         """What it takes of this process's own memory."""
         return len(self.packed) * self.sketches.nbytes // self.ends.size
 
-    def near(self, question: Scores) -> tuple[Array, Array]:
-        """The windows that are nearest by their sketches, and some of the farthest ones: they tell how far the farthest
-        rows are.
+    def near(self, question: Scores) -> tuple[Array, list[tuple[int, int]]]:
+        """The windows that are nearest by their sketches, and from and to of those in the farthest lists: they tell how
+        far the farthest rows are.
         """
         begins = np.concatenate([[0], self.ends[:-1]])
         order = np.argsort(-self.centres.products(question), kind="stable")
         order = order[begins[order] < self.ends[order]]  # All vectors of a list may be gone.
-        probed, far = order[: -(-order.size // PROBED)], order[-_FARTHEST:]
         asked = np.packbits(question > self.mean)[np.newaxis]
-        found = [self._distances(asked, one, begins) for one in probed.tolist()]
-        distances = np.concatenate(found)
+        probed = order[: -(-order.size // PROBED)]
+        distances = self._distances(asked, probed, begins)
         nearest = np.flatnonzero(distances <= _bound(distances, COMPARED))
-        counts = self.ends[probed] - begins[probed]
-        offsets = np.cumsum(counts) - counts
-        of_list = np.searchsorted(offsets, nearest, side="right") - 1
-        farthest = [
-            begins[one] + np.argsort(-self._distances(asked, one, begins).astype(np.int32))[:_EACH]
-            for one in far.tolist()
-        ]
-        return nearest - offsets[of_list] + begins[probed][of_list], np.concatenate(farthest)
+        far = np.sort(order[-_FARTHEST:])
+        far = far[np.cumsum(self.ends[far] - begins[far]) <= _FAR]
+        return self._windows_at(nearest, probed, begins), list(
+            zip(begins[far].tolist(), self.ends[far].tolist(), strict=True)
+        )
 
-    def _distances(self, asked: Array, number: int, begins: Array) -> Array:
-        """The bits in which the sketches of a list differ from one."""
-        begin, end = begins[number], self.ends[number]
+    def _distances(self, asked: Array, lists: Array, begins: Array) -> Array:
+        """The bits in which the sketches of some lists differ from one, and after each list some of nothing."""
+        found = [np.asarray(numkong.hammings_packed(asked, self._packed(one, begins))) for one in lists.tolist()]
+        return np.concatenate(found, axis=1)[0]
+
+    def _packed(self, number: int, begins: Array) -> Any:
         packed = self.packed.get(number)
         if packed is None:
-            sketches = self.sketches[begin:end]
+            sketches = self.sketches[begins[number] : self.ends[number]]
             padded = np.zeros((-len(sketches) % _PADDED, sketches.shape[1]), dtype=np.uint8)
             packed = numkong.hammings_pack(np.concatenate([sketches, padded]), dtype="uint1")
             self.packed[number] = packed
-        found: Array = np.asarray(numkong.hammings_packed(asked, packed))[0, : end - begin]
-        return found
+        return packed
+
+    def _windows_at(self, numbers: Array, lists: Array, begins: Array) -> Array:
+        """The windows with these numbers among the distances of some lists."""
+        counts = self.ends[lists] - begins[lists]
+        padded = counts + -counts % _PADDED
+        offsets = np.cumsum(padded) - padded
+        of_list = np.searchsorted(offsets, numbers, side="right") - 1
+        inside = numbers - offsets[of_list]
+        is_one = inside < counts[of_list]
+        windows: Array = (inside + begins[lists][of_list])[is_one]
+        return windows
 
     def estimated(self, question: Scores, windows: Array) -> Scores:
         """About how near a question is to some windows, by their sketches."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.recall.index import vectors
-from memorist.recall.index.columns import Array, Column
+from memorist.recall.index.columns import Array, Column, distinct
 from memorist.recall.index.helpers import helpers
 from memorist.recall.index.lists import Lists, runs
 from memorist.recall.index.snapshot import READ, Snapshot
@@ -18,6 +18,7 @@ from memorist.recall.ranking import Scores
 _BLOCK = 8192
 _SMALLEST_BLOCK = 64
 _UNKNOWN = np.float32(-2)
+_FARTHEST = 32
 WORTH_A_THREAD = 6
 """Blocks from which on a second thread saves more than it costs to wake it."""
 
@@ -250,15 +251,16 @@ class MatrixView:
         farthest ones are.
         """
         assert self.lists is not None
-        windows, farthest = self.lists.near(question)
+        windows, far = self.lists.near(question)
         late = self._late(question)
         places = np.concatenate([self.places[windows], late.places])
         cosines = np.concatenate([self.lists.estimated(question, windows), late.cosines])
-        far = np.sort(farthest[self.places[farthest] >= 0])
-        lows = np.concatenate(
-            [self._compared(question, self.lists.rows.read(runs(far))) * self.scales[far], late.cosines]
-        )
-        return Near(places, cosines, np.unique(self.places[far]), float(lows.min(initial=0)), late)
+        lows = self._compared(question, self.lists.rows.read(far)) * _joined(self.scales, far)
+        far_places = _joined(self.places, far)
+        lowest = np.argpartition(lows, _FARTHEST)[:_FARTHEST] if lows.size > _FARTHEST else np.arange(lows.size)
+        lowest = lowest[far_places[lowest] >= 0]
+        low = min(float(lows[lowest].min(initial=0)), float(late.cosines.min(initial=0)))
+        return Near(places, cosines, distinct(far_places[lowest]), low, late)
 
     def estimated(self, question: Scores, near: "Near", places: Array) -> "Cosines":
         """About how near some rows are, whose places ascend; those in no list as they are."""
@@ -341,6 +343,10 @@ class MatrixView:
         return which
 
 
+def _joined(values: Array, ranges: Sequence[tuple[int, int]]) -> Array:
+    return np.concatenate([values[:0], *(values[start:end] for start, end in ranges)])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Late:
     """The windows that are in no list, each with the place of its row, which is -1 for one that is gone."""
@@ -386,6 +392,10 @@ class Cosines:
             order = order[found[order] > self.cosines[rows[order]]]
             rows, found, numbers = rows[order], found[order], numbers[order]
         self.cosines[rows], self.windows[rows] = found, numbers
+
+    def put_best(self, rows: Array, found: Scores) -> None:
+        """Note the best of each row, whichever window that is."""
+        np.maximum.at(self.cosines, rows, found)
 
     def known(self) -> Scores:
         """0 for a row that has no vectors."""

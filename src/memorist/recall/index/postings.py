@@ -1,6 +1,6 @@
 """Which rows contain a word, and how well each row fits all words of a question."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,13 +12,21 @@ from memorist.recall.index.snapshot import Snapshot
 from memorist.recall.ranking import Scores, rarity, saturated
 
 _COUNT_BITS = np.uint32(0xF)
-_HALF = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
+_COUNT = np.uint64(4)
+_ROW = np.uint64(35)
+_PLACE = np.uint64(0x7FFFFFFF)
 _TELLS_NOTHING = 0.22
 """The rarity of a word that four of five memories contain: beside rarer ones it only costs time."""
 
 Terms = NDArray[np.uint32]
 Places = NDArray[np.int32]
+Impacts = NDArray[np.uint8]
+"""What each entry of a term counts in its row, of the most that one can."""
+
+Sums = NDArray[np.uint16]
+_MOST = 2.2
+"""The most that BM25 gives for one term, before rarity."""
+
 _LOOKED_THROUGH = 32_768
 """Entries of its rare words that a question looks through on a large shelf."""
 
@@ -36,6 +44,7 @@ class Postings:
     def __init__(self) -> None:
         self._sorted: Terms = np.zeros(0, dtype=np.uint32)
         self._sorted_places: Places = np.zeros(0, dtype=np.int32)
+        self._impacts: Impacts | None = None
         self._is_mapped = False
         self._tails: list[tuple[Terms, Places]] = []
         self._tail_size = 0
@@ -64,6 +73,7 @@ class Postings:
         made = cls()
         given = {name: saved.arrays[name][0] for name in ("terms", "term.places", "tail", "tail.places")}
         made._sorted, made._sorted_places, made._is_mapped = given["terms"], given["term.places"], True
+        made._impacts = saved.arrays["term.impacts"][0] if "term.impacts" in saved.arrays else None
         made._tails, made._tail_size = [(given["tail"], given["tail.places"])], given["tail"].size
         made._words, made._size = saved.facts["words"], saved.facts["rows"]
         made._lengths.map(saved.arrays["column.lengths"][0], made._size)
@@ -92,12 +102,15 @@ class Postings:
         if self._tails:
             terms = np.concatenate([self._sorted, *(terms for terms, _ in self._tails)])
             places = np.concatenate([self._sorted_places, *(places for _, places in self._tails)])
-            # Sorted as one number each, which is several times faster than sorting an order.
-            both = terms.astype(np.uint64) << _HALF
-            both |= places.astype(np.uint64)
+            # Term by term, then by place. Sorted as one number each, which is several times faster than an order.
+            both = (terms >> _COUNT).astype(np.uint64) << _ROW
+            both |= places.astype(np.uint64) << _COUNT
+            both |= terms & _COUNT_BITS
             both.sort()
-            self._sorted, self._sorted_places = (both >> _HALF).astype(np.uint32), (both & _LOW).astype(np.int32)
+            self._sorted = ((both >> _ROW) << _COUNT | both & np.uint64(_COUNT_BITS)).astype(np.uint32)
+            self._sorted_places = (both >> _COUNT & _PLACE).astype(np.int32)
             self._tails, self._tail_size, self._is_mapped = [], 0, False
+            self._impacts = None
 
     def view(self) -> "PostingLists":
         if len(self._tails) > 1:
@@ -109,6 +122,7 @@ class Postings:
             self._tails[0] if self._tails else None,
             self._lengths.values[: self._size],
             self._words,
+            self._impacts,
         )
 
 
@@ -125,6 +139,9 @@ class PostingLists:
     words: float
     """How many words all rows have together."""
 
+    impacts: Impacts | None = None
+    """Beside `terms`, where a file has them."""
+
     @property
     def size(self) -> int:
         return self.lengths.size
@@ -136,7 +153,7 @@ class PostingLists:
 
     def containing(self, term: int) -> "Containing":
         """The rows that contain a term, by its hash."""
-        first, last = self._bounds(term, 0, int(_COUNT_BITS))
+        first, last = self._bounds(term)
         found, places = self.terms[first:last], self.places[first:last]
         if self.tail is not None:
             here = self._in_tail(self.tail, term)
@@ -147,53 +164,52 @@ class PostingLists:
 
     def how_many(self, term: int) -> int:
         """How many rows contain a term."""
-        first, last = self._bounds(term, 0, int(_COUNT_BITS))
+        first, last = self._bounds(term)
         return last - first + (0 if self.tail is None else self._in_tail(self.tail, term).size)
 
-    def last(self, term: int, most: int) -> "Containing":
-        """Rows that contain a term, most often or last, so many at most."""
-        first, last = self._bounds(term, 0, int(_COUNT_BITS))
+    def last(self, term: int, most: int) -> tuple[Array, Impacts]:
+        """Rows that contain a term, the last ones, so many at most, and what it counts in each."""
+        first, last = self._bounds(term)
         here = slice(max(first, last - most), last)
-        found, places = self.terms[here], self.places[here]
+        places = self.places[here].astype(np.intp)
+        impacts = self._impacts_of(self.terms[here], places) if self.impacts is None else self.impacts[here]
         if self.tail is not None:
             late = self._in_tail(self.tail, term)[-most:]
             if late.size:
-                found = np.concatenate([found, self.tail[0][late]])[-most:]
-                places = np.concatenate([places, self.tail[1][late]])[-most:]
-        return Containing(places, (found & _COUNT_BITS).astype(np.float32), last - first)
+                added = self.tail[1][late].astype(np.intp)
+                places = np.concatenate([places, added])[-most:]
+                impacts = np.concatenate([impacts, self._impacts_of(self.tail[0][late], added)])[-most:]
+        return places, impacts
 
-    def among(self, term: int, places: Array) -> "Containing":
+    def _impacts_of(self, terms: Terms, places: Array) -> Impacts:
+        return impacts_of(terms, self.lengths.take(places), self.words / max(1, self.size))
+
+    def among(self, term: int, places: Places) -> "Containing":
         """Which of some rows, whose places ascend, contain a term: their numbers among these."""
-        numbers, counts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
-        for count, run in self._runs(term):
+        first, last = self._bounds(term)
+        run = self.places[first:last]
+        numbers, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        documents = last - first
+        if run.size:
             at = np.searchsorted(run, places)
             at[at == run.size] = 0
-            here = np.flatnonzero(run[at] == places) if run.size else at[:0]
-            numbers.append(here)
-            counts.append(np.full(here.size, count, dtype=np.float32))
+            numbers = np.flatnonzero(run[at] == places)
+            counts = (self.terms[first + at[numbers]] & _COUNT_BITS).astype(np.float32)
         if self.tail is not None:
             here = self._in_tail(self.tail, term)
-            at = np.searchsorted(places, self.tail[1][here])
-            at[at == places.size] = 0
-            is_one = places[at] == self.tail[1][here] if places.size else np.zeros(0, dtype=bool)
-            numbers.append(at[is_one])
-            counts.append((self.tail[0][here[is_one]] & _COUNT_BITS).astype(np.float32))
-        return Containing(np.concatenate(numbers), np.concatenate(counts), self.how_many(term))
+            documents += here.size
+            if here.size and places.size:
+                at = np.searchsorted(places, self.tail[1][here])
+                at[at == places.size] = 0
+                is_one = places[at] == self.tail[1][here]
+                numbers = np.concatenate([numbers, at[is_one]])
+                counts = np.concatenate([counts, (self.tail[0][here[is_one]] & _COUNT_BITS).astype(np.float32)])
+        return Containing(numbers, counts, documents)
 
-    def _bounds(self, term: int, least: int, most: int) -> tuple[int, int]:
-        """From and to of the entries of a term that occurs so often."""
-        first = np.searchsorted(self.terms, np.uint32(term | least), side="left")
-        return int(first), int(np.searchsorted(self.terms, np.uint32(term | most), side="right"))
-
-    def _runs(self, term: int) -> Iterator[tuple[int, Places]]:
-        """For each number of occurrences the rows that have so many, ascending."""
-        first, last = self._bounds(term, 0, int(_COUNT_BITS))
-        counts = np.arange(1, int(_COUNT_BITS) + 1, dtype=np.uint32)
-        ends = first + np.searchsorted(self.terms[first:last], counts | np.uint32(term), side="right")
-        for count, end in zip(counts.tolist(), ends.tolist(), strict=True):
-            if end > first:
-                yield count, self.places[first:end]
-                first = end
+    def _bounds(self, term: int) -> tuple[int, int]:
+        """From and to of the entries of a term."""
+        first = np.searchsorted(self.terms, np.uint32(term), side="left")
+        return int(first), int(np.searchsorted(self.terms, np.uint32(term | int(_COUNT_BITS)), side="right"))
 
     def _in_tail(self, tail: tuple[Terms, Places], term: int) -> Array:
         return np.flatnonzero((tail[0] & ~_COUNT_BITS) == term)
@@ -204,12 +220,12 @@ class PostingsAt:
     """The terms of some rows of a shelf, whose places ascend; a term is as rare as it is on the whole shelf."""
 
     whole: PostingLists
-    at: Array
+    at: Places
     lengths: Scores
 
     @classmethod
     def of(cls, whole: PostingLists, at: Array) -> "PostingsAt":
-        return cls(whole, at, whole.lengths.take(at))
+        return cls(whole, at.astype(np.int32), whole.lengths.take(at))
 
     @property
     def size(self) -> int:
@@ -291,46 +307,76 @@ def wording(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int]) 
     ]
 
 
-def likely(shelves: Sequence[PostingLists], terms: Sequence[int], shelf: int) -> Array:
-    """Rows of one large shelf that fit a question's words best, ascending: not those that have frequent words alone,
-    where it has rarer ones, so that a frequent word costs no more.
+def impacts_of(terms: Terms, lengths: Scores, mean: float) -> Impacts:
+    """What entries count in rows so long."""
+    counted = saturated((terms & _COUNT_BITS).astype(np.float32), lengths, mean)
+    return np.rint(counted * np.float32(255 / _MOST)).astype(np.uint8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Likely:
+    """Rows of one large shelf that fit a question's words best."""
+
+    places: Array
+    """Ascending."""
+
+    sums: Sums
+    """About how well each row of the shelf fits, by the words that were looked up."""
+
+    step: float
+    """What one of them stands for."""
+
+    everything: float
+    """What all words count together."""
+
+    def said(self, places: Array) -> Wording:
+        """About how well some rows fit: frequent words were not looked up, where there are rarer ones."""
+        fitting = self.sums.take(places) * np.float32(self.step)
+        return Wording(fitting, np.minimum(fitting / np.float32(self.everything), np.float32(1)))
+
+
+def likely(shelves: Sequence[PostingLists], terms: Sequence[int], shelf: int) -> Likely:
+    """Rows of one shelf: not those that have frequent words alone, where the question has rarer ones, so that a
+    frequent word costs no more.
     """
     sizes = [[lists.how_many(term) for lists in shelves] for term in terms]
     weighed = Weighed.of(shelves, [sum(of_term) for of_term in sizes])
     telling = zip(weighed.telling, weighed.rare.tolist(), strict=True)
     rarest = sorted((size, terms[one], rare) for one, rare in telling if (size := sizes[one][shelf]))
     lists = shelves[shelf]
-    fitting = np.zeros(lists.size, dtype=np.float32)
-    taken: list[Array] = []
+    sums = np.zeros(lists.size, dtype=np.uint16)
+    step = max(1e-9, _MOST * sum(rare for _, _, rare in rarest) / (np.iinfo(np.uint16).max - len(rarest)))
+    counted = np.arange(256) * (_MOST / 255 / step)
+    taken: list[Array] = [np.zeros(0, dtype=np.intp)]
     left = max(_LOOKED_THROUGH, lists.size // _SHARE)
     for size, term, rare in rarest:
-        if taken and size > left:
+        if len(taken) > 1 and size > left:
             break
-        found = lists.last(term, left)
-        fitting[found.places] += np.float32(rare) * saturated(
-            found.counts, lists.lengths.take(found.places), weighed.mean
-        )
-        taken.append(found.places)
+        places, impacts = lists.last(term, left)
+        np.add.at(sums, places, np.rint(counted * rare).astype(np.uint16).take(impacts))
+        taken.append(places)
         left -= min(size, left)
     # A row that has several of the words is there several times.
-    places = _most(np.concatenate([np.zeros(0, dtype=np.int32), *taken]), fitting, _LIKELY * max(1, len(taken)))
-    return _most(distinct(places), fitting, _LIKELY).astype(np.int64)
+    named = _most(np.concatenate(taken), sums, _LIKELY * max(1, len(taken) - 1))
+    return Likely(_most(distinct(named), sums, _LIKELY), sums, step, weighed.everything)
 
 
-def _most(places: Array, fitting: Scores, count: int) -> Array:
+def _most(places: Array, sums: Sums, count: int) -> Array:
     """About so many of some rows, those that fit best, in their order."""
     if places.size <= count:
         return places
-    values = fitting.take(places)
+    values = sums.take(places)
     sample = values[:: max(1, places.size // _SAMPLED)]
     rank = sample.size - max(1, count * sample.size // places.size)
     # Of those that fit alike as the least of them there may be any number.
     bound = np.partition(sample, rank)[rank]
     above = np.flatnonzero(values > bound)
     if above.size > count:  # A sample only tells about where it lies.
-        above = above[np.argpartition(-values[above], count)[:count]]
-    alike = np.flatnonzero(values == bound)[-(count - above.size) :] if above.size < count else above[:0]
-    chosen: Array = places[np.sort(np.concatenate([above, alike]))]
+        above = above[np.sort(np.argpartition(values[above], above.size - count)[-count:])]
+    if above.size < count:
+        alike = np.flatnonzero(values == bound)[-(count - above.size) :]
+        above = np.sort(np.concatenate([above, alike]))
+    chosen: Array = places[above]
     return chosen
 
 

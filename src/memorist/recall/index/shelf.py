@@ -9,7 +9,7 @@ import numpy as np
 
 from memorist.memories.searchable import Standing
 from memorist.recall.index.chains import Chains
-from memorist.recall.index.columns import ABSENT, KINDS, STATES, TEXTS, Column
+from memorist.recall.index.columns import ABSENT, KINDS, STATES, TEXTS, Array, Column
 from memorist.recall.index.matrix import Matrix
 from memorist.recall.index.postings import Postings
 from memorist.recall.index.row_ids import RowIds
@@ -43,6 +43,7 @@ class Shelf:
         self._matrix = Matrix()
         self._postings = Postings()
         self._turns: TurnOrder | None = None
+        self._without: Array | None = None
         self._dead = 0
         self.unsaved = 0
         """Rows that came or changed since it was last saved."""
@@ -113,6 +114,7 @@ class Shelf:
         self._chains = Chains(self._ids, self._columns, known=len(self._codes["thread"]))
         if "turns.starts" in saved.arrays:
             self._turns = TurnOrder.of({name: pieces[0] for name, pieces in saved.arrays.items()})
+            self._without = np.flatnonzero(self._columns["windows"].values[: len(self._ids)] == 0)
         self._dead = told["dead"]
         self._since = told["since"]
         newest: list[list[Any]] = told["newest"]
@@ -157,6 +159,7 @@ class Shelf:
             matrix=self._matrix.view(),
             postings=self._postings.view(),
             turns=self._turns,
+            without=self._without,
         )
 
     def _take(self, rows: Sequence[tuple[IndexRow, int]]) -> None:
@@ -213,6 +216,7 @@ class Shelf:
                 if windows[place]:
                     windows[place] = 0  # Put back among those that wait; its old vectors are not looked at.
                     self._matrix.drop(place)
+                    self._without = None if self._without is None else np.union1d(self._without, [place])
             elif one and not windows[place]:
                 made.append(place)
                 taken.append(one)

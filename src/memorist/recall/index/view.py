@@ -28,11 +28,20 @@ class View:
     matrix: MatrixView
     postings: PostingLists
     turns: TurnOrder | None = None
+    without: Array | None = None
+    """Of the rows that a file had, those that may have no vectors; None where it was not looked."""
 
     @property
     def is_large(self) -> bool:
         """Whether its vectors are in lists, so that a question need not look at all rows."""
         return self.turns is not None and self.matrix.lists is not None
+
+    def waiting(self) -> Array:
+        """The rows that have no vectors, of a large shelf: few, so that not all are looked at."""
+        assert self.without is not None
+        assert self.turns is not None
+        places = np.concatenate([self.without, np.arange(self.turns.following.size, self.size)])
+        return places[self.columns["windows"][places] == 0]
 
     def place_of(self, memory_id: str) -> int | None:
         place = self.ids.place_of(memory_id)
