@@ -25,7 +25,7 @@ from memorist.recall.question import Asked
 from memorist.recall.ranking import Mask, Scores, best, normalised
 from memorist.recall.scored import Worded, scored, worded
 
-_NEAREST = 1536
+_NEAREST = 768
 """Windows that meaning names."""
 
 _ENOUGH = 128
@@ -34,16 +34,22 @@ _ENOUGH = 128
 _READ = 160
 """Rows whose vectors are read: at least, and `_TIMES` as many for each that is wanted."""
 
-_KEPT = 768
+_KEPT = 640
 _TIMES = 4
 _CLOSEST = 48
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
+
+_SPARE = 2
+"""Of the best so many times as many are asked whether they may come back, before all are."""
 
 _THREADS = 24
 _OF_A_THREAD = 64
 _FARTHEST = 32
 _WAITING = 512
 _FEW = 4096
+_ALL = 8192
+"""Rows that are read as they are where all that may come back are looked at."""
+
 _SHARE = 16
 """One row in so many is compared by itself as fast as all are together."""
 
@@ -80,7 +86,8 @@ class Opened:
 def _read_first(found: Worded, vector: Scores, fusion: Fusion, count: int) -> None:
     """Compare the rows that come first as they are, and the turns around them."""
     first = scored(found, vector, fusion).first(count)
-    places = np.concatenate([first, found.candidates.previous[first], found.candidates.following[first]])
+    closest = first[: max(_CLOSEST, count // _TIMES)]
+    places = np.concatenate([first, found.candidates.previous[closest], found.candidates.following[closest]])
     start = 0
     for view in found.candidates.views:
         if isinstance(view, PartOfShelf):
@@ -95,6 +102,7 @@ class _Named:
 
     terms: Sequence[int]
     places: Array
+    waiting: Array
     likely: Likely
 
     @classmethod
@@ -103,7 +111,8 @@ class _Named:
         found = likely(lists, terms, number)
         waiting = view.waiting()
         waiting = waiting[view.columns["standing"][waiting] == Standing.LIVE][-_WAITING:]
-        return cls(terms, distinct(np.concatenate([found.places, waiting])) if waiting.size else found.places, found)
+        places = distinct(np.concatenate([found.places, waiting])) if waiting.size else found.places
+        return cls(terms, places, waiting, found)
 
 
 def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
@@ -153,7 +162,9 @@ class _Narrowing:
         found = self.view.matrix.estimated(vector, near, wanted)
         few = self._chosen(wanted, _said(self.view, self.named.terms, wanted), found, near.low)
         few = replace(few, others=chosen.others)
-        return self._at(self._with_all(wanted, self._around(few, near, self.most)), near, vector)
+        places = self._with_all(wanted, self._around(few, near, self.most))
+        # What is normalised among few is read as it is.
+        return self._at(places, near, vector, places if places.size <= _ALL else wanted[:_ALL])
 
     def _few_that_are_wanted(self) -> Array | None:
         """All rows that may come back; None where these are many."""
@@ -165,8 +176,6 @@ class _Narrowing:
 
     def _chosen(self, places: Array, said: Wording, found: Cosines | None, low: float) -> "_Chosen":
         """Of some rows those that fit best by words and meaning together. `low` is how near the farthest row is."""
-        part = PartOfShelf.of(self.view, places)
-        live, wanted = _wanted(part, self.asked)
         scores = normalised(said.bm25)
         if found is not None:
             cosines = found.known()
@@ -175,15 +184,22 @@ class _Narrowing:
             spread = (cosines - np.float32(low)) / np.float32(max(high - low, 1e-9))
             scores = np.float32(1 - share) * scores + np.float32(share) * spread
         scores = scores + np.float32(self.fusion.coverage) * said.coverage**2
+        # Mostly all may come back, and only the best have to be asked.
+        first = np.sort(_first_of(scores, _SPARE * self.most))
+        chosen = self._allowed(places[first], scores[first])
+        return chosen if first.size == places.size or chosen.count >= self.most else self._allowed(places, scores)
+
+    def _allowed(self, places: Array, scores: Scores) -> "_Chosen":
+        """The best of those that may come back, and of those that may be looked at."""
+        part = PartOfShelf.of(self.view, places)
+        live, wanted = _wanted(part, self.asked)
         weighted = np.where(wanted, scores * filters.class_weights(part, self.asked), np.float32(-1))
         order = _first_of(weighted, self.most)
         order = order[best(weighted[order], self.most)]
         others = _first_of(np.where(live & ~wanted, scores, np.float32(-1)), self.most // 2)
-        waits = np.flatnonzero(wanted & (part.columns["windows"] == 0))
         return _Chosen(
             places[order[wanted[order]]],
             places[others[(live & ~wanted)[others]]],
-            places[waits[-1:]],
             int(np.count_nonzero(wanted)),
         )
 
@@ -205,7 +221,7 @@ class _Narrowing:
             self._beside(farthest),
             asked_about,
             self._beside(asked_about),
-            chosen.waiting,
+            self._waiting(),
         ]
         return distinct(np.concatenate(parts))
 
@@ -215,16 +231,21 @@ class _Narrowing:
             return np.arange(0, self.view.size, max(1, self.view.size // _FARTHEST))
         return near.farthest
 
+    def _waiting(self) -> Array:
+        """The last one that may come back and waits for its vectors, which tells that something does."""
+        waiting = self.named.waiting
+        return waiting[_wanted(PartOfShelf.of(self.view, waiting), self.asked)[1]][-1:] if waiting.size else waiting
+
     def _asked_about(self) -> Array:
         asked_about = self.asked.question.why_not
         place = None if asked_about is None else self.view.place_of(asked_about)
         return np.array([] if place is None else [place], dtype=np.int64)
 
-    def _at(self, places: Array, near: Near, vector: Scores) -> View:
+    def _at(self, places: Array, near: Near, vector: Scores, needed: Array | None = None) -> View:
         found = self.view.matrix.estimated(vector, near, places)
         # None that lies far away may look as if it lay farther than the farthest.
         np.maximum(found.cosines, np.float32(near.low), out=found.cosines, where=found.cosines >= -1)
-        needed = np.concatenate([near.farthest, self._asked_about()])
+        needed = np.concatenate([near.farthest, self._asked_about()]) if needed is None else needed
         return PartOfShelf.of(self.view, places, found, np.searchsorted(places, needed))
 
     def _beside(self, places: Array) -> Array:
@@ -239,9 +260,6 @@ class _Chosen:
 
     others: Array
     """What may not come back and still tells what its session is about."""
-
-    waiting: Array
-    """The last one that may come back and waits for its vectors, which tells that something does."""
 
     count: int
     """How many may come back of all that were named."""

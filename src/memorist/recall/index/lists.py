@@ -21,7 +21,7 @@ from memorist.recall.ranking import Scores
 PROBED = 5
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-COMPARED = 3072
+COMPARED = 2048
 """Sketches of these lists that are looked at more closely."""
 
 _FARTHEST = 16
@@ -186,17 +186,17 @@ class Lists:
 
     def _distances(self, asked: Array, lists: Array, begins: Array) -> Array:
         """The bits in which the sketches of some lists differ from one, and after each list some of nothing."""
-        found = [np.asarray(numkong.hammings_packed(asked, self._packed(one, begins))) for one in lists.tolist()]
-        return np.concatenate(found, axis=1)[0]
+        numbers = lists.tolist()
+        for number in numbers:
+            if number not in self.packed:
+                self.packed[number] = self._packed(number, begins)
+        compare, packed = numkong.hammings_packed, self.packed
+        return np.concatenate([np.asarray(compare(asked, packed[number])) for number in numbers], axis=1)[0]
 
     def _packed(self, number: int, begins: Array) -> Any:
-        packed = self.packed.get(number)
-        if packed is None:
-            sketches = self.sketches[begins[number] : self.ends[number]]
-            padded = np.zeros((-len(sketches) % _PADDED, sketches.shape[1]), dtype=np.uint8)
-            packed = numkong.hammings_pack(np.concatenate([sketches, padded]), dtype="uint1")
-            self.packed[number] = packed
-        return packed
+        sketches = self.sketches[begins[number] : self.ends[number]]
+        padded = np.zeros((-len(sketches) % _PADDED, sketches.shape[1]), dtype=np.uint8)
+        return numkong.hammings_pack(np.concatenate([sketches, padded]), dtype="uint1")
 
     def _windows_at(self, numbers: Array, lists: Array, begins: Array) -> Array:
         """The windows with these numbers among the distances of some lists."""

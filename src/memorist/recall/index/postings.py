@@ -34,7 +34,7 @@ _SHARE = 8
 """Of a shelf that is larger, entries for one in so many of its rows."""
 
 _SAMPLED = 8192
-_LIKELY = 4096
+_LIKELY = 2048
 """Rows of these that are compared by meaning, too."""
 
 
