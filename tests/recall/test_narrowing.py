@@ -16,7 +16,7 @@ from memorist.recall.fusion import FUSION
 from memorist.recall.index import postings, snapshot, vectors
 from memorist.recall.index.arranging import arranged
 from memorist.recall.index.part import PartOfShelf
-from memorist.recall.index.postings import likely
+from memorist.recall.index.postings import PostingLists, likely
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.recall.narrowing import Opened
@@ -147,6 +147,19 @@ def test_few_rows_are_looked_at_and_the_first_ten_are_the_same(shelf: Shelf, lib
     assert isinstance(part, PartOfShelf)
     assert part.size < view.size / 4
     assert agreement(view, library, 60) >= 0.99
+
+
+def test_what_comes_first_is_compared_as_it_is_and_the_rest_about_so(shelf: Shelf, library: Library) -> None:
+    view = refreshed(shelf, library.store)
+    for _ in range(5):
+        query, vector = library.question()
+        few, every = looked_at_few(view, asking(query), vector), looked_at_all(view, asking(query), vector)
+        part = few.candidates.views[0]
+        assert isinstance(part, PartOfShelf)
+        errors = np.abs(few.meaning.cosines - every.meaning.cosines[part.at])
+        assert errors[few.first(40)].max() < 1e-6
+        assert errors[part.needed].max() < 1e-6
+        assert 0.001 < errors.mean() < 0.1
 
 
 @pytest.mark.parametrize(
@@ -311,6 +324,7 @@ def test_lists_take_what_came_since_and_are_made_anew_once_there_is_twice_as_muc
 
 def test_a_word_that_many_have_is_looked_up_no_further_than_a_share_of_the_rows(shelf: Shelf, library: Library) -> None:
     lists = refreshed(shelf, library.store).postings
+    assert isinstance(lists, PostingLists)
     sizes = {word: lists.how_many(words.hash_of(words.terms(word)[0])) for word in WORDS}
     frequent, rare = max(sizes, key=sizes.__getitem__), min(sizes, key=lambda word: sizes[word] or len(WORDS) ** 2)
     assert sizes[frequent] > 20 * sizes[rare] > 0
@@ -329,6 +343,7 @@ def test_word_that_nobody_has_is_looked_up_where_no_terms_came_since_they_were_s
     shelf = saved(made, tmp_path / "file")
     shelf._postings.settle()
     view = refreshed(shelf, library.store)
+    assert isinstance(view.postings, PostingLists)
     assert view.postings.tail is None
     query, vector = library.question()
     for asked in (asking("unheardof"), asking(f"{query} unheardof")):

@@ -106,7 +106,7 @@ class _Named:
     likely: Likely
 
     @classmethod
-    def of(cls, view: View, lists: Sequence[PostingLists], terms: Sequence[int], number: int) -> "_Named":
+    def of(cls, view: View, lists: Sequence[PostingLists | PostingsAt], terms: Sequence[int], number: int) -> "_Named":
         """`view` is the shelf of that number among those with these lists."""
         found = likely(lists, terms, number)
         waiting = view.waiting()

@@ -37,7 +37,8 @@ def nearest(
     if not wanted.any():
         return []
     closeness = _in_common(view, memory.content)
-    vector = None if place is None else view.vector_at(place)
+    has_one = place is not None and view.columns["windows"][place] > 0
+    vector = view.matrix.first_at(place) if place is not None and has_one else None
     vector = embed(memory.content) if vector is None else vector
     if vector is not None and view.takes(vector):
         closeness = np.where(view.columns["windows"] > 0, view.cosines(vector)[0], closeness)

@@ -152,7 +152,8 @@ class Lists:
     def of(cls, given: Mapping[str, Array], facts: Mapping[str, Any], rows: SavedRows) -> "Lists":
         """Those of a file."""
         centres = Centres(given["centres"], facts["scale"], facts["made_of"])
-        return cls(centres, *(given[name] for name in cls.NAMES), rows)
+        ends, windows, starts, mean, sketches, factors = (given[name] for name in cls.NAMES)
+        return cls(centres, ends, windows, starts, mean, sketches, factors, rows)
 
     def arrays(self) -> dict[str, Array]:
         return {"centres": self.centres.steps, **{name: getattr(self, name) for name in self.NAMES}}
@@ -191,7 +192,8 @@ class Lists:
             if number not in self.packed:
                 self.packed[number] = self._packed(number, begins)
         compare, packed = numkong.hammings_packed, self.packed
-        return np.concatenate([np.asarray(compare(asked, packed[number])) for number in numbers], axis=1)[0]
+        found: Array = np.concatenate([np.asarray(compare(asked, packed[number])) for number in numbers], axis=1)[0]
+        return found
 
     def _packed(self, number: int, begins: Array) -> Any:
         sketches = self.sketches[begins[number] : self.ends[number]]

@@ -37,7 +37,7 @@ class PartOfShelf(View):
             codes=view.codes,
             columns=_Columns(view.columns, at),
             matrix=view.matrix,
-            postings=PostingsAt.of(view.postings, at),  # type: ignore[arg-type]
+            postings=PostingsAt.of(view.postings, at),
             turns=view.turns,
             at=at,
             found=found,

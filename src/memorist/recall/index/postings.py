@@ -224,7 +224,9 @@ class PostingsAt:
     lengths: Scores
 
     @classmethod
-    def of(cls, whole: PostingLists, at: Array) -> "PostingsAt":
+    def of(cls, whole: "PostingLists | PostingsAt", at: Array) -> "PostingsAt":
+        """`whole` are those of all rows."""
+        assert isinstance(whole, PostingLists)
         return cls(whole, at.astype(np.int32), whole.lengths.take(at))
 
     @property
@@ -249,7 +251,7 @@ class PostingsAt:
 class Containing(NamedTuple):
     """The rows that contain a term."""
 
-    places: Places
+    places: Array
     counts: Scores
     """How often each does."""
 
@@ -310,7 +312,8 @@ def wording(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int]) 
 def impacts_of(terms: Terms, lengths: Scores, mean: float) -> Impacts:
     """What entries count in rows so long."""
     counted = saturated((terms & _COUNT_BITS).astype(np.float32), lengths, mean)
-    return np.rint(counted * np.float32(255 / _MOST)).astype(np.uint8)
+    found: Impacts = np.rint(counted * np.float32(255 / _MOST)).astype(np.uint8)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,8 +338,8 @@ class Likely:
         return Wording(fitting, np.minimum(fitting / np.float32(self.everything), np.float32(1)))
 
 
-def likely(shelves: Sequence[PostingLists], terms: Sequence[int], shelf: int) -> Likely:
-    """Rows of one shelf: not those that have frequent words alone, where the question has rarer ones, so that a
+def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], shelf: int) -> Likely:
+    """Rows of one whole shelf: not those that have frequent words alone, where the question has rarer ones, so that a
     frequent word costs no more.
     """
     sizes = [[lists.how_many(term) for lists in shelves] for term in terms]
@@ -344,6 +347,7 @@ def likely(shelves: Sequence[PostingLists], terms: Sequence[int], shelf: int) ->
     telling = zip(weighed.telling, weighed.rare.tolist(), strict=True)
     rarest = sorted((size, terms[one], rare) for one, rare in telling if (size := sizes[one][shelf]))
     lists = shelves[shelf]
+    assert isinstance(lists, PostingLists)
     sums = np.zeros(lists.size, dtype=np.uint16)
     step = max(1e-9, _MOST * sum(rare for _, _, rare in rarest) / (np.iinfo(np.uint16).max - len(rarest)))
     counted = np.arange(256) * (_MOST / 255 / step)

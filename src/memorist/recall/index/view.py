@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from memorist.recall.index.columns import Array
 from memorist.recall.index.matrix import MatrixView
-from memorist.recall.index.postings import PostingLists
+from memorist.recall.index.postings import PostingLists, PostingsAt
 from memorist.recall.index.row_ids import RowIds
 from memorist.recall.index.turns import TurnOrder
 from memorist.recall.ranking import Scores
@@ -26,7 +26,7 @@ class View:
     codes: dict[str, dict[str, int]]
     columns: Mapping[str, Array]
     matrix: MatrixView
-    postings: PostingLists
+    postings: PostingLists | PostingsAt
     turns: TurnOrder | None = None
     without: Array | None = None
     """Of the rows that a file had, those that may have no vectors; None where it was not looked."""
@@ -41,7 +41,8 @@ class View:
         assert self.without is not None
         assert self.turns is not None
         places = np.concatenate([self.without, np.arange(self.turns.following.size, self.size)])
-        return places[self.columns["windows"][places] == 0]
+        waiting: Array = places[self.columns["windows"][places] == 0]
+        return waiting
 
     def place_of(self, memory_id: str) -> int | None:
         place = self.ids.place_of(memory_id)
@@ -58,7 +59,3 @@ class View:
     def cosines(self, question: Scores) -> tuple[Scores, NDArray[np.int32]]:
         """For each row its best window's cosine, and which window that is; 0 for a row without vectors."""
         return self.matrix.best(question, self.size)
-
-    def vector_at(self, place: int) -> Scores | None:
-        """The vector of a row's first window; None while it waits for one."""
-        return self.matrix.first_at(place) if self.columns["windows"][place] else None
