@@ -86,7 +86,7 @@ class Opened:
 def _read_first(found: Worded, vector: Scores, fusion: Fusion, count: int) -> None:
     """Compare the rows that come first as they are, and the turns around them."""
     first = scored(found, vector, fusion).first(count)
-    closest = first[: max(_CLOSEST, count // _TIMES)]
+    closest = first[: count // 2]
     places = np.concatenate([first, found.candidates.previous[closest], found.candidates.following[closest]])
     start = 0
     for view in found.candidates.views:

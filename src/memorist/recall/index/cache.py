@@ -141,7 +141,7 @@ class Shelves:
         with self._lock:
             for key, shelf in shelves.items():
                 if self._shelves.get(key) is shelf:
-                    size = shelf.size_bytes()
+                    size = shelf.size_bytes() + shelf.packed_bytes
                     self._total += size - self._sizes.get(key, 0)
                     self._sizes[key] = size
             for key in list(self._shelves):

@@ -60,8 +60,12 @@ class Matrix:
     def size_bytes(self) -> int:
         columns = self._named().values()
         own = self._blocks[self._mapped :]
-        packed = 0 if self._lists is None else self._lists.size_bytes
-        return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns) + packed
+        return sum(block.nbytes for block in own) + sum(column.size_bytes for column in columns)
+
+    @property
+    def packed_bytes(self) -> int:
+        """What the sketches take that were looked at: letting vectors go would not give it back."""
+        return 0 if self._lists is None else self._lists.size_bytes
 
     def saved(self) -> Snapshot:
         facts: dict[str, Any] = {

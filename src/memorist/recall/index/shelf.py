@@ -55,6 +55,11 @@ class Shelf:
         return columns + self._matrix.size_bytes() + self._postings.size_bytes() + self._ids.size_bytes()
 
     @property
+    def packed_bytes(self) -> int:
+        """What it takes beside that to be searched fast."""
+        return self._matrix.packed_bytes
+
+    @property
     def is_loaded(self) -> bool:
         """Whether only what changed has to be read; not where it was never read, or has too many dead rows."""
         return self._since is not None and (self._dead <= 256 or self._dead * 4 <= len(self._ids))
