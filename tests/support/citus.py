@@ -18,9 +18,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from memorist.bootstrap import open_core
-from tests.support.postgres import Postgres, few_partitions
-from tests.support.stores import bare
+from tests.support.postgres import Postgres
 from tests.support.waiting import eventually
 
 _NODES = 3
@@ -117,19 +115,33 @@ class Citus(Postgres):
         return self.nodes[1:]
 
     def create_database(self, name: str | None = None, *, template: str = "template1") -> str:
-        """A cluster copies no database: one that is not to be empty is migrated anew."""
-        name = super().create_database(name)
+        name = super().create_database(name, template=self._left(template))
         for node in self.workers:
-            node.execute("postgres", "CREATE DATABASE {} OWNER {}", name, self.role)
-        for node in self.nodes:
-            node.execute(name, "CREATE EXTENSION citus")
-        self.coordinator.execute(name, f"SELECT citus_set_coordinator_host('127.0.0.1', {self.coordinator.port})")
-        for node in self.workers:
-            self.coordinator.execute(name, f"SELECT citus_add_node('127.0.0.1', {node.port})")
-        if template != "template1":
-            with few_partitions():
-                open_core(bare(self.url(name))).close()
+            node.execute("postgres", "CREATE DATABASE {} TEMPLATE {} OWNER {}", name, template, self.role)
+        if template == "template1":
+            self._join(name)
         return name
+
+    def _left(self, template: str) -> str:
+        """A database that can be copied: nodes keep connections to one another's, and so does Citus' own process.
+
+        Where its rows are it says by nodes, never by its own name: copies on every node make a whole.
+        """
+        for node in self.nodes if template != "template1" else ():
+            node.execute("postgres", "ALTER DATABASE {} ALLOW_CONNECTIONS false", template)
+            node.execute(
+                "postgres",
+                f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{template}'",
+            )
+        return template
+
+    def _join(self, database: str) -> None:
+        """Make databases of one name a cluster."""
+        for node in self.nodes:
+            node.execute(database, "CREATE EXTENSION citus")
+        self.coordinator.execute(database, f"SELECT citus_set_coordinator_host('127.0.0.1', {self.coordinator.port})")
+        for node in self.workers:
+            self.coordinator.execute(database, f"SELECT citus_add_node('127.0.0.1', {node.port})")
 
     def drop_database(self, name: str) -> None:
         for node in self.nodes:
