@@ -1,6 +1,7 @@
 """Memories as rows."""
 
 import heapq
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -100,13 +101,11 @@ class MemoryStatements(TenantStatements):
         return True
 
     def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> dict[str, int]:
-        # In id order, so that two processes flushing the same rows cannot lock each other out.
-        rows = [
-            {"tenant": self._tenant, "id": memory_id, "reads": reads, "at": to_micros(at)}
-            for memory_id, (reads, at) in sorted(accesses.items())
-        ]
-        self._connection.run_many(self._statements["add_access"], rows)
-        return {row[0]: row[1] for row in self._rows("count_accesses", ids=self._encode_list(list(accesses)))}
+        if not accesses:
+            return {}
+        # In id order, so that two processes flushing the same rows wait for each other in one direction.
+        given = [[memory_id, reads, to_micros(at)] for memory_id, (reads, at) in sorted(accesses.items())]
+        return {row[0]: row[1] for row in self._rows("add_accesses", accesses=json.dumps(given))}
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
         shelf = "named_" if query.named else ""

@@ -16,9 +16,14 @@ SELECT count(*) FROM (SELECT to_regclass('schema_migrations') AS found) AS looke
 -- Several memories by id.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
 
--- name: count_accesses
--- How often each of some memories was read.
-SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
+-- name: add_accesses
+-- Count reads of memories, and say how often each was read; not an edit, so updated_at stays.
+UPDATE memories SET
+    access_count = access_count + CAST(read.value ->> 1 AS bigint),
+    last_accessed_at = greatest(last_accessed_at, CAST(read.value ->> 2 AS bigint))
+FROM jsonb_array_elements(CAST(:accesses AS jsonb)) AS read
+WHERE tenant_id = :tenant AND id = read.value ->> 0
+RETURNING id, access_count
 
 -- name: list_events
 -- The history of some memories, oldest first.

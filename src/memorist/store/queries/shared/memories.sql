@@ -143,13 +143,6 @@ SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND id > :after_id AND {of_slice} {readable}
 ORDER BY id LIMIT :limit
 
--- name: add_access
--- Count reads of a memory; not an edit, so updated_at stays.
-UPDATE memories SET
-    access_count = access_count + :reads,
-    last_accessed_at = CASE WHEN last_accessed_at > :at THEN last_accessed_at ELSE :at END
-WHERE tenant_id = :tenant AND id = :id
-
 -- name: find_idempotency
 -- What was answered to a request of that key.
 SELECT principal, route, key, user_id, request_hash, response, created_at, expires_at FROM idempotency_keys

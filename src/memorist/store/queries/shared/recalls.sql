@@ -1,11 +1,9 @@
 -- What each memory was recalled for: the newest few times.
 
 -- name: insert_recall
--- One recall of a memory; none of a memory that is gone meanwhile.
+-- One recall of a memory.
 INSERT INTO recalls (tenant_id, memory_id, at, id, user_id, agent_id, source, query, place, score)
-SELECT m.tenant_id, m.id, CAST(:at AS bigint), CAST(:id AS text), CAST(:user_id AS text), CAST(:agent_id AS text),
-    CAST(:source AS text), CAST(:query AS text), CAST(:place AS integer), CAST(:score AS double precision)
-FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = :memory_id
+VALUES (:tenant, :memory_id, :at, :id, :user_id, :agent_id, :source, :query, :place, :score)
 ON CONFLICT DO NOTHING
 
 -- name: overfull_recalls

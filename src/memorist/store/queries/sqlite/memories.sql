@@ -16,9 +16,15 @@ SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migra
 -- Several memories by id.
 SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
 
--- name: count_accesses
--- How often each of some memories was read.
-SELECT id, access_count FROM memories WHERE tenant_id = :tenant AND id IN (SELECT value FROM json_each(:ids))
+-- name: add_accesses
+-- Count reads of memories, and say how often each was read; not an edit, so updated_at stays.
+-- The limit that is none has each looked up by its id, not all of the tenant's memories looked through for them.
+UPDATE memories SET
+    access_count = access_count + (read.value ->> 1),
+    last_accessed_at = max(coalesce(last_accessed_at, 0), read.value ->> 2)
+FROM (SELECT value FROM json_each(:accesses) LIMIT -1) AS read
+WHERE tenant_id = :tenant AND memories.id = read.value ->> 0
+RETURNING memories.id, access_count
 
 -- name: list_events
 -- The history of some memories, oldest first.
