@@ -118,7 +118,7 @@ class PastRecallReads(Protocol):
 class PastRecallWrites(PastRecallReads, Protocol):
     """The same in a transaction that writes."""
 
-    def insert(self, recalls: Sequence[PastRecall]) -> None:
+    def insert(self, recalls: Iterable[PastRecall]) -> None:
         """Note what memories were recalled for, as far as they exist; in a transaction that added to their accesses."""
         ...
 

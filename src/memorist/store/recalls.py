@@ -1,6 +1,6 @@
 """What each memory was recalled for, as rows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -35,7 +35,8 @@ class RecallStatements(TenantStatements):
         rows = self._rows("count_asked", since=to_micros(since), most=most, **_asker(owner))
         return [AskedCount(_EPOCH + timedelta(days=row[0]), row[1] or None, int(row[2]), int(row[3])) for row in rows]
 
-    def insert(self, recalls: Sequence[PastRecall]) -> None:
+    def insert(self, recalls: Iterable[PastRecall]) -> None:
+        recalls = list(recalls)
         # Looked for first, all at once: a plan that looks into memories takes longer than all of the rest.
         ids = self._encode_list(sorted({recall.memory_id for recall in recalls}))
         held = {row[0] for row in self._rows("hold_memories", ids=ids)}
