@@ -174,7 +174,8 @@ def load(
     Without --data or --database SQLite is asked, in a temporary folder. A PostgreSQL, or Citus, in --database is asked
     in turns with such an SQLite, and both are compared; its rows are erased afterwards. Of several servers a user is
     always sent to the same, as a proxy does by X-Memorist-Affinity. `cpu_ms_per_recall` is of the servers' processes,
-    without the database's; `recall_to_empty` is how many times as long a recall takes as an empty handler, /healthz.
+    `database_cpu_ms_per_recall` of PostgreSQL's, where they are on this machine; `recall_to_empty` is how many times as
+    long a recall takes as an empty handler, /healthz.
     """
     from contextlib import ExitStack
     from dataclasses import replace

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from memorist.core import Core
 from memorist.platform.values import Principal, Role
 from memorist.settings import Settings
+from memorist_bench.database_cpu import DatabaseCpu
 from memorist_bench.metrics import milliseconds
 from memorist_bench.quality import Report
 from memorist_bench.ratios.load import LoadConnection
@@ -70,6 +71,7 @@ class _Tally:
     errors: Counter[str] = field(default_factory=Counter)
     elapsed: float = 0.0
     cpu: float = 0.0
+    database_cpu: float = 0.0
 
     @property
     def answers(self) -> int:
@@ -78,6 +80,11 @@ class _Tally:
     @property
     def rate(self) -> float:
         return self.answers / self.elapsed if self.elapsed else 0.0
+
+    def cpu_ms(self, of: str) -> dict[str, float]:
+        """What each request took to compute: servers, and the database where it is a server of its own here."""
+        found = {f"cpu_ms_per_{of}": self.cpu, f"database_cpu_ms_per_{of}": self.database_cpu}
+        return {name: round(1000 * cpu / self.answers, 3) for name, cpu in found.items() if cpu}
 
 
 def name_of(core: Core) -> str:
@@ -143,6 +150,8 @@ class _Load:
         self._questions = list(islice(questions(7), 500))
         self._random = random.Random(7)
         self._asked = 0
+        # The path of an SQLite file is no name of a server's database.
+        self._database_cpu = DatabaseCpu(str(place.core.store.describe()["place"]))
         self._tallies = {name: _Tally() for name in ("mixed", "recall", "empty")}
 
     def warm(self) -> None:
@@ -167,14 +176,14 @@ class _Load:
             found |= {f"{kind}_ms_p{percent}": milliseconds(seconds, percent) for percent in (50, 95, 99)}
         found["empty_ms_p50"] = milliseconds(empty.seconds["empty"], 50)
         found["recall_to_empty"] = round(_median(mixed, "recall") / _median(empty, "empty"), 2)
+        found |= mixed.cpu_ms("request") | alone.cpu_ms("recall")
         if alone.cpu:
-            found["cpu_ms_per_recall"] = round(1000 * alone.cpu / alone.answers, 3)
             found["cpu_recall_to_empty"] = round(found["cpu_ms_per_recall"] / (1000 * empty.cpu / empty.answers), 2)
         return found
 
     def _ask(self, tally: _Tally, of_server: "Callable[[int], _Requests]", seconds: float, most: int) -> None:
         """Ask over and over, and wait for what is under way at the end."""
-        before = self._cpu_seconds()
+        before, of_database = self._cpu_seconds(), self._database_cpu.look()
         with selectors.DefaultSelector() as selector, ExitStack() as closing:
             asking = []
             for number in range(self._amounts.at_once):
@@ -201,6 +210,7 @@ class _Load:
                         busy -= 1
             tally.elapsed += time.perf_counter() - started
         tally.cpu += self._cpu_seconds() - before
+        tally.database_cpu += self._database_cpu.look() - of_database
 
     def _cpu_seconds(self) -> float:
         """What the processes of the servers have computed; 0 where this system does not tell."""

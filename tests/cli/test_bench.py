@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,9 @@ def test_load_asks_servers_of_both_databases_and_compares_them(
         for kind in ("recall", "write"):
             assert 0 < run[f"{kind}_ms_p50"] <= run[f"{kind}_ms_p95"] <= run[f"{kind}_ms_p99"]
         assert run["recall_to_empty"] > 0
+        told = {"cpu_ms_per_request", "database_cpu_ms_per_request"} & run.keys()
+        expected = ["cpu_ms_per_request", *(["database_cpu_ms_per_request"] if run["database"] == name else [])]
+        assert sorted(told) == (expected if sys.platform == "linux" else [])
     assert found[f"{name}_to_sqlite"]["2"] > 0
     status = cli.json("index", "status", "--all", "--database", own_postgres_url)["items"]
     assert {one["tenant"]: one["total"] for one in status}["memorist-scratch"] == 0
