@@ -16,7 +16,12 @@ try:
     from psycopg import sql
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-    from memorist.store.postgres_connections import AloneConnection, PooledConnection, PostgresConnection
+    from memorist.store.postgres_connections import (
+        AloneConnection,
+        PipelinedConnection,
+        PooledConnection,
+        PostgresConnection,
+    )
     from memorist.store.postgres_nodes import ClusterNodes
 except ImportError as error:
     raise errors.InvalidSetting(
@@ -118,8 +123,7 @@ class PostgresDriver:
         snapshot: bool = True,
         seconds: float | None = None,
     ) -> T:
-        # With Citus, which takes what opens a transaction one command at a time, nothing is saved by going alone.
-        attempt = self._in_one if snapshot or self._citus else self._each_alone
+        attempt = self._in_one if snapshot else self._each_alone
         begin = _READ if seconds is None else f"{_READ}; SET LOCAL statement_timeout = {int(seconds * 1000)}"
         return self._retried(partial(attempt, begin, tenant, work))
 
@@ -150,8 +154,7 @@ class PostgresDriver:
         """All of the work in one transaction."""
         with self._pool.connection() as connection:
             try:
-                for command in self._opening(begin, tenant):
-                    connection.execute(command)
+                connection.execute_all(self._opening(begin, tenant))
             except psycopg.OperationalError as error:
                 raise _NeverBegan(str(error)) from error
             try:
@@ -170,7 +173,8 @@ class PostgresDriver:
                 if tenant is None and begin == _READ:
                     # There is nobody to tell whose it is. Nothing is prepared: a proxy may lose it.
                     return work(PostgresConnection(connection, prepares=False))
-                return work(AloneConnection(connection, "; ".join(self._opening(begin, tenant))))
+                alone = PipelinedConnection if self._citus else AloneConnection
+                return work(alone(connection, self._opening(begin, tenant)))
             except psycopg.OperationalError as error:
                 if connection.closed:
                     # Nothing was written, so that it may be done again.
@@ -179,13 +183,13 @@ class PostgresDriver:
 
     def _opening(self, begin: str, tenant: str | None) -> list[str]:
         """Open a transaction and tell row-level security whose it is, LOCAL so that the pool never leaks it."""
-        if tenant is None:
-            return [begin]
-        whose = f"SET LOCAL memorist.tenant = {sql.Literal(tenant).as_string()}"
-        if self._citus:
-            # Citus forwards a SET LOCAL to its workers one command at a time, and only when told to.
-            return [*begin.split("; "), "SET LOCAL citus.propagate_set_commands = 'local'", whose]
-        return [f"{begin}; {whose}"]
+        commands = begin.split("; ")
+        if tenant is not None:
+            if self._citus:
+                commands.append("SET LOCAL citus.propagate_set_commands = 'local'")
+            commands.append(f"SET LOCAL memorist.tenant = {sql.Literal(tenant).as_string()}")
+        # Citus forwards a SET LOCAL to its workers one command at a time, and only when told to.
+        return commands if self._citus else ["; ".join(commands)]
 
     def close(self) -> None:
         self._nodes.close()

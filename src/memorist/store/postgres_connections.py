@@ -42,6 +42,15 @@ class PooledConnection(psycopg.Connection[Any]):
             self.keeps_plans = False
             self.prepare_threshold = None
 
+    def execute_all(self, commands: Sequence[str]) -> None:
+        """Some commands without answers, waiting once for all of them."""
+        if len(commands) == 1:
+            self.execute(commands[0])
+            return
+        with self.pipeline():
+            for command in commands:
+                self.execute(command, prepare=False)
+
 
 class PostgresConnection:
     """Runs statements on one psycopg connection."""
@@ -85,7 +94,7 @@ class AloneConnection(PostgresConnection):
 
     __slots__ = ("_opening", "_pooled")
 
-    def __init__(self, connection: PooledConnection, opening: str) -> None:
+    def __init__(self, connection: PooledConnection, opening: Sequence[str]) -> None:
         super().__init__(connection)
         self._pooled = connection
         self._opening = opening
@@ -105,8 +114,8 @@ class AloneConnection(PostgresConnection):
 
     def _answers(self, asked: Sequence[str]) -> list[list[Row]]:
         try:
-            answer = self._connection.execute("; ".join([self._opening, *asked, "COMMIT"]), prepare=False)
-            return [result.fetchall() for result in answer.results() if result.description]
+            answer = self._connection.execute("; ".join([*self._opening, *asked, "COMMIT"]), prepare=False)
+            return [result.fetchall() for result in answer.results() if _has_rows(result)]
         except psycopg.Error:
             if not self._connection.closed:
                 self._connection.execute("ROLLBACK")
@@ -134,10 +143,45 @@ class AloneConnection(PostgresConnection):
         return f"EXECUTE {name} ({', '.join(['%s'] * len(places))})" if places else f"EXECUTE {name}"
 
 
+class PipelinedConnection(PostgresConnection):
+    """The same for Citus, which takes one statement a message: all are sent before the first answer is waited for."""
+
+    __slots__ = ("_opening",)
+
+    def __init__(self, connection: PooledConnection, opening: Sequence[str]) -> None:
+        super().__init__(connection)
+        self._opening = opening
+
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
+        return self.rows_of_each(statement, [parameters])[0]
+
+    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+        prepare = False if statement.planned_anew else None
+        try:
+            with self._connection.pipeline():
+                for command in self._opening:
+                    self._connection.execute(command, prepare=False)
+                asked = [
+                    self._connection.execute(statement.sql, one, prepare=prepare, binary=statement.in_binary)
+                    for one in parameters
+                ]
+                self._connection.execute("COMMIT", prepare=False)
+            return [answer.fetchall() for answer in asked]
+        except psycopg.Error:
+            if not self._connection.closed:
+                self._connection.execute("ROLLBACK")
+            raise
+
+
 def postgres_commands(script: str) -> list[str]:
     """A script's commands: Citus takes one at a time. Ours end with a semicolon at the end of a line."""
     lines = [line for line in script.splitlines() if not line.lstrip().startswith("--")]
     return [command for command in re.split(r";\s*$", "\n".join(lines), flags=re.MULTILINE) if command.strip()]
+
+
+def _has_rows(result: psycopg.Cursor[Any]) -> bool:
+    # Asking for its `description` would make an object of each column.
+    return result.pgresult is not None and result.pgresult.status == psycopg.pq.ExecStatus.TUPLES_OK
 
 
 def _by_name(statement: SqlStatement, parameters: Parameters | Values) -> Parameters:
