@@ -181,7 +181,8 @@ class Recall:
         ids = nearest(view, memory, now, self._models.embed, most=most, distance=distance)
         if not ids:
             return []
-        rows = {row.id: row for row in self._store.read(memory.tenant, lambda tx: tx.memories.get_many(ids))}
+        read = self._store.read(memory.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
+        rows = {row.id: row for row in read}
         found = [rows[memory_id] for memory_id in ids if memory_id in rows]
         return [row for row in found if row.is_current(now) and (every or are_compared(row, memory))]
 

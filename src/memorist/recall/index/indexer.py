@@ -237,7 +237,7 @@ class Indexer:
         until = now + _CLAIMED_FOR
         ids = self._store.write(tenant, lambda tx: tx.index.claim_waiting(now, until, _CLAIM))
         if ids:
-            memories = self._store.read(tenant, lambda tx: tx.memories.get_many(ids))
+            memories = self._store.read(tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
             try:
                 texts = self._store.read(tenant, partial(texts_of, memories))
                 if self._embed(tenant, memories, texts):
