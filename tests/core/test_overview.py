@@ -285,7 +285,7 @@ def test_counting_reads_no_memory(sqlite_url: str, name: str) -> None:
 
 def test_installation_tells_of_its_parts(core: Core, admin: Principal, ada: Principal) -> None:
     database = core.installation.database(admin)
-    assert database["engine"] in ("SQLite", "PostgreSQL")
+    assert database["engine"] in ("SQLite", "PostgreSQL", "PostgreSQL with Citus")
     assert int(database["size_bytes"]) > 0
     assert set(core.installation.versions(admin)) == {"memorist", "python", "system"}
     models = {model.part: model for model in core.installation.models()}
