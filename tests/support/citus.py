@@ -53,6 +53,11 @@ class Node:
             cursor = connection.execute(sql.SQL(command).format(*map(sql.Identifier, names)))
             return cursor.fetchall() if cursor.description else []
 
+    def leave(self, database: str) -> None:
+        """End all connections to a database, and wait for that longer than `FORCE` does."""
+        found = f"FROM pg_stat_activity WHERE datname = '{database}'"
+        self.execute("postgres", f"SELECT pg_terminate_backend(pid, 60000) {found}")
+
     def create(self) -> None:
         self.data.mkdir()
         if os.geteuid() == 0:  # PostgreSQL does not run as root.
@@ -129,10 +134,7 @@ class Citus(Postgres):
         """
         for node in self.nodes if template != "template1" else ():
             node.execute("postgres", "ALTER DATABASE {} ALLOW_CONNECTIONS false", template)
-            node.execute(
-                "postgres",
-                f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{template}'",
-            )
+            node.leave(template)
         return template
 
     def _join(self, database: str) -> None:
@@ -145,6 +147,7 @@ class Citus(Postgres):
 
     def drop_database(self, name: str) -> None:
         for node in self.nodes:
+            node.leave(name)
             node.execute("postgres", "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 
     def worker_of(self, database: str, tenant: str) -> Node:
