@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,12 @@ from tests.http.conftest import Served, serving
 from tests.support.browser import DESKTOP, Complaints, browsing
 
 SERIOUS = ("serious", "critical")
+
+
+@cache
+def _axe_script() -> str:
+    script: str = Axe().axe_script
+    return script
 
 
 @pytest.fixture(scope="package")
@@ -71,12 +78,13 @@ class Person:
         drafts = [Draft(content, **fields) for content in contents]
         return [result.memory for result in self.core.memories.remember(self.principal, drafts)]
 
-    def check_axe(self) -> None:
-        """No serious finding on what is shown now."""
+    def check_axe(self, *rules: str) -> None:
+        """No serious finding on what is shown now, by these rules of axe's, or by all."""
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(f"{_axe_script()}\n;0")
         # Of what is no violation there is much, and handing it over takes long.
-        findings = self.page.evaluate(
-            f"{Axe().axe_script}\n;axe.run({{resultTypes: ['violations']}}).then((found) => found.violations)"
-        )
+        options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+        findings = self.page.evaluate("(options) => axe.run(options).then((found) => found.violations)", options)
         serious = [
             f"{finding['id']}: {finding['help']}: {[node['target'] for node in finding['nodes']]}"
             for finding in findings
