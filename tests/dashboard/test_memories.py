@@ -331,6 +331,7 @@ def test_keyboard_alone_finds_selects_and_deletes(ada: Person) -> None:
     page.get_by_role("button", name="Undo").focus()
     page.keyboard.press("Enter")
     shows(page, "gamma", "beta", "alpha")
+    page.wait_for_load_state()  # The page is a new one: its rows are there before its scripts listen.
     page.locator("#state-active").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("heading", name="The archive is empty")).to_be_visible()
