@@ -83,15 +83,14 @@ def test_dashboard_prints_every_view(cli: Cli, data: Path) -> None:
     found = cli.json("bench", "dashboard", "--memories", "120", "--rounds", "1")
     assert (found["memories"], found["database"]) == (120, "sqlite")
     assert {"home", "memories", "memory", "recall, a question", "system (everybody)"} <= set(found["views"])
-    shown = cli.ok("bench", "dashboard", "--memories", "60", "--rounds", "1")
-    assert "recall, a question" in shown.out
-    assert "the slowest view" in shown.err
     assert not data.exists()
 
 
-def test_dashboard_erases_what_it_put_into_a_given_database(cli: Cli, own_database_url: str) -> None:
+def test_dashboard_prints_a_table_and_erases_what_it_put_into_a_given_database(cli: Cli, own_database_url: str) -> None:
     cli.ok("remember", "mine", "--database", own_database_url)
-    cli.json("bench", "dashboard", "--memories", "60", "--rounds", "1", "--database", own_database_url)
+    shown = cli.ok("bench", "dashboard", "--memories", "60", "--rounds", "1", "--database", own_database_url)
+    assert "recall, a question" in shown.out
+    assert "the slowest view" in shown.err
     status = cli.json("index", "status", "--all", "--database", own_database_url)["items"]
     assert {one["tenant"]: one["total"] for one in status} == {"local": 1, "memorist-scratch": 0}
     assert cli.json("db", "check", "--database", own_database_url)["ok"]
