@@ -12,6 +12,7 @@ from memorist.facts.values import Ruling
 from memorist.platform.values import JobStatus, Principal, Role
 from memorist.settings import Settings
 from memorist.testing import new_tenant
+from memorist_bench import judge
 from tests.cli.conftest import Cli, clean_environment, cli, data  # noqa: F401
 from tests.facts.judges import ScriptedJudge
 from tests.facts.test_facts import BERLIN, LISBON
@@ -195,9 +196,12 @@ def test_jobs_are_looked_after_on_the_command_line(cli: Cli, monkeypatch: pytest
     assert cli("jobs", "show", job_id).code == 3
 
 
-def test_bench_judge_prints_each_half_and_the_misses(cli: Cli) -> None:  # noqa: F811
+def test_bench_judge_prints_each_half_and_the_misses(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    some = judge.labelled_pairs()[::4]  # All of them are judged in test_judging.py.
+    monkeypatch.setattr(judge, "labelled_pairs", lambda: some)
     result = cli.json("bench", "judge")
     assert set(result["halves"]) == {"tune", "held", "both"}
+    assert result["misses"]
     table = cli.ok("bench", "judge").out
     assert all(one["old"].split()[-1].rstrip(".") in table for one in result["misses"])
 

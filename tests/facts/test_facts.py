@@ -305,7 +305,7 @@ def _all_facts(core: Core, who: Principal) -> list[Memory]:
 
 
 def test_twenty_contradicting_facts_from_threads_leave_one(open_with: OpenCore, ada: Principal) -> None:
-    cores = [open_with(judge=local_judge, clock=SystemClock()) for _ in range(2)]
+    cores = [open_with(judge=contradicting, clock=SystemClock()) for _ in range(2)]
     barrier = threading.Barrier(20)
 
     def write(number: int) -> None:
