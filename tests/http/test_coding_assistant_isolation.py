@@ -10,7 +10,7 @@ from memorist.ids import to_uuid
 from memorist.platform import access
 from memorist.platform.feed import START, changes
 from tests.http.conftest import Served
-from tests.http.test_isolation import World
+from tests.http.test_isolation import World, make_calls
 from tests.support.isolation import Who, assert_nothing_leaked, mark, walk_often, who
 
 CALLS = st.tuples(
@@ -71,9 +71,6 @@ def _request(operation: str, target: str, text: str) -> tuple[str, str, dict[str
 
 def test_nobody_sees_or_changes_what_is_not_theirs(learning: Served) -> None:
     def walk(calls: list[tuple[Who, str, int]]) -> None:
-        world = ChunkWorld(learning)
-        with httpx2.Client(base_url=learning.url, timeout=30) as client:
-            for caller, operation, number in calls:
-                world.run(client, caller, operation, number)
+        make_calls(learning, ChunkWorld(learning).run, calls)
 
     walk_often(learning.core, 8, walk, calls=st.lists(CALLS, min_size=30, max_size=40))

@@ -1,6 +1,8 @@
 """No call of anybody ever shows or changes a row of another tenant or user: random calls against a simple oracle."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import httpx2
 from hypothesis import strategies as st
@@ -77,6 +79,13 @@ class World:
         if caller.header_agent:
             headers["X-Memorist-Agent"] = caller.header_agent
         return headers
+
+
+def make_calls(served: Served, make: Callable[..., None], calls: Iterable[tuple[Any, ...]]) -> None:
+    """One after another, by one client."""
+    with httpx2.Client(base_url=served.url, timeout=30) as client:
+        for call in calls:
+            make(client, *call)
 
 
 def test_nobody_sees_or_changes_what_is_not_theirs(by_keyword: Served) -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from memorist.platform.values import Role
 from tests.http.conftest import Served
-from tests.http.test_isolation import World
+from tests.http.test_isolation import World, make_calls
 from tests.support.isolation import Who, assert_nothing_leaked, mark, walk_often, who
 
 CHANGES = {"archive": ("POST", "/archive"), "restore": ("POST", "/restore"), "delete": ("DELETE", "")}
@@ -53,10 +53,7 @@ class LifecycleWorld(World):
 
 def test_nobody_sees_or_changes_what_is_not_theirs(by_keyword: Served) -> None:
     def walk(calls: list[tuple[Who, str, int]]) -> None:
-        world = LifecycleWorld(by_keyword)
-        with httpx2.Client(base_url=by_keyword.url, timeout=30) as client:
-            for caller, operation, number in calls:
-                world.run(client, caller, operation, number)
+        make_calls(by_keyword, LifecycleWorld(by_keyword).run, calls)
 
     walk_often(by_keyword.core, 12, walk, calls=st.lists(CALLS, min_size=40, max_size=50))
 

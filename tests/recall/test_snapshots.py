@@ -306,6 +306,15 @@ def test_files_of_some_users_or_of_a_tenant_are_removed(folder: SnapshotFolder, 
 # Two at once, and what goes wrong
 
 
+def assert_next_process_makes_lists(store: Rows, folder: SnapshotFolder) -> None:
+    following = Process(store, folder)
+    assert not following.look().is_large
+    following.shelves.finish_saving()
+    assert following.look().is_large
+    assert_same(following.look(), store)
+    following.end()
+
+
 def test_who_closes_does_not_wait_for_lists_and_the_next_process_makes_them(
     tmp_path: Path, store: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,12 +338,7 @@ def test_who_closes_does_not_wait_for_lists_and_the_next_process_makes_them(
     closes.set()
     ended.join()
     monkeypatch.undo()
-    following = Process(store, folder)
-    assert not following.look().is_large
-    following.shelves.finish_saving()
-    assert following.look().is_large
-    assert_same(following.look(), store)
-    following.end()
+    assert_next_process_makes_lists(store, folder)
     assert is_restored(store, folder)
 
 
@@ -353,12 +357,7 @@ def test_who_closes_while_lists_are_added_to_leaves_them_to_the_next_process(
         patched.setattr(process.saving, "_worker", None)
         assert process.saving._saved("t", shelf)
     process.end()
-    following = Process(store, folder)
-    assert not following.look().is_large
-    following.shelves.finish_saving()
-    assert following.look().is_large
-    assert_same(following.look(), store)
-    following.end()
+    assert_next_process_makes_lists(store, folder)
 
 
 def test_nothing_is_written_again_where_too_few_vectors_are_left_for_lists(
