@@ -5,6 +5,7 @@ import json
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp.types import TextContent, TextResourceContents
 
 from memorist import tools
 from memorist.ingestion.service import Message
@@ -17,24 +18,31 @@ from tests.mcp.conftest import PREVIOUS, Door, call, refused, run
 NOTE = {"name": "feedback_tests", "type": "feedback", "description": "Real databases", "body": "Never mock."}
 
 
+async def read(client: Client, uri: str) -> str:
+    [found] = (await client.read_resource(uri)).contents
+    assert isinstance(found, TextResourceContents)
+    return found.text
+
+
 async def shows_resources_and_prompt(client: Client) -> None:
-    section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
+    section = await read(client, SECTION_URI)
     assert "- feedback_tests (feedback): Real databases" in section
     assert [str(one.uri) for one in (await client.list_resources()).resources] == [SECTION_URI, ABOUT_URI]
     [template] = (await client.list_resource_templates()).resource_templates
     assert template.uri_template == f"{ABOUT_URI}/{{person}}"
-    about = (await client.read_resource(ABOUT_URI)).contents[0].text  # type: ignore[union-attr]
+    about = await read(client, ABOUT_URI)
     assert about.startswith("<memories>")
     assert "Ada's editor is Helix." in about
     assert "feedback_tests" not in about
-    helix = (await client.read_resource(f"{ABOUT_URI}/helix")).contents[0].text  # type: ignore[union-attr]
+    helix = await read(client, f"{ABOUT_URI}/helix")
     assert "# Helix (1 fact)" in helix
     with pytest.raises(MCPError, match="Nothing is known of Zoe Ü"):
         await client.read_resource(f"{ABOUT_URI}/Zoe%20%C3%9C")
     assert [one.name for one in (await client.list_prompts()).prompts] == [SECTION_NAME]
-    section = (await client.read_resource(SECTION_URI)).contents[0].text  # type: ignore[union-attr]
-    prompt = (await client.get_prompt(SECTION_NAME)).messages[0]
-    assert prompt.content.text == f"{section}\n\n{PROTOCOL}"  # type: ignore[union-attr]
+    section = await read(client, SECTION_URI)
+    prompt = (await client.get_prompt(SECTION_NAME)).messages[0].content
+    assert isinstance(prompt, TextContent)
+    assert prompt.text == f"{section}\n\n{PROTOCOL}"
 
 
 async def refuses_what_is_not_there(client: Client) -> None:
