@@ -29,8 +29,9 @@ def rows(page: Page) -> Locator:
 
 
 def shows(page: Page, *contents: str) -> None:
-    """Exactly these rows are shown, in this order."""
+    """Exactly these rows are shown, in this order, and listen: htmx sees to that a moment after it put them in."""
     expect(page.locator("#found li.memory .clip")).to_have_text(list(contents))
+    expect(page.locator(".htmx-settling")).to_have_count(0)
 
 
 def query(page: Page) -> dict[str, list[str]]:
