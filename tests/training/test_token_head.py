@@ -1,0 +1,71 @@
+"""What the embedder can say of tokens: taught on a small conversation, and the same in torch as in its graph.
+
+It needs torch, like the rest of the chain (test_chain.py).
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+if os.environ.get("MEMORIST_TRAINING_TESTS") == "1":
+    import torch
+else:
+    torch = pytest.importorskip("torch", reason="training needs torch: pip install -r training/requirements.txt")
+
+import onnxruntime
+from safetensors.torch import load_file
+
+from memorist.models.embedder import LocalEmbedder
+from memorist.models.encoder import _shared
+from memorist.models.files import FOLDER
+from training import tokens
+from training.data import FORMS, Conversation, Message, Question
+from training.mining import mine
+from training.sampling import Sampler
+from training.tables import build_tables
+from training.torch_models import TOKENIZER, _tokenizer, device, padded
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
+
+THINGS = ("piano", "garden", "bicycle", "camera")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(FOLDER, tmp_path / "weights")
+    return tmp_path / "weights"
+
+
+def test_graph_says_of_tokens_what_torch_says_and_keeps_its_vectors(folder: Path) -> None:
+    head = tokens.TokenHead()
+    head.load_state_dict({name: tensor.float() for name, tensor in load_file(tokens.TRAINED).items()})
+    tokens.add_to(folder, head.eval())
+    embedder, _ = tokens._shipped(FOLDER)
+    text = "Ada: I adopted a greyhound last week."
+    ids, mask, _ = padded(_tokenizer().encode_batch([text]), device())
+    states = tokens.token_states(embedder.encoder, ids, mask)[0].cpu()
+    wanted = torch.cat([head.project(states), head.weigh(states)], dim=1).detach().numpy()
+    shared = _shared(FOLDER, "english")
+    feed = shared.feed(shared.tokenizer.encode_all([text]))
+    network = onnxruntime.InferenceSession(folder / "embedder.onnx", providers=["CPUExecutionProvider"])
+    vectors, found = network.run(None, {name: feed[name] for name in ("words", "mask")})
+    assert vectors == pytest.approx(LocalEmbedder().embed([text]), abs=1e-6)
+    assert found[0].shape == wanted.shape
+    assert np.mean((found[0] >= 0) == (wanted >= 0)) > 0.95, "rounding moves few of the signs"
+    with pytest.raises(ValueError, match="already"):
+        tokens.add_to(folder, head)
+
+
+def test_head_is_taught() -> None:
+    messages = [Message("Ada", "8 May 2023", "s1", f"I bought a {thing} in town.") for thing in THINGS]
+    questions = [Question(f"When did Ada get a {thing}?", (number,)) for number, thing in enumerate(THINGS)]
+    tables = build_tables([Conversation("synth", messages, questions)] * 2, TOKENIZER, FORMS, device())
+    embedder, reranker = tokens._shipped(FOLDER)
+    head = tokens.TokenHead().to(device())
+    before = head.project.weight.detach().clone()
+    sampler = Sampler(tables, mine(embedder, tables), seed=1)
+    tokens.train(head, embedder.encoder, reranker, tables, sampler, steps=2, questions=2)
+    assert not torch.equal(before, head.project.weight)
