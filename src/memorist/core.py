@@ -555,6 +555,8 @@ class Core:
             self.recall.forget(tenant, users)
         if "profiles" in self.__dict__:
             self.profiles.forget(tenant, users)
+        if "indexer" in self.__dict__:
+            self.indexer.look_again(tenant)
 
     def _remove_saved(self, tenant: str, users: Iterable[str | None] | None = None) -> None:
         if self.options.index_folder is not None:

@@ -192,6 +192,19 @@ def test_turns_are_embedded_with_who_spoke_when_and_the_turn_before(open_with: O
     ]
 
 
+def test_turn_is_embedded_anew_when_the_one_before_is_edited_or_erased(open_with: OpenCore) -> None:
+    embedder = WordEmbedder()
+    core = open_with(embedder)
+    ada = user_of(core)
+    first, _ = say(core, ada, "Did the parcel arrive?", ("assistant", "Yes, last Friday!"))
+    core.memories.edit(ada, first.id, {"content": "Did the book arrive?"})
+    edited = "[2 January 2026] user: Did the book arrive? | assistant: Yes, last Friday!"
+    eventually(lambda: edited in embedder.embedded)
+    eventually(lambda: is_done(core, ada.tenant))
+    core.erasure.erase(ada, [first.id])
+    eventually(lambda: embedder.embedded[-1] == "[2 January 2026] | assistant: Yes, last Friday!")
+
+
 def test_chunk_is_embedded_with_its_headings(open_with: OpenCore) -> None:
     embedder = WordEmbedder()
     core = open_with(embedder)

@@ -8,7 +8,7 @@ from typing import Any
 from memorist.memories.policy import ComingMove, ComingSpan, DueCount, Move, SweepState
 from memorist.memories.values import Governor, Kind, Memory, Retention, State, Status
 from memorist.platform.values import Event
-from memorist.store.rows import memory_from_row, slice_parameters
+from memorist.store.rows import may_precede, memory_from_row, slice_parameters
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, optional_micros, optional_moment, to_micros
 
@@ -121,6 +121,8 @@ class AgingStatements(TenantStatements):
 
     def clear_traces(self, memory: Memory, terms: bytes, events: Iterable[Event]) -> None:
         self._change_index("clear_index", memory, terms=terms)
+        if may_precede(memory):
+            self._unindex_followers([memory.id])
         for statement in ("erase_tool_outputs", "erase_recalls", "purge_doubts_of_memories"):
             self._run(statement, ids=self._encode_list([memory.id]))
         for event in events:

@@ -50,6 +50,7 @@ class ErasureStatements(TenantStatements):
     def erase_rows(self, memory_ids: Sequence[str]) -> dict[str, int]:
         # What this transaction writes into the index must be there to be removed.
         self._index_changes.make()
+        self._unindex_followers(memory_ids)
         ids = self._encode_list(memory_ids)
         return {table.name: self._run(table.of_memories, ids=ids) for table in TABLES if table.of_memories}
 

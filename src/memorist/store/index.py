@@ -116,10 +116,7 @@ class IndexStatements(TenantStatements):
         for user, memory_id in self._rows("list_outdated", model=model, limit=limit):
             by_user.setdefault(user, []).append(memory_id)
         changes = self._index_changes.numbers(by_user)
-        return sum(
-            self._run("unindex", user_id=user, ids=self._encode_list(ids), change=changes[user])
-            for user, ids in by_user.items()
-        )
+        return sum(self._unindex_some(user, ids, changes[user]) for user, ids in by_user.items())
 
     def unindexed(self, limit: int) -> list[Memory]:
         return [memory_from_row(row) for row in self._rows("list_unindexed", limit=limit)]

@@ -13,6 +13,7 @@ from memorist.store.rows import (
     PARAMETERS,
     breadth_of,
     index_to_parameters,
+    may_precede,
     memory_from_row,
     memory_to_values,
     slice_parameters,
@@ -90,6 +91,8 @@ class MemoryStatements(TenantStatements):
         if self._run("replace_memory", **parameters, expected_updated_at=to_micros(expected_updated_at)) != 1:
             return False
         entry = index_to_parameters(row)
+        if may_precede(row.memory) and not self._is_indexed_as(entry):
+            self._unindex_followers([row.memory.id])
 
         def reindex(change: int) -> None:
             if self._run("replace_index", **entry, change=change) == 0:
@@ -131,6 +134,10 @@ class MemoryStatements(TenantStatements):
             **after,
         )
         return [memory_from_row(row) for row in rows]
+
+    def _is_indexed_as(self, entry: Mapping[str, Any]) -> bool:
+        asked = {name: entry[name] for name in ("user_id", "memory_id", "digest")}
+        return bool(self._rows("is_indexed_as", **asked))
 
     def _values(self, row: Row) -> Values:
         return (*memory_to_values(row.memory, self._tenant), optional_micros(row.state.due_at))

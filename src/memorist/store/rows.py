@@ -9,7 +9,7 @@ from typing import Any
 
 from memorist.ingestion.values import Document
 from memorist.memories.fields import FIELDS, Field
-from memorist.memories.values import Memory, Row
+from memorist.memories.values import Kind, Memory, Row
 from memorist.platform.values import ApiKey, Event, Owner, OwnerFilter, Role, SignIn, SignInKind
 from memorist.times import from_micros, optional_micros, optional_moment, to_micros
 
@@ -75,6 +75,11 @@ def _converted(field: Field, value: str, functions: Mapping[Any, str], absent: s
 
 memory_from_row = _memory_reader()
 memory_to_values = _memory_writer()
+
+
+def may_precede(memory: Memory) -> bool:
+    """Whether what was said next may be embedded with its words."""
+    return memory.kind is Kind.CHAT_MESSAGE and memory.session is not None
 
 
 def index_to_parameters(row: Row) -> dict[str, Any]:

@@ -57,6 +57,17 @@ class TenantStatements:
         else:
             self._connection.run_many(statement, entries)
 
+    def _unindex_followers(self, messages: Sequence[str]) -> None:
+        """Put what is embedded with the words of these messages back among what waits, where the transaction ends."""
+        by_user: dict[str, list[str]] = {}
+        for user, memory_id in self._rows("list_followers", ids=self._encode_list(messages)):
+            by_user.setdefault(user, []).append(memory_id)
+        for user, ids in by_user.items():
+            self._index_changes.later(user, partial(self._unindex_some, user, ids))
+
+    def _unindex_some(self, user: str, memory_ids: Sequence[str], change: int) -> int:
+        return self._run("unindex", user_id=user, ids=self._encode_list(memory_ids), change=change)
+
     def _run(self, statement: str, /, **parameters: Any) -> int:
         parameters["tenant"] = self._tenant
         return self._connection.run(self._statements[statement], parameters)

@@ -14,6 +14,7 @@ from functools import partial
 
 from memorist.errors import MemoristError, ModelError, StoreFull, StoreReadOnly, StoreUnavailable
 from memorist.memories import writing
+from memorist.memories.searchable import is_turn
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.models.port import Embedder
@@ -110,6 +111,8 @@ class Indexer:
                 # In this order: what was just written does not wait, and nobody is started to embed it as well.
                 self._embed(tenant, memories, texts)
                 self.prepare(tenant)
+                if any(is_turn(memory) and memory.updated_at > memory.created_at for memory in memories):
+                    self.look_again(tenant)  # What was said next is embedded with its words.
                 return
         except MemoristError as error:
             self._note(error)
@@ -117,6 +120,11 @@ class Indexer:
             self._told[tenant] += self._background
             self._since.setdefault(tenant, time.monotonic())
         self._loop.tell(tenant)
+
+    def look_again(self, tenant: str) -> None:
+        """Rows may wait again: what they were embedded with was changed or erased."""
+        if self._embedder is not None:
+            self._loop.tell(tenant)
 
     def wait_for(self, tenant: str, seconds: float) -> bool:
         """Wait until what was written here has its vectors, and at most so long: for work that would take its time.

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -305,10 +306,7 @@ class IndexConformance(StoreFixtures):
         assert store.write(tenant, lambda tx: writing.adopt(tx, 100)) == 0
 
     def test_turn_before_is_the_last_message_of_the_same_session_and_owner(self, store: Store, tenant: str) -> None:
-        def turn(**fields: Any) -> Memory:
-            values = {"kind": Kind.CHAT_MESSAGE, "session": "s1"} | fields
-            return insert(store, make_memory(tenant, **values))
-
+        turn = partial(_turn, store, tenant)
         first = turn()
         turn(session="s2")
         turn(owner=Owner("bob"))
@@ -321,6 +319,71 @@ class IndexConformance(StoreFixtures):
         fourth = turn()
         before = [_turn_before(store, memory) for memory in (first, output, second, third, fourth)]
         assert before == [None, first, first, second, third]
+
+    @pytest.mark.parametrize("way", ["erased", "cleared", "reworded", "said by another", "restored"])
+    def test_what_is_embedded_with_a_message_waits_again_when_that_changes(
+        self, store: Store, tenant: str, way: str
+    ) -> None:
+        turn = partial(_turn, store, tenant)
+        others = [turn()]
+        first = turn(status=Status.SOFT_DELETED if way == "restored" else Status.ACTIVE)
+        others += [turn(session="s2"), turn(owner=Owner("bob")), turn(owner=Owner("ada", "coder"))]
+        others += [turn(kind=Kind.FACT), turn(session=None)]
+        followers = [turn(kind=Kind.TOOL_OUTPUT), turn(status=Status.SOFT_DELETED), turn()]
+        others += [turn(kind=Kind.TOOL_OUTPUT), turn()]
+        save_vectors(store, tenant, *map(make_embedded, [*others, first, *followers]))
+        claimed_until = START + timedelta(days=1)
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
+
+        if way == "erased":
+            store.write(tenant, lambda tx: tx.erasure.erase_rows([first.id]))
+        elif way == "cleared":
+            store.write(tenant, lambda tx: writing.clear_traces(tx, first, []))
+        elif way == "reworded":
+            change(store, first, content="another text")
+        elif way == "said by another":
+            change(store, first, meta={"speaker": "Bob"})
+        else:
+            change(store, first, status=Status.ACTIVE)
+
+        kept = {row.memory_id for user in ("ada", "bob") for row in index_rows(store, tenant, user) if row.vectors}
+        assert kept - {first.id} == {one.id for one in others}
+        seen = {row.memory_id: row for row in _refresh(store, tenant, "ada", watermark)}
+        assert {(seen[one.id].model, seen[one.id].vectors) for one in followers} == {("", None)}
+        waiting = store.write(tenant, lambda tx: tx.index.claim_waiting(START, claimed_until, 100))
+        assert set(waiting) - {first.id} == {one.id for one in followers}
+
+    def test_what_is_embedded_with_a_message_stays_when_its_text_does(self, store: Store, tenant: str) -> None:
+        first, second = (_turn(store, tenant) for _ in range(2))
+        save_vectors(store, tenant, make_embedded(first), make_embedded(second))
+        first = change(store, first, importance=7, category="goal", status=Status.ARCHIVED)
+        change(store, first, status=Status.SOFT_DELETED)
+        assert {row.vectors for row in index_rows(store, tenant, "ada")} == {b"vectors"}
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
+
+    def test_of_messages_that_are_erased_together_what_follows_the_last_waits(self, store: Store, tenant: str) -> None:
+        states = [Status.ACTIVE, Status.SOFT_DELETED] * 3
+        turns = [_turn(store, tenant, status=status) for status in (*states, Status.ACTIVE)]
+        save_vectors(store, tenant, *map(make_embedded, turns))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([one.id for one in turns[:4]]))
+        waiting = store.write(tenant, lambda tx: tx.index.claim_waiting(START, START, 100))
+        assert waiting == [turns[4].id]
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([turns[4].id]))
+        assert {row.model for row in index_rows(store, tenant, "ada")} == {""}
+
+    def test_message_without_words_does_not_wait_again(self, store: Store, tenant: str) -> None:
+        first, second = (_turn(store, tenant) for _ in range(2))
+        save_vectors(store, tenant, make_embedded(first), make_embedded(second))
+        store.set_index_model(tenant, "model-1")
+        second = change(store, second, content="", anonymized_at=START)
+        store.write(tenant, lambda tx: writing.clear_traces(tx, second, []))
+        store.write(tenant, lambda tx: tx.erasure.erase_rows([first.id]))
+        assert store.read(tenant, lambda tx: tx.index.has_waiting()) is False
+
+
+def _turn(store: Store, tenant: str, **fields: Any) -> Memory:
+    values = {"kind": Kind.CHAT_MESSAGE, "session": "s1"} | fields
+    return insert(store, make_memory(tenant, **values))
 
 
 def _give_to_and_fro(store: Store, memory: Memory, times: int) -> Memory:

@@ -358,6 +358,32 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND session_id = :session_id AN
     AND agent_id = :agent_id AND kind = 'chat_message' AND status IN ('active', 'archived')
 ORDER BY id DESC LIMIT 1
 
+-- name: list_followers
+-- What may be embedded with the words of some messages: whatever was said after each, up to the next message that counts
+-- or is one of them. What is one of them, or has no words left, is not told.
+WITH messages AS (
+    SELECT m.user_id, m.agent_id, m.session_id, m.id, (
+        SELECT n.id FROM memories AS n
+        WHERE n.tenant_id = :tenant AND n.user_id = m.user_id AND n.session_id = m.session_id AND n.session_id <> ''
+            AND n.id > m.id AND n.agent_id = m.agent_id AND n.kind = 'chat_message'
+            AND (n.status IN ('active', 'archived') OR n.id {among_ids})
+        ORDER BY n.id LIMIT 1
+    ) AS next_id
+    FROM memories AS m
+    WHERE m.tenant_id = :tenant AND m.id {among_ids} AND m.session_id <> '' AND m.kind = 'chat_message'
+)
+SELECT f.user_id, f.id FROM messages JOIN memories AS f
+    ON f.tenant_id = :tenant AND f.user_id = messages.user_id AND f.session_id = messages.session_id
+    AND f.session_id <> '' AND f.id > messages.id AND f.id <= coalesce(messages.next_id, '~')
+WHERE f.agent_id = messages.agent_id AND f.kind IN ('chat_message', 'tool_output') AND f.anonymized_at IS NULL
+    AND NOT f.id {among_ids}
+ORDER BY f.user_id, f.id
+
+-- name: is_indexed_as
+-- Whether the index has a memory with that text, and others may be embedded with it.
+SELECT 1 FROM memory_index
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id AND digest = :digest AND standing < 2
+
 -- name: insert_tool_output
 -- Keep a whole payload under its memory's id.
 INSERT INTO tool_outputs (tenant_id, memory_id, content) VALUES (:tenant, :memory_id, :content)
