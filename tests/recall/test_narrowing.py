@@ -386,6 +386,24 @@ def test_lists_whose_vectors_are_all_gone_are_passed_over(library: Library, tmp_
     assert len(set(expected) & set(first(looked_at_few(view, asking(query), vector)))) >= 8
 
 
+def test_rows_that_wait_again_are_known_once_and_in_their_order(tmp_path: Path) -> None:
+    store, made = Rows(), Shelf("ada", MODEL)
+    for number in range(1200):
+        store.put(f"mem_{number:05}", [f"tea {number}"], embedded=number != 700)
+    refreshed(made, store)
+    shelf = saved(made, tmp_path / "file")
+    for numbers in ((900, 300, 500), (100, 300)):
+        for number in numbers:
+            store.put(f"mem_{number:05}", [f"tea {number}"], embedded=False)
+        view = refreshed(shelf, store)
+        for number in numbers[1:]:
+            store.put(f"mem_{number:05}", [f"tea {number}"])
+        refreshed(shelf, store)
+    assert view.without is not None
+    assert view.without.tolist() == [100, 300, 500, 700, 900]
+    assert refreshed(shelf, store).waiting().tolist() == [100, 700, 900]
+
+
 def test_turns_around_one_that_was_edited_or_came_late_are_known(tmp_path: Path) -> None:
     store, made = Rows(), Shelf("ada", MODEL)
     for number in range(0, 2400, 2):

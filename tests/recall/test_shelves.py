@@ -1,7 +1,7 @@
 """The arrays in memory give what a plain calculation over the rows gives, however they came there."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -209,6 +209,29 @@ def test_vectors_of_another_model_are_not_looked_at() -> None:
     cosines = by_id(view, view.cosines(word_vector("tea"))[0])
     assert cosines["mem_1"] == 0
     assert cosines["mem_2"] == pytest.approx(1, abs=0.01)
+
+
+def test_rows_that_wait_again_lose_their_vectors_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, shelf = Rows(), Shelf("ada", MODEL)
+    for number in range(50):
+        store.put(f"mem_{number:06}", [f"tea {number}"])
+    refreshed(shelf, store)
+    dropped: list[list[int]] = []
+    drop = Matrix.drop
+
+    def noted(self: Matrix, places: Sequence[int]) -> None:
+        dropped.append(list(places))
+        drop(self, places)
+
+    monkeypatch.setattr(Matrix, "drop", noted)
+    for number in reversed(range(40)):
+        store.put(f"mem_{number:06}", [f"tea {number}"], embedded=False)
+    assert_same(refreshed(shelf, store), store)
+    assert dropped == [list(range(40))]
+    # They come back in another order than they are in.
+    for number in (0, *reversed(range(1, 39)), 39):
+        store.put(f"mem_{number:06}", [f"tea {number}"])
+    assert_same(refreshed(shelf, store), store)
 
 
 def test_empty_shelf_answers() -> None:

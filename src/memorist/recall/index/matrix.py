@@ -129,8 +129,9 @@ class Matrix:
         self._store(found)
         return counts
 
-    def drop(self, place: int) -> None:
-        groups = np.flatnonzero(self._places.values[: self._groups] == place)
+    def drop(self, places: Sequence[int]) -> None:
+        """The vectors of some rows. Each call looks through all groups, so that many go at once."""
+        groups = np.flatnonzero(np.isin(self._places.values[: self._groups], places))
         if groups.size:
             self._in_order = False
             values = self._places.values.copy()

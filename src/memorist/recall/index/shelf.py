@@ -9,7 +9,7 @@ import numpy as np
 
 from memorist.memories.searchable import Standing
 from memorist.recall.index.chains import Chains
-from memorist.recall.index.columns import ABSENT, KINDS, STATES, TEXTS, Array, Column
+from memorist.recall.index.columns import ABSENT, KINDS, STATES, TEXTS, Array, Column, distinct
 from memorist.recall.index.matrix import Matrix
 from memorist.recall.index.postings import Postings
 from memorist.recall.index.row_ids import RowIds
@@ -169,24 +169,26 @@ class Shelf:
 
     def _take(self, rows: Sequence[tuple[IndexRow, int]]) -> None:
         digests = self._columns["digest"].values
-        fresh = []
+        fresh, known = [], {}
         for row, place in rows:
             if place < 0:
                 fresh.append(row)
             elif digests[place] == row.digest:
-                self._update(place, row)
+                known[place] = row
             else:
                 # Another text: its old place is dead, and it gets a new one.
                 self._columns["standing"].values[place] = Standing.GONE
                 self._dead += 1
                 fresh.append(row)
+        if known:
+            self._update(sorted(known), [known[place] for place in sorted(known)])
         if fresh:
             self.append(fresh)
 
-    def _update(self, place: int, row: IndexRow) -> None:
+    def _update(self, places: Sequence[int], rows: Sequence[IndexRow]) -> None:
         for name in STATES:
-            self._columns[name].values[place] = self._all_encoded(name, [getattr(row, name)])[0]
-        self._add_vectors([place], [row.model], [row.vectors])
+            self._columns[name].values[places] = self._all_encoded(name, [getattr(row, name) for row in rows])
+        self._add_vectors(places, [row.model for row in rows], [row.vectors for row in rows])
 
     def append(self, rows: Sequence[IndexRow]) -> None:
         """Rows that are not there yet, or whose old place is dead."""
@@ -213,23 +215,32 @@ class Shelf:
             self.is_cut = True
 
     def _add_vectors(self, places: Sequence[int], models: Sequence[str], packed: Sequence[bytes | None]) -> None:
+        """Those of rows whose places ascend."""
         windows = self._columns["windows"].values
+        lost: list[int] = []
         made: list[int] = []
         taken: list[bytes] = []
         for place, model, one in zip(places, models, packed, strict=True):
             if model != self._model:
                 if windows[place]:
-                    windows[place] = 0  # Put back among those that wait; its old vectors are not looked at.
-                    self._matrix.drop(place)
-                    self._without = None if self._without is None else np.union1d(self._without, [place])
+                    lost.append(place)
             elif one and not windows[place]:
                 made.append(place)
                 taken.append(one)
+        if lost:
+            self._put_back(lost)
         fitting = self._matrix.fitting(taken)
         if len(fitting) < len(taken):
             made, taken = [made[number] for number in fitting], [taken[number] for number in fitting]
         if made:
             windows[made] = self._matrix.add(made, taken)
+
+    def _put_back(self, places: Sequence[int]) -> None:
+        """Among the rows that wait: their old vectors are not looked at."""
+        self._columns["windows"].values[places] = 0
+        self._matrix.drop(places)
+        if self._without is not None:
+            self._without = distinct(np.concatenate([self._without, places]))
 
     def _all_encoded(self, name: str, values: Sequence[Any]) -> Sequence[int]:
         if name in TEXTS:
