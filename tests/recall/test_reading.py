@@ -117,6 +117,27 @@ def test_what_a_recall_does_before_and_after_the_reading_is_taken_off_its_budget
     assert took[1:] == pytest.approx([0.1, 0.1])
 
 
+def test_what_was_done_beside_the_reading_does_not_count_as_what_follows() -> None:
+    reranker = Timed(0.005)
+    pace = ReadingPace(0.1000001, reranker.now)
+    read = []
+    for _ in range(6):
+        with pace.begin() as reading:
+            read.append(len(reading.read(reranker, "teapot", PASSAGES)))
+            reranker.seconds += 0.05
+            reading.needed()
+            reranker.seconds += 0.02
+    assert read == [20, *[16] * 5]
+    # What is needed before it was read is waited for: all that follows counts.
+    read.clear()
+    for _ in range(3):
+        with pace.begin("other") as reading:
+            reading.needed()
+            read.append(len(reading.read(reranker, "teapot", PASSAGES)))
+            reranker.seconds += 0.05
+    assert read == [20, 10, 10]
+
+
 def test_what_follows_is_learned_apart_for_what_is_asked_for_something_else() -> None:
     reranker = Timed(0.005)
     pace = ReadingPace(0.1000001, reranker.now)
@@ -261,6 +282,35 @@ def test_what_is_known_is_looked_up_while_the_reranker_reads(
     reranker.reads.clear()
     reranker.may_read.clear()
     assert core.composer.compose(ada, "teapot") == told
+
+
+def test_what_is_looked_up_longer_than_the_reranker_reads_leaves_it_its_time(
+    open_with: OpenCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = Timed(0.01)
+    core, ada = ready_to_read(open_with, reranker)
+    people, recall = core.profiles.people, core.recall.recall
+    has_recalled = threading.Event()
+
+    def look_up(*args: Any, **kwargs: Any) -> Any:
+        assert has_recalled.wait(60)
+        reranker.seconds += 0.05
+        return people(*args, **kwargs)
+
+    def recalled(*args: Any) -> Any:
+        found = recall(*args)
+        has_recalled.set()
+        return found
+
+    monkeypatch.setattr(core.profiles, "people", look_up)
+    monkeypatch.setattr(core.recall, "recall", recalled)
+    read = []
+    for _ in range(5):
+        reranker.read.clear()
+        has_recalled.clear()
+        core.composer.compose(ada, "teapot")
+        read.append(sum(map(len, reranker.read)))
+    assert read[1:] == [10] * 4
 
 
 @pytest.fixture

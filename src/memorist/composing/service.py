@@ -168,7 +168,12 @@ class Composer:
             nullcontext(reading) if reading else recall.begin("context") as begun,
             beside(partial(recall.recall, principal, asked, begun)) as recalled,
         ):
-            return self._filled(principal, sheet, recalled, project, apart_from=apart_from, is_turn=is_turn)
+
+            def needed() -> Recalled:
+                begun.needed()
+                return recalled()
+
+            return self._filled(principal, sheet, needed, project, apart_from=apart_from, is_turn=is_turn)
 
     def _filled(
         self,

@@ -80,24 +80,29 @@ class ReadingPace:
 class TimedReading:
     """One question, from its beginning to its end: the end of its block, unless that fails."""
 
-    __slots__ = ("_began", "_ended", "_learned", "_pace")
+    __slots__ = ("_began", "_ended", "_learned", "_needed", "_pace")
 
     def __init__(self, pace: ReadingPace, learned: _Learned, began: float) -> None:
         self._pace = pace
         self._learned = learned
         self._began: float | None = began
         self._ended: float | None = None
+        self._needed = began
 
     def __enter__(self) -> "TimedReading":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
         if kind is None and self._ended is not None:
-            self._learned.of_rest.learn(self._pace.timer() - self._ended)
+            self._learned.of_rest.learn(self._pace.timer() - max(self._ended, self._needed))
 
     def wait(self) -> None:
         """What is done before the reading does not count: it is done once, such as loading a user's index."""
         self._began = None
+
+    def needed(self) -> None:
+        """What else is done is done beside the reading until here, where it is waited for: only the rest follows it."""
+        self._needed = self._pace.timer()
 
     def read(
         self, reranker: Reranker, query: str, passages: Sequence[str], extent: Extent | None = None
