@@ -26,7 +26,7 @@ COMPARED = 2048
 
 _FARTHEST = 16
 _FAR = 8192
-"""The farthest lists, and how many vectors they may have."""
+"""The farthest lists, and how many vectors of them are looked at: as many of each at most."""
 
 _PADDED = 16
 """What the number of sketches that are compared at once is a multiple of: others take several times as long."""
@@ -169,7 +169,7 @@ class Lists:
         return len(self.packed) * self.sketches.nbytes // self.ends.size
 
     def near(self, question: Scores) -> tuple[Array, list[tuple[int, int]]]:
-        """The windows that are nearest by their sketches, and from and to of those in the farthest lists: they tell how
+        """The windows that are nearest by their sketches, and from and to of some in the farthest lists: they tell how
         far the farthest rows are.
         """
         begins = np.concatenate([[0], self.ends[:-1]])
@@ -180,10 +180,8 @@ class Lists:
         distances = self._distances(asked, probed, begins)
         nearest = np.flatnonzero(distances <= _bound(distances, COMPARED))
         far = np.sort(order[-_FARTHEST:])
-        far = far[np.cumsum(self.ends[far] - begins[far]) <= _FAR]
-        return self._windows_at(nearest, probed, begins), list(
-            zip(begins[far].tolist(), self.ends[far].tolist(), strict=True)
-        )
+        ends = np.minimum(self.ends[far], begins[far] + _FAR // _FARTHEST)
+        return self._windows_at(nearest, probed, begins), list(zip(begins[far].tolist(), ends.tolist(), strict=True))
 
     def _distances(self, asked: Array, lists: Array, begins: Array) -> Array:
         """The bits in which the sketches of some lists differ from one, and after each list some of nothing."""
