@@ -20,7 +20,12 @@ from memorist.recall.values import IndexPosition, Question
 from memorist.store.drivers import Connection
 from memorist.store.migrations import Migration, load_migrations
 from memorist.store.postgres import PARTITIONS, PostgresDriver
-from memorist.store.postgres_connections import AloneConnection, PooledConnection, postgres_commands
+from memorist.store.postgres_connections import (
+    AloneConnection,
+    PipelinedConnection,
+    PooledConnection,
+    postgres_commands,
+)
 from memorist.store.sql_store import SqlStore
 from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import make_event, make_memory, make_record, new_tenant
@@ -265,6 +270,16 @@ def test_behind_a_proxy_nothing_is_prepared(postgres_url: str, tenant: str, has_
             ((prepared,),) = connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchall()
         assert (prepared == 0) is has_proxy
         store.close()
+
+
+def test_what_walks_an_index_is_not_left_prepared_in_a_pipeline(postgres_url: str) -> None:
+    with PooledConnection.connect(postgres_url, autocommit=True) as connection:
+        pipelined = PipelinedConnection(connection, ["BEGIN READ ONLY"])
+        for by_index, prepared in ((True, 0), (False, 1)):
+            statement = SqlStatement("two", "Two.", "SELECT 2", by_index=by_index)
+            assert pipelined.rows_of_each(statement, [{}] * 9) == [[(2,)]] * 9
+            listed = "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 2'"
+            assert connection.execute(listed, prepare=False).fetchall() == [(prepared,)]
 
 
 def test_hostile_tenant_name_is_only_a_name(store: SqlStore) -> None:

@@ -156,7 +156,7 @@ class PipelinedConnection(PostgresConnection):
         return self.rows_of_each(statement, [parameters])[0]
 
     def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
-        prepare = False if statement.planned_anew else None
+        prepare = False if statement.planned_anew or statement.by_index else None
         try:
             with self._connection.pipeline():
                 for command in self._opening:
