@@ -524,6 +524,38 @@ def test_deadlocked_transactions_are_run_again(own_core: Core) -> None:
     assert [memory.access_count for memory in found] == [2, 2]
 
 
+def test_reads_are_counted_in_the_order_of_ids_whatever_the_plan_is(own_core: Core, own_postgres_url: str) -> None:
+    memories = sorted((make_memory("t") for _ in range(300)), key=lambda memory: memory.id)
+    own_core.store.write("t", lambda tx: [writing.insert(tx, memory) for memory in reversed(memories)])
+    first, last = memories[0].id, memories[-1].id
+    attempts = []
+
+    def add(tx) -> None:
+        attempts.append(1)
+        # So that rows are found in the order in which they were written.
+        for name in ("nestloop", "mergejoin", "indexscan", "bitmapscan"):
+            tx.memories._connection.script(f"SET LOCAL enable_{name} = off;")
+        tx.memories.add_accesses({memory.id: (1, START) for memory in memories})
+
+    lock = "SELECT 1 FROM memories WHERE tenant_id = 't' AND id = %s FOR UPDATE"
+    with psycopg.connect(own_postgres_url) as other, ThreadPoolExecutor(1) as threads:
+        other.execute("ANALYZE memories")
+        other.commit()
+        other.execute("SET memorist.tenant = 't'")
+        other.execute(lock, [first])
+        adding = threads.submit(own_core.store.write, "t", add)
+        waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND %s = ANY (pg_blocking_pids(pid))"
+        while not other.execute(waiting, [other.info.backend_pid]).fetchall():
+            assert not adding.done()
+        # Who waits for the first holds none of the others.
+        assert other.execute(f"{lock} NOWAIT", [last]).fetchall() == [(1,)]
+        other.rollback()
+        adding.result()
+    assert attempts == [1]
+    found = own_core.store.read("t", lambda tx: tx.memories.get_many([first, last]))
+    assert [memory.access_count for memory in found] == [1, 1]
+
+
 def test_description_names_the_server(store: SqlStore) -> None:
     described = store.driver.describe()
     assert described["engine"] in ("PostgreSQL", "PostgreSQL with Citus")

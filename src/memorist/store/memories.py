@@ -108,7 +108,8 @@ class MemoryStatements(TenantStatements):
             return {}
         # In id order, so that two processes flushing the same rows wait for each other in one direction.
         given = [[memory_id, reads, to_micros(at)] for memory_id, (reads, at) in sorted(accesses.items())]
-        return {row[0]: row[1] for row in self._rows("add_accesses", accesses=json.dumps(given))}
+        ids = self._encode_list([memory_id for memory_id, *_ in given])
+        return {row[0]: row[1] for row in self._rows("add_accesses", ids=ids, accesses=json.dumps(given))}
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
         shelf = "named_" if query.named else ""

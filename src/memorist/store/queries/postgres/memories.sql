@@ -18,11 +18,16 @@ SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = ANY (CA
 
 -- name: add_accesses
 -- Count reads of memories, and say how often each was read; not an edit, so updated_at stays.
+-- Locked in their order first: the update takes them in whichever order its plan finds them.
+WITH held AS MATERIALIZED (
+    SELECT id AS held_id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
+    ORDER BY id FOR NO KEY UPDATE
+)
 UPDATE memories SET
     access_count = access_count + CAST(read.value ->> 1 AS bigint),
     last_accessed_at = greatest(last_accessed_at, CAST(read.value ->> 2 AS bigint))
-FROM jsonb_array_elements(CAST(:accesses AS jsonb)) AS read
-WHERE tenant_id = :tenant AND id = read.value ->> 0
+FROM held, jsonb_array_elements(CAST(:accesses AS jsonb)) AS read
+WHERE tenant_id = :tenant AND id = held_id AND held_id = read.value ->> 0
 RETURNING id, access_count
 
 -- name: list_events
