@@ -4,7 +4,8 @@ import random
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +14,10 @@ from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role
 from memorist.recall.fusion import FUSION
 from memorist.recall.reading import LEAST, Estimate, ReadingPace
+from memorist.recall.values import Question
+from memorist.surfaces.dashboard.pages.recall import _recall
+from memorist.surfaces.dashboard.visits import Visit
+from memorist.testing import make_memory
 from tests.recall.conftest import OpenCore, ask, make_tenant
 from tests.support.models import WordEmbedder, WordReranker
 
@@ -248,6 +253,18 @@ def test_who_does_more_than_to_compose_has_one_budget_for_all_of_it(open_with: O
             reranker.seconds += 0.02
         read.append(sum(map(len, reranker.read)))
     assert read == [6, 4]
+
+
+def test_page_that_recalls_anew_since_nobody_knows_what_it_asks_about_reads_as_many(open_with: OpenCore) -> None:
+    core, ada = ready_to_read(open_with, Timed(0.01))
+    question = Question("teapot", why_not=make_memory("t").id)
+    read = []
+    for _ in range(3):
+        with core.recall.begin("page") as reading:
+            recalled, refusal = _recall(cast(Visit, SimpleNamespace(core=core)), ada, question, reading)
+        assert refusal is not None
+        read.append(recalled.reranked)
+    assert read == [10, 10, 10]
 
 
 class Waiting(Timed):

@@ -182,6 +182,7 @@ def _recall(
     except (InvalidId, NotFound) as error:
         if question.why_not is None:
             raise
+        reading.wait()  # Its time is spent, and this one has its own.
         return visit.core.recall.recall(principal, replace(question, why_not=None), reading), say(error.message)
 
 
