@@ -108,7 +108,7 @@ class MemoryStatements(TenantStatements):
             return {}
         # In id order, so that two processes flushing the same rows wait for each other in one direction.
         given = [[memory_id, reads, to_micros(at)] for memory_id, (reads, at) in sorted(accesses.items())]
-        ids = self._encode_list([memory_id for memory_id, *_ in given])
+        ids = self._encode_list(sorted(accesses))
         return {row[0]: row[1] for row in self._rows("add_accesses", ids=ids, accesses=json.dumps(given))}
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:
