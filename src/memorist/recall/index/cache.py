@@ -38,6 +38,8 @@ class Shelves:
         self._lock = threading.Lock()
         self._shelves: OrderedDict[_Key, Shelf] = OrderedDict()
         self._sizes: dict[_Key, int] = {}
+        self._packed: dict[_Key, int] = {}
+        """What of these sizes is only for being fast."""
         self._total = 0
         self._in_use: Counter[_Key] = Counter()
         self._told: set[str] = set()
@@ -141,14 +143,17 @@ class Shelves:
         with self._lock:
             for key, shelf in shelves.items():
                 if self._shelves.get(key) is shelf:
-                    size = shelf.size_bytes() + shelf.packed_bytes
+                    self._packed[key] = shelf.packed_bytes
+                    size = shelf.size_bytes() + self._packed[key]
                     self._total += size - self._sizes.get(key, 0)
                     self._sizes[key] = size
-            for key in list(self._shelves):
-                if self._total <= self._limit_bytes:
-                    break
-                if not self._in_use[key]:
-                    self._drop(key)
+            # What is packed again within a search goes before what is read again from the database.
+            for let_go in (self._unpack, self._drop):
+                for key in list(self._shelves):
+                    if self._total <= self._limit_bytes:
+                        break
+                    if not self._in_use[key]:
+                        let_go(key)
             is_over = self._total > self._limit_bytes
         if any(shelf.is_cut for shelf in shelves.values()):
             self._tell("of a user with more memories than fit, the oldest are found by their words alone")
@@ -171,6 +176,14 @@ class Shelves:
         """What one shelf may take: anything, where a file takes it over."""
         return sys.maxsize if self._saving is not None and self._saving.takes(*key) else self._limit_bytes
 
+    def _unpack(self, key: _Key) -> None:
+        packed = self._packed.pop(key, 0)
+        if packed:
+            self._shelves[key].unpack()
+            self._sizes[key] -= packed
+            self._total -= packed
+
     def _drop(self, key: _Key) -> None:
         del self._shelves[key]
+        self._packed.pop(key, None)
         self._total -= self._sizes.pop(key, 0)

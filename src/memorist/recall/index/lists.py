@@ -166,7 +166,7 @@ class Lists:
     @property
     def size_bytes(self) -> int:
         """What it takes of this process's own memory."""
-        return len(self.packed) * self.sketches.nbytes // self.ends.size
+        return sum(one.nbytes for one in list(self.packed.values()))
 
     def near(self, question: Scores) -> tuple[Array, list[tuple[int, int]]]:
         """The windows that are nearest by their sketches, and from and to of some in the farthest lists: they tell how
@@ -185,13 +185,17 @@ class Lists:
 
     def _distances(self, asked: Array, lists: Array, begins: Array) -> Array:
         """The bits in which the sketches of some lists differ from one, and after each list some of nothing."""
-        numbers = lists.tolist()
-        for number in numbers:
-            if number not in self.packed:
-                self.packed[number] = self._packed(number, begins)
-        compare, packed = numkong.hammings_packed, self.packed
-        found: Array = np.concatenate([np.asarray(compare(asked, packed[number])) for number in numbers], axis=1)[0]
+        compare = numkong.hammings_packed
+        # Held here: all may be let go of meanwhile.
+        held = [self._known(number, begins) for number in lists.tolist()]
+        found: Array = np.concatenate([np.asarray(compare(asked, packed)) for packed in held], axis=1)[0]
         return found
+
+    def _known(self, number: int, begins: Array) -> Any:
+        packed = self.packed.get(number)
+        if packed is None:
+            packed = self.packed[number] = self._packed(number, begins)
+        return packed
 
     def _packed(self, number: int, begins: Array) -> Any:
         sketches = self.sketches[begins[number] : self.ends[number]]

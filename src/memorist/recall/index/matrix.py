@@ -67,6 +67,11 @@ class Matrix:
         """What the sketches take that were looked at: letting vectors go would not give it back."""
         return 0 if self._lists is None else self._lists.size_bytes
 
+    def unpack(self) -> None:
+        """Let go of that: the next questions pack anew what they look at."""
+        if self._lists is not None:
+            self._lists.packed.clear()
+
     def saved(self) -> Snapshot:
         facts: dict[str, Any] = {
             "windows": self._windows,

@@ -59,6 +59,10 @@ class Shelf:
         """What it takes beside that to be searched fast."""
         return self._matrix.packed_bytes
 
+    def unpack(self) -> None:
+        """Let go of that, whoever searches it."""
+        self._matrix.unpack()
+
     @property
     def is_loaded(self) -> bool:
         """Whether only what changed has to be read; not where it was never read, or has too many dead rows."""
