@@ -106,9 +106,8 @@ class MemoryStatements(TenantStatements):
     def add_accesses(self, accesses: Mapping[str, tuple[int, datetime]]) -> dict[str, int]:
         if not accesses:
             return {}
-        # In id order, so that two processes flushing the same rows wait for each other in one direction.
-        given = [[memory_id, reads, to_micros(at)] for memory_id, (reads, at) in sorted(accesses.items())]
-        ids = self._encode_list(sorted(accesses))
+        given = [[memory_id, reads, to_micros(at)] for memory_id, (reads, at) in accesses.items()]
+        ids = self._encode_list(list(accesses))
         return {row[0]: row[1] for row in self._rows("add_accesses", ids=ids, accesses=json.dumps(given))}
 
     def _list_slice(self, query: Query, owner: OwnerFilter, now: datetime) -> list[Memory]:

@@ -18,7 +18,8 @@ SELECT {memory_columns} FROM memories WHERE tenant_id = :tenant AND id = ANY (CA
 
 -- name: add_accesses
 -- Count reads of memories, and say how often each was read; not an edit, so updated_at stays.
--- Locked in their order first: the update takes them in whichever order its plan finds them.
+-- Locked in their order first, so that two who need the same wait for each other in one direction: the update takes
+-- them in whichever order its plan finds them.
 WITH held AS MATERIALIZED (
     SELECT id AS held_id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[]))
     ORDER BY id FOR NO KEY UPDATE
