@@ -297,7 +297,7 @@ class Settings:
         0.02, "Score from 0 to 1 below which a memory is not relevant, and recall returns nothing.", _between(0, 1)
     )
     recall_budget_ms: float = _setting(
-        90.0,
+        75.0,
         "Milliseconds for a recall with the local reranker, for composing context, or for a page of the dashboard that "
         "shows either; it reads in what is left of them: at least 2 and at most 20 candidates, fewer on a slower "
         "machine. 0: all 20, however long it takes.",
