@@ -175,8 +175,10 @@ def test_what_was_given_up_is_not_done_with_a_later_try(ada: Person) -> None:
     page.context.unroute(away)
     page.get_by_label("Search").fill("coffee")
     expect(banner).to_be_hidden()
+    shows(page, "likes coffee")
     page.context.route(away, no_answer)
-    page.get_by_label("Search").fill("tea")
+    with page.expect_event("requestfailed", lambda request: "tea" in request.url):
+        page.get_by_label("Search").fill("tea")
     expect(banner).to_be_visible()
     page.context.unroute(away)
     page.locator("[data-retry]").click()
