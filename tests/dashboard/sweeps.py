@@ -34,7 +34,7 @@ def check_looks(
     page = person.page
     before = page.viewport_size
     for look, viewport in (("light", DESKTOP), ("phone", PHONE)):
-        page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        page.set_viewport_size(viewport)
         person.goto(path)
         page.wait_for_load_state("load")
         if ready is not None:

@@ -129,11 +129,11 @@ def test_pages_are_german_throughout_and_nothing_is_cut(bert: Person) -> None:
     bert.remember("I live in Berlin.", "I live in Hamburg.")
     bert.complaints.expect("404")
     for path in PAGES:
-        bert.page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+        bert.page.set_viewport_size(DESKTOP)
         page = bert.goto(path)
         _check_german(page)
         _check_whole(page)
-        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+        page.set_viewport_size(PHONE)
         _check_whole(page)
         if path in CHECKED:
             check_page(bert, "phone")

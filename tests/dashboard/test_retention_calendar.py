@@ -85,7 +85,7 @@ def test_keyboard_alone_goes_through_months_and_days(ada: Person) -> None:
 def test_calendar_fits_a_phone_and_nothing_to_come_is_said(people: People, ada: Person) -> None:
     check_looks(people, ada.principal.tenant, ADDRESS, person=ada)
     page = ada.page
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.set_viewport_size(PHONE)
     ada.goto(ADDRESS)
     expect(page.get_by_role("region", name="Day by day")).to_contain_text("Nothing comes in this month.")
     assert page.locator("td.today").count() == 1
