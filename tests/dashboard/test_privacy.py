@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from memorist.erasure.values import ErasureKind, Verification
 from memorist.memories.policy import Derived, Mode, Policy, Windows
 from memorist.memories.values import Draft, Kind, Retention
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Owner, Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.pages.privacy_words import differences, findings_of, policy_sentences
 from memorist.testing import new_tenant
@@ -128,6 +128,7 @@ def test_person_is_erased_after_counts_and_a_typed_name_and_the_receipt_holds(ad
     preview = page.locator("#erase-preview")
     expect(preview).to_contain_text("Of bob there is")
     expect(preview.locator(".tally div").first).to_contain_text("4")
+    expect(preview.locator(".tally > div").last).to_have_text("lines of history4")
     preview.get_by_label("Type bob to confirm").fill("bo")
     preview.get_by_role("button", name="Erase for good").click()
     expect(page.locator("#toasts")).to_contain_text("Type bob to erase. Nothing was erased.")
@@ -186,6 +187,15 @@ def test_on_postgres_the_receipt_says_what_is_out_of_reach(
         ada.goto("")  # Nothing of the page is left to be loaded when the server stops.
 
 
+def test_whoever_is_named_in_the_history_of_others_alone_is_counted(ada: Person) -> None:
+    shared = ada.remember("everybody's", owner=Owner())[0]
+    carl = Principal(ada.principal.tenant, Role.ADMIN, "carl")
+    ada.core.memories.forget(carl, shared.id)
+    page = ada.goto("/privacy/erase?user=carl")
+    expect(page.locator(".tally > div")).to_have_text(["lines of history1"])
+    expect(page.get_by_label("Type carl to confirm")).to_be_visible()
+
+
 def test_a_user_erases_themselves_and_nobody_else(people: People, tenant: str) -> None:
     bob = people.sign_in(tenant, Role.USER, "bob")
     bob.remember("mine")
@@ -198,6 +208,7 @@ def test_a_user_erases_themselves_and_nobody_else(people: People, tenant: str) -
     form = {"csrf": csrf, "user": "ada", "confirm": "ada"}
     assert page.request.post(f"{address}/erase", form=form).status == 403
     assert page.request.get(f"{address}/erase?user=ada").status == 403
+    assert page.request.get(f"{address}/erase/history?user=ada").status == 403
     assert (
         page.request.post(f"{address}/erase", form={**form, "user": "bob", "confirm": "bob", "keys": "yes"}).status
         == 403
@@ -288,6 +299,8 @@ def test_without_javascript_rules_and_erasure_work(people: People, tenant: str) 
     expect(page.get_by_text("Retention is on")).to_be_visible()
     page.get_by_label("User", exact=True).fill("bob")
     page.get_by_role("button", name="Show what would be erased").click()
+    page.get_by_role("link", name="Show", exact=True).click()
+    expect(page.locator(".tally > div").last).to_have_text("lines of history2")
     page.get_by_label("Type bob to confirm").fill("bob")
     page.get_by_role("button", name="Erase for good").click()
     page.get_by_role("button", name="Verify now").click()

@@ -73,8 +73,16 @@ class ErasureReads(Protocol):
         """By table, how many rows are these memories' or name one of them."""
         ...
 
-    def count_of_user(self, user: str, until: datetime | None) -> dict[str, int]:
-        """By table, how many rows written until a moment, or ever, are a user's."""
+    def count_of_user(self, user: str, until: datetime) -> dict[str, int]:
+        """By table, how many rows written until a moment are a user's."""
+        ...
+
+    def count_all_of_user(self, user: str) -> dict[str, int]:
+        """The same, whenever they were written, without the history: that takes longest to count."""
+        ...
+
+    def count_history_of_user(self, user: str) -> int:
+        """How many events are of a user's memories, or were done by the user."""
         ...
 
     def count_memories(self, most: int) -> int:

@@ -19,10 +19,15 @@ class ErasureStatements(TenantStatements):
     def count_named(self, memory_ids: Sequence[str]) -> dict[str, int]:
         return {row[0]: row[1] for row in self._rows("count_named", ids=self._encode_list(memory_ids))}
 
-    def count_of_user(self, user: str, until: datetime | None) -> dict[str, int]:
-        statement = "count_all_of_user" if until is None else "count_of_user"
-        rows = self._rows(statement, user_id=user, until=LATEST if until is None else to_micros(until))
+    def count_of_user(self, user: str, until: datetime) -> dict[str, int]:
+        rows = self._rows("count_of_user", user_id=user, until=to_micros(until))
         return {row[0]: row[1] for row in rows}
+
+    def count_all_of_user(self, user: str) -> dict[str, int]:
+        return {row[0]: row[1] for row in self._rows("count_all_of_user", user_id=user, until=LATEST)}
+
+    def count_history_of_user(self, user: str) -> int:
+        return int(self._rows("count_history_of_user", user_id=user)[0][0])
 
     def count_memories(self, most: int) -> int:
         return int(self._rows("count_memories_up_to", limit=most)[0][0])

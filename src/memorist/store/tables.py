@@ -188,4 +188,4 @@ TABLES = (
 SEALED = {table.name: table for table in TABLES if table.sealed}
 
 # Statements that are not a table's own, but look through all of them.
-SEARCHES = ("count_named", "count_of_user", "count_all_of_user", "list_users", "find_text")
+SEARCHES = ("count_named", "count_of_user", "count_all_of_user", "count_history_of_user", "list_users", "find_text")

@@ -245,18 +245,22 @@ WHERE tenant_id = :tenant AND EXISTS (
 {few_of_user}
 
 -- name: count_all_of_user
--- The same, whenever they were written: of what there is most, no row is read but its entry of an index.
+-- The same, whenever they were written, but for the history: of what there is most, no row is read but its entry of an
+-- index.
 SELECT 'memories', count(*) FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND user_id = :user_id
-UNION ALL SELECT 'memory_events', count(*) FROM memory_events
-WHERE tenant_id = :tenant AND (actor = :user_id OR memory_id IN (
-    SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
-))
 UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs AS o
 WHERE tenant_id = :tenant AND EXISTS (
     SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = o.memory_id AND m.user_id = :user_id
 )
 {few_of_user}
+
+-- name: count_history_of_user
+-- How many events are of a user's memories, or done by the user. No index says who did what: the tenant's are all read.
+SELECT count(*) FROM memory_events
+WHERE tenant_id = :tenant AND (actor = :user_id OR memory_id IN (
+    SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id
+))
 
 -- name: count_memories_up_to
 -- How many memories a tenant has, up to a number.

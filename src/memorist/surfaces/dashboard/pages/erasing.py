@@ -24,6 +24,7 @@ NOTHING_ASKED: dict[str, Any] = {"asked_user": None, "tables": None}
 
 def add_to(pages: Pages) -> None:
     pages.get("/privacy/erase")(preview)
+    pages.get("/privacy/erase/history")(preview_history)
     pages.post("/privacy/erase")(erase)
     pages.get("/privacy/receipts/{id}")(show)
     pages.get("/privacy/receipts/{id}/json")(download)
@@ -38,14 +39,24 @@ def holder(visit: Visit) -> Principal:
 def preview(visit: Visit) -> Response:
     """What there is of a person, counted, and the form that erases it."""
     user = _whom(visit, visit.query.get("user", "").strip())
+    rows = privacy_words.tables_of(visit.core.erasure.preview_rows(holder(visit), user))
+    # The history follows; whoever has nothing else may still be named in that of others.
+    history_later = bool(rows) and "whole" not in visit.query
     told: dict[str, Any] = {
         "asked_user": user,
-        "tables": privacy_words.tables_of(visit.core.erasure.preview(holder(visit), user)),
+        "tables": rows if history_later else rows + _history(visit, user),
+        "history_later": history_later,
         "is_self": user == visit.session.key.user,
     }
     if visit.is_partial:
         return visit.part("parts/erase_preview.html", **told)
     return visit.page("erase.html", section="privacy", **told)
+
+
+def preview_history(visit: Visit) -> Response:
+    """The lines of history that would go: there are many, and to count them takes longest."""
+    user = _whom(visit, visit.query.get("user", "").strip())
+    return visit.part("parts/erase_tally.html", tables=_history(visit, user))
 
 
 def erase(visit: Visit) -> Response:
@@ -61,6 +72,10 @@ def erase(visit: Visit) -> Response:
     if not is_done:
         said = say("It is being erased. This is the receipt, once it says done.")
     return visit.redirect(f"{HOME}/privacy/receipts/{receipt.id}", toast=Toast(said))
+
+
+def _history(visit: Visit, user: str) -> list[tuple[str, int]]:
+    return privacy_words.tables_of({"memory_events": visit.core.erasure.preview_history(holder(visit), user)})
 
 
 def show(visit: Visit) -> Response:
