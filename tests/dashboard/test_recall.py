@@ -482,6 +482,22 @@ def test_all_three_arms_have_their_bars(people: People, tenant: str, with_models
     person.check_axe()
 
 
+@pytest.mark.parametrize("without", ["a", "b"])
+def test_side_without_the_reranker_stays_where_it_was_asked_for(
+    people: People, tenant: str, with_models: Served, without: str
+) -> None:
+    person = people.sign_in(tenant, served=with_models)
+    person.remember("The user lives in Lisbon, close to the river.", "The river is long.")
+    other = "b" if without == "a" else "a"
+    page = person.goto(f"/recall/compare?q=Which+city+is+home&{without}_rerank=off&{other}_rerank=on")
+    for side, name in (("a", "Left"), ("b", "Right")):
+        found = page.get_by_role("region", name=name, exact=True)
+        expect(found.locator(".hit").first).to_contain_text("Lisbon")
+        expect(found.get_by_text(re.compile("found in"))).to_have_text(
+            re.compile(r"ms, not reranked$" if side == without else r"ms, reranked$")
+        )
+
+
 PARTS = pytest.mark.parametrize(
     ("path", "found"),
     [("/recall", ".hit"), ("/recall/compare", ".side-found .hit"), ("/chat", ".memory .told li")],

@@ -120,6 +120,9 @@ def test_side_that_is_refused_says_why_and_the_other_answers(ada: Person) -> Non
     page = ada.goto("/recall/compare?q=harbour&a_top_k=99&b_w_user=many")
     expect(side(page, "Left").get_by_role("alert")).to_contain_text("top_k")
     expect(side(page, "Right").get_by_role("alert")).to_contain_text("A weight must be a number from 0 to 100.")
+    page = ada.goto("/recall/compare?q=harbour&a_top_k=99&b_top_k=99&b_rerank=off")
+    for name in ("Left", "Right"):
+        expect(side(page, name).get_by_role("alert")).to_contain_text("top_k")
     page = ada.goto("/recall/compare?q=harbour&a_w_words=2&b_w_words=1")
     expect(side(page, "Left").get_by_role("alert")).to_contain_text("from 0 to 1.")
     assert texts(page, "Right") == ["The harbour is behind the mill."]

@@ -16,7 +16,7 @@ from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform import access
 from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Owner, Principal, Role
-from memorist.recall.values import Weights
+from memorist.recall.values import Question, Weights
 from memorist.testing.clocks import START
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say, texts
 from tests.support.models import BrokenEmbedder, WordEmbedder, WordReranker
@@ -367,6 +367,27 @@ def test_reranker_decides_and_can_be_left_out(open_with: OpenCore) -> None:
     assert not fallen_back.rerank_used
     plain = ask(core, ada, "teapot 7", top_k=20, enable_rerank=False)
     assert [hit.memory.id for hit in fallen_back.hits] == [hit.memory.id for hit in plain.hits]
+
+
+@pytest.mark.parametrize("settings", [{}, {"top_k": 3}, {"top_k": 20, "min_score": 0.0}, {"budget_tokens": 40}])
+def test_both_ways_are_what_each_way_is(open_with: OpenCore, settings: dict[str, Any]) -> None:
+    core = open_with(None, WordReranker())
+    ada = Principal(make_tenant(core), Role.USER, "ada")
+    # All fit alike, so that the newest of those that are looked at comes first.
+    days = [START - timedelta(days=number) for number in range(60, 0, -1)]
+    core.memories.remember(ada, [Draft(f"The blue teapot, {day:%A %d %B}.", event_time=day) for day in days])
+    list(core.indexer.finish(ada.tenant))
+    question = Question("Where is the blue teapot?", explain=True, **settings)
+    with core.recall.begin() as reading:
+        both = list(core.recall.both_ways(ada, question, reading))
+    for is_reranked, answered in zip((False, True), both, strict=True):
+        alone = core.recall.recall(ada, replace(question, enable_rerank=is_reranked))
+        assert answered.rerank_used is is_reranked
+        assert answered.reranked == alone.reranked
+        assert [(hit.memory.id, hit.score, hit.explanation) for hit in answered.hits] == [
+            (hit.memory.id, hit.score, hit.explanation) for hit in alone.hits
+        ]
+    assert [hit.explanation for hit in both[0].hits] != [hit.explanation for hit in both[1].hits]
 
 
 def test_reranker_sees_no_neighbour_that_the_caller_may_not_see(open_with: OpenCore) -> None:

@@ -1,7 +1,7 @@
 """The first candidates as they are in the database now, and as the reranker reads them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memorist.memories.searchable import Standing, as_turn, is_turn, searchable, standing
 from memorist.memories.values import Memory
@@ -31,6 +31,10 @@ class Pool:
         asked = self.scored.candidates.asked
         found = [(place, self._find(place)) for place in self.places.tolist()]
         return [place for place, memory in found if memory is not None and _is_wanted(memory, asked)]
+
+    def of_first(self, count: int) -> "Pool":
+        """The same with no more than so many of them."""
+        return replace(self, places=self.places[:count])
 
     def memory_at(self, place: int) -> Memory:
         return self.memories[self.scored.candidates.ids[place]]

@@ -5,7 +5,7 @@ and added; the first of that order are read again by the reranker. Each stage is
 `Candidates -> Scored -> Ranked -> Answer`. See docs/explanation/recall.md.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from copy import copy
@@ -137,13 +137,23 @@ class Recall:
         Raises InvalidField, Forbidden, NotFound (of `why_not`) or StoreError.
         """
         with self._watch.timed("recall") as told, nullcontext(reading) if reading else self.begin() as begun:
-            found = self._recall(principal, question, begun)
+            found = self._told(principal, self._ranked(self._gathered(principal, question, begun), begun))
             told.note({"memorist.recall.hits": len(found.hits), "memorist.recall.degraded": found.degraded})
         if found.degraded:
             self._watch.count("degraded")
         return found
 
-    def _recall(self, principal: Principal, question: Question, reading: TimedReading) -> Recalled:
+    def both_ways(self, principal: Principal, question: Question, reading: TimedReading) -> Iterator[Recalled]:
+        """To compare: what `recall` answers without the reranker, and then what it answers with it. The candidates of
+        both are found once.
+        """
+        pool = self._gathered(principal, replace(question, enable_rerank=True), reading)
+        first = pool.of_first(_candidates_for(question))
+        yield self._told(principal, ranked(first, first.still_wanted(), None, self._fusion))
+        yield self._told(principal, self._ranked(pool, reading))
+
+    def _gathered(self, principal: Principal, question: Question, reading: TimedReading) -> Pool:
+        """The candidates of a question that was not looked at yet. Raises InvalidField, Forbidden or StoreError."""
         question = validated(principal, question)
         # A question may quote a secret, and models are not always ours.
         question = replace(question, query=self._redaction.text(question.query))
@@ -151,14 +161,17 @@ class Recall:
         asked = Asked.of(principal, question, self._weights, self._min_score, self._clock.now())
         asked = self._looking_at(asked)
         self._models.warm_up(question)
-        pool = self._pool(asked, reading)
-        ranking = self._ranked(pool, reading)
+        return self._pool(asked, reading)
+
+    def _told(self, principal: Principal, ranking: Ranked) -> Recalled:
+        asked = ranking.pool.scored.candidates.asked
+        question = asked.question
         with self._watch.timed("stage", "answer"):
             found = answer(ranking, self._accesses.overlay)
         scored = [(hit.memory, hit.score) for hit in found.hits]
         self._accesses.record_recall(principal, question.query, scored, asked.now)
         note_reading(self._store, principal, [hit.memory for hit in found.hits], asked.now)
-        lacks = _shortfalls(pool.scored)
+        lacks = _shortfalls(ranking.pool.scored)
         return Recalled(
             hits=found.hits,
             degraded=bool(lacks),
@@ -238,8 +251,7 @@ class Recall:
     def _read(self, asked: Asked, found: Worded | Opened, vector: Scores | None) -> Pool:
         fusion = in_language_of(asked.question.query, self._fusion)
         reranked = self._fusion.pool if self._models.will_rerank(asked.question) else 0
-        wanted = asked.question.top_k if asked.question.budget_tokens is None else _BUDGET_CANDIDATES
-        count = max(wanted + _SPARE, reranked)
+        count = max(_candidates_for(asked.question), reranked)
         with self._watch.timed("stage", "score"):
             if isinstance(found, Opened):
                 found = found.narrowed(vector, fusion, count)
@@ -266,6 +278,11 @@ class Recall:
         memory = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
         memory = access.require_visible(principal, memory, memory_id)
         return why_not(found.ranked, found.shown, found.hits, memory)
+
+
+def _candidates_for(question: Question) -> int:
+    """How many are read where there is no reranker."""
+    return _SPARE + (question.top_k if question.budget_tokens is None else _BUDGET_CANDIDATES)
 
 
 def _some_users(tx: Reader) -> list[str | None]:

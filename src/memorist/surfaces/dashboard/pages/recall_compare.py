@@ -14,7 +14,8 @@ from memorist import tools
 from memorist.errors import InvalidField, MemoristError
 from memorist.memories.accesses import unnoted
 from memorist.platform.beside import beside
-from memorist.recall.values import Question, Weights
+from memorist.platform.values import Principal
+from memorist.recall.values import Question, Recalled, Weights
 from memorist.surfaces.dashboard.pages import recall, recall_answer
 from memorist.surfaces.dashboard.pages.recall_question import COMPARE, LONGEST_QUERY, PER_SIDE, SIDES, RecallForm
 from memorist.surfaces.dashboard.routing import Pages
@@ -23,6 +24,7 @@ from memorist.surfaces.dashboard.wording import say
 
 if TYPE_CHECKING:  # It brings what searches; most pages are shown without.
     from memorist.recall.reading import TimedReading
+    from memorist.recall.service import Recall
 
 pages = Pages()
 
@@ -39,6 +41,9 @@ def show(visit: Visit) -> Response:
     later = visit.later(reranks=is_asked and reranked > 0)
     if not is_asked or later is not None:
         return _shown(visit, asked, None, later)
+    if _differ_in_reranking(*asked):
+        with visit.reading(COMPARE) as reading:
+            return _shown(visit, asked, compare(*_recalled_both_ways(visit, asked, reading)), None)
     # Both have the same time, and two that are read take some of each other's.
     with visit.reading(f"{COMPARE} {reranked}") as reading:
         return _shown(visit, asked, compare(*_recalled_at_once(visit, asked, reading)), None)
@@ -155,23 +160,59 @@ def _recalled_at_once(visit: Visit, asked: Sequence[_AskedSide], reading: "Timed
 def _recalled(visit: Visit, side: _AskedSide, reading: "TimedReading") -> RecalledSide:
     """What a side finds. Neither counts as a recall: somebody compares."""
     try:
-        question: Question = replace(tools.question_of(side.form.arguments), explain=True)
-        principal = side.form.by(visit.principal)
-        weighed = visit.core.recall
-        if side.has_weights:
-            own = {name: _weight(side, name, _MOST_WEIGHT) for name in _CLASSES if side.weights[name]}
-            words = _weight(side, "words", 1.0) if side.weights["words"] else None
-            weighed = weighed.weighing(weights=replace(_weights(visit), **own), words=words)
+        weighed, principal, question = _question(visit, side)
         started = time.perf_counter()
         with unnoted():
             recalled = weighed.recall(principal, question, reading)
     except MemoristError as error:
-        if visit.site.status_of(error) >= 500:
-            raise
-        return RecalledSide(refusal=recall.refusal(error, side.form))
-    milliseconds = round(1000 * (time.perf_counter() - started))
+        return _refused(visit, side, error)
+    return _found(visit, side, recalled, time.perf_counter() - started)
+
+
+def _differ_in_reranking(one: _AskedSide, other: _AskedSide) -> bool:
+    """Whether one side does without the reranker, and nothing else is different."""
+    asked = [{"enable_rerank": True} | dict(side.form.arguments) for side in (one, other)]
+    rerank = [side.pop("enable_rerank") for side in asked]
+    return asked[0] == asked[1] and one.weights == other.weights and rerank[0] != rerank[1]
+
+
+def _recalled_both_ways(visit: Visit, asked: Sequence[_AskedSide], reading: "TimedReading") -> list[RecalledSide]:
+    """What both sides find where only the reranker is in question: of the same candidates."""
+    unread, read = sorted(asked, key=lambda side: side.form.fields["rerank"] != "off")
+    try:
+        weighed, principal, question = _question(visit, read)
+        started = time.perf_counter()
+        with unnoted():
+            answers = weighed.both_ways(principal, question, reading)
+            timed = [(recalled, time.perf_counter() - started) for recalled in answers]
+    except MemoristError as error:
+        return [_refused(visit, side, error) for side in asked]
+    found = {side.name: _found(visit, side, *told) for side, told in zip((unread, read), timed, strict=True)}
+    return [found[side.name] for side in asked]
+
+
+def _question(visit: Visit, side: _AskedSide) -> "tuple[Recall, Principal, Question]":
+    """Who answers a side, who asks, and what. Raises InvalidField or Forbidden."""
+    question = replace(tools.question_of(side.form.arguments), explain=True)
+    principal = side.form.by(visit.principal)
+    weighed = visit.core.recall
+    if side.has_weights:
+        own = {name: _weight(side, name, _MOST_WEIGHT) for name in _CLASSES if side.weights[name]}
+        words = _weight(side, "words", 1.0) if side.weights["words"] else None
+        weighed = weighed.weighing(weights=replace(_weights(visit), **own), words=words)
+    return weighed, principal, question
+
+
+def _found(visit: Visit, side: _AskedSide, recalled: Recalled, seconds: float) -> RecalledSide:
     found = recall_answer.shown(recalled, side.form.query, by_meaning=visit.core.embedder is not None)
-    return RecalledSide(found, milliseconds, recalled.rerank_used)
+    return RecalledSide(found, round(1000 * seconds), recalled.rerank_used)
+
+
+def _refused(visit: Visit, side: _AskedSide, error: MemoristError) -> RecalledSide:
+    """What is wrong with what a side asks. Raises the error where nothing is."""
+    if visit.site.status_of(error) >= 500:
+        raise error
+    return RecalledSide(refusal=recall.refusal(error, side.form))
 
 
 def _weights(visit: Visit) -> Weights:
