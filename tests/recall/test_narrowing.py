@@ -10,16 +10,19 @@ import pytest
 
 from memorist import words
 from memorist.memories.searchable import Standing
+from memorist.memories.values import Memory, Owner
 from memorist.platform.values import Principal, Role
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import FUSION
 from memorist.recall.index import postings, snapshot, vectors
 from memorist.recall.index.arranging import arranged
+from memorist.recall.index.matrix import MatrixView
 from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.postings import PostingLists, likely
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.recall.narrowing import Opened
+from memorist.recall.nearest import nearest
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Scores
 from memorist.recall.scored import Scored, scored, worded
@@ -439,3 +442,42 @@ def test_turns_around_one_that_was_edited_or_came_late_are_known(tmp_path: Path)
         places = np.array([view.place_of(memory_id)])
         found = view.turns.beside(view.columns["previous"], view.columns["thread"], places)
         assert [view.ids[place] for place in found.tolist()] == around
+
+
+@pytest.mark.parametrize(("few", "agent"), [(10_000, None), (10_000, "another"), (0, None)])
+def test_nearest_facts_are_those_that_a_comparison_with_all_finds(
+    shelf: Shelf, library: Library, monkeypatch: pytest.MonkeyPatch, few: int, agent: str | None
+) -> None:
+    monkeypatch.setattr("memorist.recall.nearest._FEW", few)
+    monkeypatch.setattr("memorist.recall.nearest._SHARE", 1_000_000)
+    view, every = (refreshed(one, library.store) for one in (shelf, Shelf("ada", MODEL)))
+    facts = [f"mem_{thread:04}_{turn:02}" for thread in range(5, THREADS, 23) for turn in (0, 1, 9)]
+    memories = [Memory(one, "t", library.store.texts[one][0], "", "", NOW, NOW, Owner("ada", agent)) for one in facts]
+
+    def near(view: View, memory: Memory) -> list[str]:
+        return nearest(view, memory, NOW, lambda _: None, most=10, distance=0.7)
+
+    expected = [near(every, memory) for memory in memories]
+    assert max(map(len, expected)) == (10 if agent is None else 50)
+    # None of them looks at all vectors.
+    monkeypatch.setattr(MatrixView, "best", None)
+    found = [near(view, memory) for memory in memories]
+    shares = [len(set(one) & set(other)) / len(other) for one, other in zip(found, expected, strict=True) if other]
+    assert np.mean(shares) >= 0.99
+    assert sum(one[0] == other[0] for one, other in zip(found, expected, strict=True) if other) >= len(shares) - 1
+
+
+def test_nearest_facts_of_an_agent_with_few_are_found_wherever_they_are(
+    shelf: Shelf, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.recall.nearest._FEW", 0)
+    monkeypatch.setattr("memorist.recall.nearest._SHARE", 1_000_000)
+    _, vector = library.question()
+    library.put("mem_0900_00", "s3", vector, "of another agent", agent="another")
+    view, every = (refreshed(one, library.store) for one in (shelf, Shelf("ada", MODEL)))
+    asked = Memory("mem_unknown", "t", "anything", "", "", NOW, NOW, Owner("ada", "another"))
+    found, expected = (
+        nearest(one, asked, NOW, lambda _: vector, most=10, distance=0.7) for one in (view, every)
+    )
+    assert found == expected
+    assert found[0] == "mem_0900_00"

@@ -8,12 +8,20 @@ import numpy as np
 from memorist import words
 from memorist.memories.searchable import Standing
 from memorist.memories.values import Kind, Memory
+from memorist.recall.index.columns import distinct
+from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.view import View
 from memorist.recall.question import terms_of
 from memorist.recall.ranking import Mask, Scores, best
 from memorist.times import to_micros
 
 _MOST_OF_OTHERS = 50
+_FEW = 4096
+_SHARE = 16
+"""Of a large shelf so many facts, or one row in so many, are all looked at; of more those that lie near."""
+
+_SPARE = 4
+"""So many times as many as are wanted are compared as they are: sketches tell only about how near one is."""
 
 
 def nearest(
@@ -36,18 +44,46 @@ def nearest(
         wanted[place] = False
     if not wanted.any():
         return []
-    closeness = _in_common(view, memory.content)
     has_one = place is not None and view.columns["windows"][place] > 0
     vector = view.matrix.first_at(place) if place is not None and has_one else None
     vector = embed(memory.content) if vector is None else vector
-    if vector is not None and view.takes(vector):
+    if vector is not None and not view.takes(vector):
+        vector = None
+    if vector is not None and view.is_large:
+        view, wanted = _narrowed(view, wanted, memory, vector, most)
+    closeness = _in_common(view, memory.content)
+    if vector is not None:
         closeness = np.where(view.columns["windows"] > 0, view.cosines(vector)[0], closeness)
     near = np.where(wanted & (closeness >= np.float32(1 - distance)), closeness, np.float32(-1))
-    is_own = view.columns["agent"] == view.code("agent", memory.owner.agent)
+    is_own = _own(view, memory)
     own, others = np.where(is_own, near, np.float32(-1)), np.where(is_own, np.float32(-1), near)
     places = [*(one for one in best(own, most).tolist() if own[one] >= 0)]
     places += [one for one in best(others, _MOST_OF_OTHERS).tolist() if others[one] >= 0]
     return [view.ids[one] for one in places]
+
+
+def _narrowed(view: View, wanted: Mask, memory: Memory, vector: Scores, most: int) -> tuple[View, Mask]:
+    """Of a large shelf's facts those among which the nearest are, compared as they are, and which of these count."""
+    near = view.matrix.near(vector)
+    facts = np.flatnonzero(wanted)
+    if facts.size > max(_FEW, view.size // _SHARE):
+        facts = distinct(np.concatenate([near.places[near.places >= 0], view.waiting()]))
+        facts = facts[wanted[facts]]
+        if np.count_nonzero(_own(PartOfShelf.of(view, facts), memory)) < most:
+            return view, wanted
+    found = view.matrix.estimated(vector, near, facts)
+    part = PartOfShelf.of(view, facts, found)
+    is_own = _own(part, memory)
+    for ones in (is_own, ~is_own):
+        first = best(np.where(ones, found.known(), np.float32(-1)), _SPARE * max(most, _MOST_OF_OTHERS))
+        part.compare(vector, np.sort(first))
+    return part, np.ones(facts.size, dtype=bool)
+
+
+def _own(view: View, memory: Memory) -> Mask:
+    """Which are of the same agent."""
+    is_own: Mask = view.columns["agent"] == view.code("agent", memory.owner.agent)
+    return is_own
 
 
 def _facts(view: View, now: datetime) -> Mask:

@@ -245,16 +245,25 @@ class MatrixView:
 
     def first_at(self, place: int) -> Scores | None:
         """The vector of a row's first window; None where it has none."""
-        groups = np.flatnonzero((self.places == place) & (self.firsts == 0))
-        if not groups.size:
-            return None
-        window = int(self.starts[groups[-1]])
-        for block in self.blocks:
-            if window < len(block):
-                vector: Scores = block[window] * self.scales[int(self.starts[groups[-1]])]
+        listed = 0
+        if self.lists is not None:
+            windows, _ = self._windows_of(np.array([place]))
+            window = windows[self.firsts[windows] == 0]
+            if window.size:
+                vector: Scores = self.lists.rows.read(runs(window))[-1] * self.scales[window[-1]]
                 return vector
-            window -= len(block)
-        return None
+            listed = self.lists.size  # In lists each window is a group.
+        groups = listed + np.flatnonzero((self.places[listed:] == place) & (self.firsts[listed:] == 0))
+        return self._vector(int(self.starts[groups[-1]])) if groups.size else None
+
+    def _vector(self, window: int) -> Scores:
+        inside = window
+        for block in self.blocks:
+            if inside < len(block):
+                break
+            inside -= len(block)
+        vector: Scores = block[inside] * self.scales[window]
+        return vector
 
     def near(self, question: Scores) -> "Near":
         """The rows that are nearest to a question by the sketches of their windows, or in no list yet; and how far the
