@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.recall.index import arranging, row_ids, snapshot
+from memorist.recall.index import arranging, row_ids, saving, snapshot
 from memorist.recall.index.arranging import arranged
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.saving import Saving
@@ -472,6 +472,40 @@ def test_shelf_that_no_file_takes_gives_up_vectors_instead(
     assert np.count_nonzero(view.postings.lengths) == view.size
     assert "index_disk_mb" in caplog.text
     assert "index_memory_mb" in caplog.text
+
+
+def test_whether_a_file_with_lists_has_room_is_known_before_they_are_made(
+    tmp_path: Path, store: Rows, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shelf = Shelf("ada", MODEL)
+    refreshed(shelf, store)
+    plain, expected = (arranging.size_bytes(shelf.saved(), least) for least in (1 << 30, 100))
+    made = arranged(shelf.saved(), 100)
+    assert plain == shelf.saved().size_bytes < expected
+    assert expected == pytest.approx(made.size_bytes, rel=0.1)
+    assert arranging.size_bytes(made, 100) == made.size_bytes
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("they would not fit")
+
+    monkeypatch.setattr(saving, "arranged", refused)
+    process = Process(store, SnapshotFolder(tmp_path / "shelves", (plain + expected) // 2, smallest=10, listed_from=100))
+    assert_same(process.look(), store)
+    process.end()
+    assert "index_disk_mb" in caplog.text
+    assert not (tmp_path / "shelves").exists()
+
+
+def test_file_keeps_two_handles_and_of_it_only_columns_can_be_written(file: Path) -> None:
+    whose = [file.name, MODEL]
+    before = len(os.listdir("/proc/self/fd"))
+    found = snapshot.read(file, whose, writable="column.")
+    assert len(os.listdir("/proc/self/fd")) == before + 2
+    can_be = {name: array.flags.writeable for name, (array,) in found.arrays.items()}
+    assert {name for name, is_writable in can_be.items() if is_writable} == {
+        name for name in can_be if name.startswith("column.")
+    }
+    assert not all(can_be.values())
 
 
 def test_files_used_least_lately_make_room(folder: SnapshotFolder, store: Rows, file: Path) -> None:

@@ -17,6 +17,12 @@ T = TypeVar("T")
 
 _CHUNK = 8192
 _ENTRIES = 1 << 18
+_OF_WINDOW = 8
+"""Beside its sketch, bytes that a window takes more where it is in a list: a factor, and its number by row."""
+
+_OF_ROW = 12
+"""As a row does: where its windows begin, which follows it, and its place in its thread."""
+
 _GROWN = 2
 """Lists are made anew, not only added to, once there are so many times the vectors."""
 
@@ -76,6 +82,16 @@ def arranged(saved: Snapshot, least: int, is_hurried: Callable[[], bool] = lambd
         "centres": middle.facts,
     }
     return Snapshot({**saved.facts, "matrix": told}, arrays)
+
+
+def size_bytes(saved: Snapshot, least: int) -> int:
+    """About what the file of a shelf will take: what lists add is known before they are made."""
+    facts = saved.facts["matrix"]
+    if facts["windows"] < least or "lists.sketches" in saved.arrays:
+        return saved.size_bytes
+    of_window = facts["dimensions"] // 8 + _OF_WINDOW
+    rows, terms = int(saved.facts["ids"]["rows"]), saved.arrays["terms"][0].size
+    return saved.size_bytes + of_window * int(facts["windows"]) + _OF_ROW * rows + terms
 
 
 class _Vectors:

@@ -15,7 +15,7 @@ from functools import partial
 from memorist.errors import MemoristError
 from memorist.ports import Store
 from memorist.recall.index import snapshot
-from memorist.recall.index.arranging import NotArranged, arranged
+from memorist.recall.index.arranging import NotArranged, arranged, size_bytes
 from memorist.recall.index.reading import is_known, is_whole
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.snapshot import Snapshot, WrongSnapshot
@@ -114,7 +114,7 @@ class Saving:
             if not self._store.read(tenant, partial(is_whole, shelf)):
                 return False
             saved = shelf.saved()
-        if saved.size_bytes > self._folder.limit_bytes:
+        if size_bytes(saved, self._folder.listed_from) > self._folder.limit_bytes:
             self._too_large.add((tenant, shelf.user))
             _log.warning("the index of a user takes more than index_disk_mb, and is not saved: set it higher")
             return True

@@ -101,13 +101,13 @@ def read(file: Path, whose: Sequence[str], *, writable: str) -> Snapshot:
             raise WrongSnapshot("it is of another shelf")
         sections = told["sections"].items()
         checks = [helpers().submit(_check, handle, *section[2:]) for _, section in sections]
-        # Two maps of one file: what is written to the one stays in this process, the other cannot be written.
-        own, shared = (mmap.mmap(handle, 0, access=access) for access in (mmap.ACCESS_COPY, mmap.ACCESS_READ))
+        # Each map keeps a handle. What is written to this one stays in this process; of the rest nothing can be.
+        whole = mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
         arrays: dict[str, Sequence[Array]] = {}
         rows: dict[str, SavedRows] = {}
         for name, (kind, shape, start, *_) in sections:
-            source = own if name.startswith(writable) else shared
-            array = np.frombuffer(source, kind, math.prod(shape), start).reshape(shape)
+            array = np.frombuffer(whole, kind, math.prod(shape), start).reshape(shape)
+            array.flags.writeable = name.startswith(writable)
             arrays[name] = [array]
             if name == READ:
                 rows[name] = SavedRows(handle, array, start)
