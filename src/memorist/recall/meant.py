@@ -6,6 +6,7 @@ docs/explanation/recall.md says what each choice was worth.
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 
 import numpy as np
 
@@ -64,14 +65,14 @@ def newer_first(scores: Scores, texts: Sequence[str], moments: Sequence[datetime
     `scores` are those of the candidates in their order, best first.
     """
     order = list(range(len(scores)))
-    terms = [set(words.question_terms(text[:_COMPARED])) for text in texts[:_FIRST]]
-    for place in range(1, len(terms)):
+    terms = cache(lambda place: set(words.question_terms(texts[place][:_COMPARED])))
+    for place in range(1, min(_FIRST, len(texts))):
         older = [
             order.index(other)
             for other in range(place)
             if scores[other] - scores[place] <= near * scores[0]
             and moments[other] < moments[place]
-            and _speak_of_the_same(terms[other], terms[place])
+            and _speak_of_the_same(terms(other), terms(place))
         ]
         if older:
             order.insert(min(older), order.pop(place))

@@ -39,6 +39,8 @@ class TurnOrder:
     def _after_late(self, previous: Array, threads: Array, places: Array) -> Array:
         """The turns of the file that follow what came since: a text that was edited, or one that came late."""
         late = places[places >= self.following.size]
+        if not late.size:
+            return late
         inside = self._listed(np.unique(threads[late]), self.following.size)
         return inside[np.isin(previous[inside], late)]
 
