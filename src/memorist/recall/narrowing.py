@@ -17,7 +17,7 @@ from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import Fusion, share_of_meaning
 from memorist.recall.index.columns import Array, distinct
-from memorist.recall.index.matrix import Cosines, Near
+from memorist.recall.index.matrix import Cosines, Near, Sketched
 from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.postings import Likely, PostingLists, PostingsAt, Wording, likely, wording
 from memorist.recall.index.view import View
@@ -104,6 +104,7 @@ class _Named:
     places: Array
     waiting: Array
     likely: Likely
+    sketched: Sketched
 
     @classmethod
     def of(cls, view: View, lists: Sequence[PostingLists | PostingsAt], terms: Sequence[int], number: int) -> "_Named":
@@ -112,7 +113,7 @@ class _Named:
         waiting = view.waiting()
         waiting = waiting[view.columns["standing"][waiting] == Standing.LIVE][-_WAITING:]
         places = distinct(np.concatenate([found.places, waiting])) if waiting.size else found.places
-        return cls(terms, places, waiting, found)
+        return cls(terms, places, waiting, found, view.matrix.sketched(places))
 
 
 def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
@@ -151,7 +152,7 @@ class _Narrowing:
         places = distinct(np.concatenate([self.named.places, near.places[nearest]]))
         found = Cosines.none(places.size)
         found.put_best(np.searchsorted(places, near.places[nearest]), near.cosines[nearest])
-        of_named = self.view.matrix.estimated(vector, near, self.named.places)
+        of_named = self.view.matrix.estimated(vector, near, self.named.sketched)
         found.cosines[np.searchsorted(places, self.named.places)] = of_named.cosines
         chosen = self._chosen(places, self.named.likely.said(places), found, near.low)
         if chosen.count >= self.enough:
@@ -159,7 +160,7 @@ class _Narrowing:
         wanted = self._few_that_are_wanted()
         if wanted is None:
             return self.view
-        found = self.view.matrix.estimated(vector, near, wanted)
+        found = self.view.matrix.estimated_at(vector, near, wanted)
         few = self._chosen(wanted, _said(self.view, self.named.terms, wanted), found, near.low)
         few = replace(few, others=chosen.others)
         places = self._with_all(wanted, self._around(few, near, self.most))
@@ -242,7 +243,7 @@ class _Narrowing:
         return np.array([] if place is None else [place], dtype=np.int64)
 
     def _at(self, places: Array, near: Near, vector: Scores, needed: Array | None = None) -> View:
-        found = self.view.matrix.estimated(vector, near, places)
+        found = self.view.matrix.estimated_at(vector, near, places)
         # None that lies far away may look as if it lay farther than the farthest.
         np.maximum(found.cosines, np.float32(near.low), out=found.cosines, where=found.cosines >= -1)
         needed = np.concatenate([near.farthest, self._asked_about()]) if needed is None else needed

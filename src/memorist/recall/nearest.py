@@ -71,7 +71,7 @@ def _narrowed(view: View, wanted: Mask, memory: Memory, vector: Scores, most: in
         facts = facts[wanted[facts]]
         if np.count_nonzero(_own(PartOfShelf.of(view, facts), memory)) < most:
             return view, wanted
-    found = view.matrix.estimated(vector, near, facts)
+    found = view.matrix.estimated_at(vector, near, facts)
     part = PartOfShelf.of(view, facts, found)
     is_own = _own(part, memory)
     for ones in (is_own, ~is_own):

@@ -6,7 +6,8 @@ enough to choose which few vectors are read. These are read from the file, not m
 time, and they would stay in this process's memory.
 """
 
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -121,6 +122,35 @@ def _sums(sample: vectors.Steps, scales: Scores, labels: Array, count: int) -> t
     return sums, np.bincount(labels, minlength=count)
 
 
+class Packed:
+    """What was made of lists, by their number, until it is let go of."""
+
+    __slots__ = ("_known", "_lock", "size_bytes")
+
+    def __init__(self) -> None:
+        self._known: dict[int, Any] = {}
+        self._lock = threading.Lock()
+        self.size_bytes = 0
+        """What all takes of this process's own memory."""
+
+    def of(self, numbers: Sequence[int], make: Callable[[int], Any]) -> list[Any]:
+        found = list(map(self._known.get, numbers))
+        for at, one in enumerate(found):
+            if one is None:
+                found[at] = self._kept(numbers[at], make(numbers[at]))
+        return found
+
+    def clear(self) -> None:
+        with self._lock:
+            self._known, self.size_bytes = {}, 0
+
+    def _kept(self, number: int, made: Any) -> Any:
+        with self._lock:
+            kept = self._known.setdefault(number, made)
+            self.size_bytes += made.nbytes if kept is made else 0
+        return kept
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
     """The first vectors of a matrix, list by list. A window is the number of a vector."""
@@ -143,7 +173,7 @@ class Lists:
     """What turns the product with a sketch into one with its vector."""
 
     rows: SavedRows
-    packed: dict[int, Any] = field(default_factory=dict)
+    packed: "Packed" = field(default_factory=lambda: Packed())
     """The sketches of the lists that were looked at, as they are compared fastest."""
 
     NAMES: ClassVar = ("ends", "windows", "starts", "mean", "sketches", "factors")
@@ -162,11 +192,6 @@ class Lists:
     def size(self) -> int:
         """How many vectors are in lists."""
         return int(self.ends[-1])
-
-    @property
-    def size_bytes(self) -> int:
-        """What it takes of this process's own memory."""
-        return sum(one.nbytes for one in list(self.packed.values()))
 
     def near(self, question: Scores) -> tuple[Array, list[tuple[int, int]]]:
         """The windows that are nearest by their sketches, and from and to of some in the farthest lists: they tell how
@@ -187,15 +212,9 @@ class Lists:
         """The bits in which the sketches of some lists differ from one, and after each list some of nothing."""
         compare = numkong.hammings_packed
         # Held here: all may be let go of meanwhile.
-        held = [self._known(number, begins) for number in lists.tolist()]
+        held = self.packed.of(lists.tolist(), lambda number: self._packed(number, begins))
         found: Array = np.concatenate([np.asarray(compare(asked, packed)) for packed in held], axis=1)[0]
         return found
-
-    def _known(self, number: int, begins: Array) -> Any:
-        packed = self.packed.get(number)
-        if packed is None:
-            packed = self.packed[number] = self._packed(number, begins)
-        return packed
 
     def _packed(self, number: int, begins: Array) -> Any:
         sketches = self.sketches[begins[number] : self.ends[number]]
@@ -213,17 +232,20 @@ class Lists:
         windows: Array = (inside + begins[lists][of_list])[is_one]
         return windows
 
-    def estimated(self, question: Scores, windows: Array) -> Scores:
+    def sketches_of(self, windows: Array) -> "Sketches":
+        bits = np.unpackbits(self.sketches.take(windows, axis=0), axis=1, count=self.mean.size)
+        return Sketches(windows, bits.view(np.int8), self.factors.take(windows))
+
+    def estimated(self, question: Scores, sketches: "Sketches") -> Scores:
         """About how near a question is to some windows, by their sketches."""
-        if not windows.size:
+        if not sketches.windows.size:
             return np.zeros(0, dtype=np.float32)
-        bits = np.unpackbits(self.sketches.take(windows, axis=0), axis=1, count=question.size).view(np.int8)
         asked, scale = vectors.quantised(question)
-        products = np.empty(windows.size, dtype=np.float32)
-        vectors.multiply([(asked, bits, products)])
+        products = np.empty(sketches.windows.size, dtype=np.float32)
+        vectors.multiply([(asked, sketches.bits, products)])
         # A bit that is not set stands for -1.
         products = (2 * products - np.float32(asked.sum(dtype=np.int32))) * scale
-        products *= self.factors.take(windows)
+        products *= sketches.factors
         return products + np.float32(question @ self.mean)
 
     def windows_of(self, places: Array) -> tuple[Array, Array]:
@@ -234,6 +256,15 @@ class Lists:
         which = np.repeat(np.arange(known.size), counts)
         offsets = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
         return self.windows[begins[which] + offsets].astype(np.int64), known[which]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sketches:
+    """Those of some windows, a byte for each bit: all that can be done before there is a question's vector."""
+
+    windows: Array
+    bits: vectors.Steps
+    factors: Scores
 
 
 def sketch_of(steps: vectors.Steps, scales: Scores, mean: Scores) -> tuple[Array, Scores]:

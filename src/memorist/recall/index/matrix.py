@@ -1,6 +1,6 @@
 """The vectors of a shelf as one matrix of bytes, and the comparison of a question with all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memorist.recall.index import vectors
 from memorist.recall.index.columns import Array, Column, distinct
 from memorist.recall.index.helpers import helpers
-from memorist.recall.index.lists import Lists, runs
+from memorist.recall.index.lists import Lists, Sketches, runs
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
@@ -19,6 +19,9 @@ _BLOCK = 8192
 _SMALLEST_BLOCK = 64
 _UNKNOWN = np.float32(-2)
 _FARTHEST = 32
+_PIECE = 16_384
+"""Rows whose sketches are held at once, a byte for each of their bits."""
+
 WORTH_A_THREAD = 6
 """Blocks from which on a second thread saves more than it costs to wake it."""
 
@@ -65,7 +68,7 @@ class Matrix:
     @property
     def packed_bytes(self) -> int:
         """What the sketches take that were looked at: letting vectors go would not give it back."""
-        return 0 if self._lists is None else self._lists.size_bytes
+        return 0 if self._lists is None else self._lists.packed.size_bytes
 
     def unpack(self) -> None:
         """Let go of that: the next questions pack anew what they look at."""
@@ -273,26 +276,40 @@ class MatrixView:
         windows, far = self.lists.near(question)
         late = self._late(question)
         places = np.concatenate([self.places[windows], late.places])
-        cosines = np.concatenate([self.lists.estimated(question, windows), late.cosines])
-        lows = self._compared(question, self.lists.rows.read(far)) * _joined(self.scales, far)
+        cosines = np.concatenate([self.lists.estimated(question, self.lists.sketches_of(windows)), late.cosines])
+        lows = self._compared(question, self.lists.rows.each(far)) * _joined(self.scales, far)
         far_places = _joined(self.places, far)
         lowest = np.argpartition(lows, _FARTHEST)[:_FARTHEST] if lows.size > _FARTHEST else np.arange(lows.size)
         lowest = lowest[far_places[lowest] >= 0]
         low = min(float(lows[lowest].min(initial=0)), float(late.cosines.min(initial=0)))
         return Near(places, cosines, distinct(far_places[lowest]), low, late)
 
-    def estimated(self, question: Scores, near: "Near", places: Array) -> "Cosines":
-        """About how near some rows are, whose places ascend; those in no list as they are."""
+    def sketched(self, places: Array) -> "Sketched":
+        """The sketches of some rows, whose places ascend."""
         assert self.lists is not None
-        found = Cosines.none(places.size)
         windows, rows = self._windows_of(places)
-        found.put(rows, self.lists.estimated(question, windows), self.firsts[windows])
+        return Sketched(places, rows, self.lists.sketches_of(windows), self.firsts[windows])
+
+    def estimated(self, question: Scores, near: "Near", of: "Sketched") -> "Cosines":
+        """About how near some rows are; those in no list as they are."""
+        assert self.lists is not None
+        places = of.places
+        found = Cosines.none(places.size)
+        found.put(of.rows, self.lists.estimated(question, of.sketches), of.numbers)
         late = near.late
         if late.places.size and places.size:
             numbers = np.minimum(np.searchsorted(places, late.places), places.size - 1)
             here = np.flatnonzero(places[numbers] == late.places)
             found.put(numbers[here], late.cosines[here], late.numbers[here])
         return found
+
+    def estimated_at(self, question: Scores, near: "Near", places: Array) -> "Cosines":
+        """The same of rows whose sketches were not taken before; of many, piece by piece."""
+        pieces = [places[start : start + _PIECE] for start in range(0, max(1, places.size), _PIECE)]
+        parts = [self.estimated(question, near, self.sketched(piece)) for piece in pieces]
+        if len(parts) == 1:
+            return parts[0]
+        return Cosines(np.concatenate([one.cosines for one in parts]), np.concatenate([one.windows for one in parts]))
 
     def compare(self, question: Scores, places: Array, which: Array, found: "Cosines") -> None:
         """Compare all windows of some rows that are in lists. `which` are their numbers among those that something is
@@ -303,7 +320,7 @@ class MatrixView:
         order = np.argsort(windows)
         windows, rows = windows[order], which[rows[order]]
         found.cosines[rows] = _UNKNOWN
-        cosines = self._compared(question, self.lists.rows.read(runs(windows))) * self.scales[windows]
+        cosines = self._compared(question, [self.lists.rows.read(runs(windows))]) * self.scales[windows]
         found.put(rows, cosines, self.firsts[windows])
 
     def _windows_of(self, places: Array) -> tuple[Array, Array]:
@@ -313,25 +330,24 @@ class MatrixView:
         current = self.places[windows] == places[rows]
         return (windows, rows) if current.all() else (windows[current], rows[current])
 
-    def _compared(self, question: Scores, steps: vectors.Steps) -> Scores:
+    def _compared(self, question: Scores, parts: Iterable[vectors.Steps]) -> Scores:
+        """How near a question is to the vectors of some parts, before their scales. Each is done with before the next."""
         asked, scale = vectors.quantised(question)
-        products = np.empty(len(steps), dtype=np.float32)
-        if products.size:
-            vectors.multiply([(asked, steps, products)])
-        return products * scale
+        found = [np.zeros(0, dtype=np.float32)]
+        for steps in parts:
+            if len(steps):
+                found.append(np.empty(len(steps), dtype=np.float32))
+                vectors.multiply([(asked, steps, found[-1])])
+        return np.concatenate(found) * scale
 
     def _late(self, question: Scores) -> "Late":
         assert self.lists is not None
         listed = self.lists.size
         groups = slice(listed, None)  # In lists each window is a group.
         counts = np.diff(self.starts[groups], append=self.scales.size)
-        first = 0
-        found = []
-        for block in self.blocks:
-            if first >= listed:
-                found.append(self._compared(question, block))
-            first += len(block)
-        products = np.concatenate([np.zeros(0, dtype=np.float32), *found]) * self.scales[listed:]
+        firsts = accumulate((len(block) for block in self.blocks), initial=0)
+        late = [block for block, first in zip(self.blocks, firsts, strict=False) if first >= listed]
+        products = self._compared(question, late) * self.scales[listed:]
         numbers = np.arange(products.size) - np.repeat(self.starts[groups] - listed, counts)
         return Late(np.repeat(self.places[groups], counts), products, numbers)
 
@@ -372,6 +388,21 @@ class Late:
 
     places: Array
     cosines: Scores
+    numbers: Array
+    """Which window of its row each is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sketched:
+    """The windows of some rows that are in lists, as a question is compared with them at first."""
+
+    places: Array
+    """Of the rows."""
+
+    rows: Array
+    """Which of these each window is of."""
+
+    sketches: Sketches
     numbers: Array
     """Which window of its row each is."""
 
