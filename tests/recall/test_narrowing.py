@@ -476,8 +476,6 @@ def test_nearest_facts_of_an_agent_with_few_are_found_wherever_they_are(
     library.put("mem_0900_00", "s3", vector, "of another agent", agent="another")
     view, every = (refreshed(one, library.store) for one in (shelf, Shelf("ada", MODEL)))
     asked = Memory("mem_unknown", "t", "anything", "", "", NOW, NOW, Owner("ada", "another"))
-    found, expected = (
-        nearest(one, asked, NOW, lambda _: vector, most=10, distance=0.7) for one in (view, every)
-    )
+    found, expected = (nearest(one, asked, NOW, lambda _: vector, most=10, distance=0.7) for one in (view, every))
     assert found == expected
     assert found[0] == "mem_0900_00"

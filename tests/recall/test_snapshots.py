@@ -489,11 +489,12 @@ def test_whether_a_file_with_lists_has_room_is_known_before_they_are_made(
         raise AssertionError("they would not fit")
 
     monkeypatch.setattr(saving, "arranged", refused)
-    process = Process(store, SnapshotFolder(tmp_path / "shelves", (plain + expected) // 2, smallest=10, listed_from=100))
+    small = SnapshotFolder(tmp_path / "shelves", (plain + expected) // 2, smallest=10, listed_from=100)
+    process = Process(store, small)
     assert_same(process.look(), store)
     process.end()
     assert "index_disk_mb" in caplog.text
-    assert not (tmp_path / "shelves").exists()
+    assert not small.path.exists()
 
 
 def test_file_keeps_two_handles_and_of_it_only_columns_can_be_written(file: Path) -> None:

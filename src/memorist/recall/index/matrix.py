@@ -331,7 +331,7 @@ class MatrixView:
         return (windows, rows) if current.all() else (windows[current], rows[current])
 
     def _compared(self, question: Scores, parts: Iterable[vectors.Steps]) -> Scores:
-        """How near a question is to the vectors of some parts, before their scales. Each is done with before the next."""
+        """How near a question is to the vectors of some parts, but for their scales. Each is read before the next."""
         asked, scale = vectors.quantised(question)
         found = [np.zeros(0, dtype=np.float32)]
         for steps in parts:

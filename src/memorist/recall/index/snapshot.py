@@ -65,7 +65,6 @@ class SavedRows:
         parts = [os.pread(handle, (end - start) * width, base + start * width) for start, end in ranges]
         return np.frombuffer(b"".join(parts), dtype=self._kind).reshape(-1, *self._shape)
 
-
     def each(self, ranges: Sequence[tuple[int, int]]) -> Iterator[Array]:
         """The rows of each range, in memory that the next one takes: nothing is copied twice. Raises OSError."""
         room = np.empty(max((end - start for start, end in ranges), default=0) * self._width, dtype=np.uint8)
