@@ -89,9 +89,9 @@ def size_bytes(saved: Snapshot, least: int) -> int:
     facts = saved.facts["matrix"]
     if facts["windows"] < least or "lists.sketches" in saved.arrays:
         return saved.size_bytes
-    of_window = facts["dimensions"] // 8 + _OF_WINDOW
-    rows, terms = int(saved.facts["ids"]["rows"]), saved.arrays["terms"][0].size
-    return saved.size_bytes + of_window * int(facts["windows"]) + _OF_ROW * rows + terms
+    of_windows = int(facts["windows"]) * (int(facts["dimensions"]) // 8 + _OF_WINDOW)
+    of_rows = int(saved.facts["ids"]["rows"]) * _OF_ROW
+    return saved.size_bytes + of_windows + of_rows + int(saved.arrays["terms"][0].size)
 
 
 class _Vectors:
