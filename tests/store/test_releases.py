@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,16 @@ from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
 from memorist.settings import Settings
 from memorist.store.migrations import load_migrations
+from memorist.testing.clocks import FrozenClock
 from tests.support.postgres import Postgres, few_partitions
 from tests.support.stores import bare
 
 RELEASES = Path(__file__).parent / "releases"
 RELEASE = RELEASES / "0.1.0"
 """The latest in the changelog. `make.py` beside the files says how they came to be."""
+
+_SOON_AFTER = datetime(2026, 11, 16, 16, tzinfo=UTC)
+"""Within a day after the files were made: requests are not remembered any longer."""
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -41,7 +46,7 @@ def released(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 def opened(settings: Settings) -> Core:
     with few_partitions():  # As many as the dump has.
-        return open_core(settings, background=False)
+        return open_core(settings, clock=FrozenClock(_SOON_AFTER), background=False)
 
 
 def dialect(settings: Settings) -> str:
