@@ -524,7 +524,9 @@ def test_deadlocked_transactions_are_run_again(own_core: Core) -> None:
     assert [memory.access_count for memory in found] == [2, 2]
 
 
-def test_reads_are_counted_in_the_order_of_ids_whatever_the_plan_is(own_core: Core, own_postgres_url: str) -> None:
+def test_reads_are_counted_in_the_order_of_ids_whatever_the_plan_is(
+    own_core: Core, postgres: Postgres, own_postgres: str
+) -> None:
     memories = sorted((make_memory("t") for _ in range(300)), key=lambda memory: memory.id)
     own_core.store.write("t", lambda tx: [writing.insert(tx, memory) for memory in reversed(memories)])
     first, last = memories[0].id, memories[-1].id
@@ -538,14 +540,13 @@ def test_reads_are_counted_in_the_order_of_ids_whatever_the_plan_is(own_core: Co
         tx.memories.add_accesses({memory.id: (1, START) for memory in memories})
 
     lock = "SELECT 1 FROM memories WHERE tenant_id = 't' AND id = %s FOR UPDATE"
-    with psycopg.connect(own_postgres_url) as other, ThreadPoolExecutor(1) as threads:
+    with psycopg.connect(postgres.url(own_postgres)) as other, ThreadPoolExecutor(1) as threads:
         other.execute("ANALYZE memories")
         other.commit()
-        other.execute("SET memorist.tenant = 't'")
-        other.execute(lock, [first])
+        become(other, "t")
+        assert other.execute(lock, [first]).fetchall() == [(1,)]
         adding = threads.submit(own_core.store.write, "t", add)
-        waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND %s = ANY (pg_blocking_pids(pid))"
-        while not other.execute(waiting, [other.info.backend_pid]).fetchall():
+        while not postgres.waits_for_a_lock(own_postgres):
             assert not adding.done()
         # Who waits for the first holds none of the others.
         assert other.execute(f"{lock} NOWAIT", [last]).fetchall() == [(1,)]

@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from tests.support.postgres import Postgres
+from tests.support.postgres import Postgres, waiting_for_a_lock
 from tests.support.waiting import eventually
 
 _NODES = 3
@@ -149,6 +149,9 @@ class Citus(Postgres):
         for node in self.nodes:
             node.leave(name)
             node.execute("postgres", "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+
+    def waits_for_a_lock(self, database: str) -> bool:
+        return any(node.execute("postgres", waiting_for_a_lock(database)) for node in self.nodes)
 
     def worker_of(self, database: str, tenant: str) -> Node:
         """The node that has a tenant's rows."""

@@ -64,6 +64,10 @@ class Postgres:
             return False
         return not self.is_embedded
 
+    def waits_for_a_lock(self, database: str) -> bool:
+        """Whether somebody waits for what another transaction has locked."""
+        return bool(self.execute(waiting_for_a_lock(database)))
+
     def terminate_connections(self, database: str) -> int:
         """End every connection to a database, as a restart of the server does."""
         rows = self.execute(
@@ -71,6 +75,10 @@ class Postgres:
             parameters=(database, self.role),
         )
         return len(rows)
+
+
+def waiting_for_a_lock(database: str) -> str:
+    return f"SELECT 1 FROM pg_stat_activity WHERE datname = '{database}' AND wait_event_type = 'Lock'"
 
 
 def become(connection: psycopg.Connection[Any], tenant: str) -> None:
