@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -18,6 +19,11 @@ _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_g
 """A plan that is kept outlives what the tables held when it was made: one that walks an index is never far wrong."""
 
 _PARAMETER = re.compile(r"%\((\w+)\)s")
+_PLACE = re.compile(r"\$(\d+)")
+_INSERTED = re.compile(r"(?<=\bVALUES )(\([^()]*\))")
+
+_TOGETHER = (64, 16, 4, 1)
+"""So many rows go into one statement. Few sizes, so that each is soon prepared."""
 
 # It was prepared on another connection of a proxy's, or dropped.
 _LOST = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
@@ -76,9 +82,17 @@ class PostgresConnection:
     def run_many(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
         if not parameters:
             return 0
+        if statement.together:
+            return self._insert_together(statement, parameters)
         with self._connection.cursor() as cursor:
             cursor.executemany(statement.sql, [_by_name(statement, one) for one in parameters])
             return cursor.rowcount
+
+    def _insert_together(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
+        """Fewer statements than rows: a cluster sends each of them on to another node."""
+        writer = psycopg.RawCursor(self._connection)
+        together = _some_at_once(statement, parameters)
+        return sum(writer.execute(_inserting(statement, size), values).rowcount for size, values in together)
 
     def script(self, text: str) -> None:
         for command in postgres_commands(text):
@@ -134,10 +148,9 @@ class AloneConnection(PostgresConnection):
     def _prepare(self, statement: SqlStatement) -> str:
         # Named by what it says: a proxy may hand us what another release has prepared.
         name = f"memorist_{crc32(statement.sql.encode()):08x}"
-        places = {one: f"${number}" for number, one in enumerate(statement.parameters, start=1)}
-        sql = _PARAMETER.sub(lambda found: places[found[1]], statement.sql).replace("%%", "%")
+        places = statement.parameters
         try:
-            self._connection.execute(f"PREPARE {name} AS {sql}", prepare=False)
+            self._connection.execute(f"PREPARE {name} AS {_numbered(statement)}", prepare=False)
         except (psycopg.errors.SyntaxErrorOrAccessRuleViolation, *_LOST):
             return ""  # Such as one whose parameters have no type of their own.
         return f"EXECUTE {name} ({', '.join(['%s'] * len(places))})" if places else f"EXECUTE {name}"
@@ -177,6 +190,31 @@ def postgres_commands(script: str) -> list[str]:
     """A script's commands: Citus takes one at a time. Ours end with a semicolon at the end of a line."""
     lines = [line for line in script.splitlines() if not line.lstrip().startswith("--")]
     return [command for command in re.split(r";\s*$", "\n".join(lines), flags=re.MULTILINE) if command.strip()]
+
+
+def _numbered(statement: SqlStatement) -> str:
+    """A statement with numbers for its parameters, in their order."""
+    places = {one: f"${number}" for number, one in enumerate(statement.parameters, start=1)}
+    return _PARAMETER.sub(lambda found: places[found[1]], statement.sql).replace("%%", "%")
+
+
+@cache
+def _inserting(statement: SqlStatement, rows: int) -> str:
+    """The same for so many rows at once, whose values come one row after the other."""
+    before, values, after = _INSERTED.split(_numbered(statement))
+    each = len(statement.parameters)
+    numbered = (_PLACE.sub(lambda found: f"${int(found[1]) + row * each}", values) for row in range(rows))  # noqa: B023
+    return f"{before}{', '.join(numbered)}{after}"
+
+
+def _some_at_once(statement: SqlStatement, rows: Sequence[Parameters | Values]) -> Iterator[tuple[int, list[Any]]]:
+    """So many rows, and the values of all of them, until there are none left."""
+    values = [one if isinstance(one, tuple) else [one[name] for name in statement.parameters] for one in rows]
+    start = 0
+    for size in _TOGETHER:
+        while start + size <= len(values):
+            yield size, [value for one in values[start : start + size] for value in one]
+            start += size
 
 
 def _has_rows(result: psycopg.Cursor[Any]) -> bool:

@@ -1,8 +1,9 @@
 """Named SQL statements, read from the `.sql` files below `queries/`: a folder for what is shared, one for each dialect.
 
 A block starts with `-- name: x`; `-- scope: global` marks the few that are not about one tenant, `-- plan: anew` those
-whose plan PostgreSQL should not keep, `-- answer: binary` those that answer with many bytes. `-- fragment: x` blocks
-are pasted where `{x}` stands, and so is what follows from the fields of a memory, such as `{memory_columns}`. A
+whose plan PostgreSQL should not keep, `-- answer: binary` those that answer with many bytes, `-- insert: together`
+those by which PostgreSQL is given many rows at once. `-- fragment: x` blocks are pasted where `{x}` stands, and so is
+what follows from the fields of a memory, such as `{memory_columns}`. A
 `-- template: x` is a statement for each of several tables.
 Parameters are written `:name` in both dialects. A statement on a tenant's tables that does not bind `:tenant` is
 refused when the files are read, so it can never run.
@@ -22,7 +23,7 @@ _BLOCK = re.compile(r"^-- (name|fragment|template): (\w+)\n", re.MULTILINE)
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 # A single colon before a word: not the `::` of a cast.
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
-_MARKS = ("plan: anew", "plan: by index", "scope: global", "answer: binary")
+_MARKS = ("plan: anew", "plan: by index", "scope: global", "answer: binary", "insert: together")
 _WRITTEN = re.compile(r"(?:INSERT INTO|UPDATE) (\w+)")
 _READ = re.compile(r"\b(?:FROM|JOIN) (\w+)")
 _TENANT_FILTER = re.compile(r"\btenant_id = :tenant\b")
@@ -47,6 +48,8 @@ class SqlStatement:
     in_binary: bool = False
     seals: tuple[Seal | None, ...] = ()
     """How each of `parameters` is encrypted where the tenant is; empty where none is."""
+    together: bool = False
+    """PostgreSQL inserts many rows by one statement, where nobody asks for their order."""
 
 
 @cache
@@ -96,7 +99,7 @@ def _parse(name: str, body: str, fragments: dict[str, str]) -> SqlStatement:
     parameters = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
     seals = _seals(sql, parameters)
     marks = ("plan: anew" in comments, "plan: by index" in comments, "answer: binary" in comments)
-    return SqlStatement(name, purpose, sql, parameters, *marks, seals)
+    return SqlStatement(name, purpose, sql, parameters, *marks, seals, together="insert: together" in comments)
 
 
 def _seals(sql: str, parameters: tuple[str, ...]) -> tuple[Seal | None, ...]:

@@ -33,6 +33,17 @@ class RecallConformance(StoreFixtures):
         assert store.read(tenant, lambda tx: tx.recalls.of(gone.id, 9)) == []
         assert store.read(neighbour, lambda tx: tx.recalls.of(memory.id, 9)) == []
 
+    def test_many_recalls_are_noted_at_once_each_once(self, store: Store, tenant: str) -> None:
+        memory, gone = make_memory(tenant), make_memory(tenant)
+        recalls = [replace(_recall(memory, START + timedelta(seconds=n)), rank=n, score=n / 7) for n in range(150)]
+
+        def write(tx: Writer) -> None:
+            writing.insert(tx, memory)
+            tx.recalls.insert([*recalls[:100], *recalls[50:], _recall(gone, START), recalls[0]])
+
+        store.write(tenant, write)
+        assert store.read(tenant, lambda tx: tx.recalls.of(memory.id, 200)) == recalls[::-1]
+
     def test_recalls_go_with_their_memory_and_with_who_asked(self, store: Store, tenant: str) -> None:
         memory, gone = make_memory(tenant), make_memory(tenant)
         by_ada, by_bob = _recall(memory, START), replace(_recall(memory, START), user="bob", agent=None)

@@ -1,6 +1,7 @@
 -- What each memory was recalled for: the newest few times.
 
 -- name: insert_recall
+-- insert: together
 -- One recall of a memory.
 INSERT INTO recalls (tenant_id, memory_id, at, id, user_id, agent_id, source, query, place, score)
 VALUES (:tenant, :memory_id, :at, :id, :user_id, :agent_id, :source, :query, :place, :score)
