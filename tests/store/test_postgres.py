@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -555,6 +556,27 @@ def test_reads_are_counted_in_the_order_of_ids_whatever_the_plan_is(
     assert attempts == [1]
     found = own_core.store.read("t", lambda tx: tx.memories.get_many([first, last]))
     assert [memory.access_count for memory in found] == [1, 1]
+
+
+def test_claims_are_given_back_without_waiting_for_who_embeds(
+    own_core: Core, postgres: Postgres, own_postgres: str
+) -> None:
+    first, last = sorted((make_memory("t") for _ in range(2)), key=lambda memory: memory.id)
+    own_core.store.write("t", lambda tx: [writing.insert(tx, memory) for memory in (first, last)])
+
+    def claim() -> list[str]:
+        return own_core.store.write("t", lambda tx: tx.index.claim_waiting(START, START + timedelta(days=1), 9))
+
+    assert sorted(claim()) == [first.id, last.id]
+    lock = "SELECT 1 FROM memory_index WHERE tenant_id = 't' AND user_id = %s AND memory_id = %s FOR UPDATE"
+    with psycopg.connect(postgres.url(own_postgres)) as other, ThreadPoolExecutor(1) as threads:
+        become(other, "t")
+        assert other.execute(lock, [first.owner.user or "", first.id]).fetchall() == [(1,)]
+        releasing = threads.submit(own_core.store.write, "t", lambda tx: tx.index.release_claims())
+        while not releasing.done():
+            assert not postgres.waits_for_a_lock(own_postgres)
+        other.rollback()
+    assert claim() == [last.id]
 
 
 def test_description_names_the_server(store: SqlStore) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
-from memorist.errors import MemoristError, ModelError, StoreFull, StoreReadOnly, StoreUnavailable
+from memorist.errors import MemoristError, ModelError, StoreBusy, StoreFull, StoreReadOnly, StoreUnavailable
 from memorist.memories import writing
 from memorist.memories.searchable import is_turn
 from memorist.memories.values import Memory
@@ -160,7 +160,7 @@ class Indexer:
         try:
             with acts.aside():
                 self._prepare(tenant)
-        except (StoreFull, StoreReadOnly, StoreUnavailable) as error:
+        except (StoreBusy, StoreFull, StoreReadOnly, StoreUnavailable) as error:
             self._note(error)
 
     def _prepare(self, tenant: str) -> None:

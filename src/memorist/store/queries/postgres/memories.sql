@@ -52,3 +52,15 @@ WITH picked AS MATERIALIZED (
 UPDATE memory_index AS i SET claimed_until = :until FROM picked
 WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id
 RETURNING i.memory_id
+
+-- name: release_claims
+-- Give back what was taken to embed until a moment, or whatever a process that is gone had taken.
+-- What somebody holds is being given its vectors: who waited for it here might hold what that one needs next.
+WITH picked AS MATERIALIZED (
+    SELECT user_id, memory_id FROM memory_index
+    WHERE tenant_id = :tenant AND model = '' AND claimed_until > 0
+        AND (CAST(:until AS bigint) IS NULL OR claimed_until = :until)
+    ORDER BY memory_id FOR UPDATE SKIP LOCKED
+)
+UPDATE memory_index AS i SET claimed_until = 0 FROM picked
+WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id

@@ -335,12 +335,6 @@ FROM memory_index WHERE tenant_id = :tenant
 -- Whether a tenant has rows that wait for vectors.
 SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND model = '' LIMIT 1
 
--- name: release_claims
--- Give back what was taken to embed until a moment, or whatever a process that is gone had taken.
-UPDATE memory_index SET claimed_until = 0
-WHERE tenant_id = :tenant AND model = '' AND claimed_until > 0
-    AND (CAST(:until AS bigint) IS NULL OR claimed_until = :until)
-
 -- name: find_index_model
 -- scope: global
 -- The model that a tenant's vectors are made with.

@@ -45,3 +45,9 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
     ORDER BY claimed_until, memory_id DESC LIMIT :limit
 )
 RETURNING memory_id
+
+-- name: release_claims
+-- Give back what was taken to embed until a moment, or whatever a process that is gone had taken.
+UPDATE memory_index SET claimed_until = 0
+WHERE tenant_id = :tenant AND model = '' AND claimed_until > 0
+    AND (CAST(:until AS bigint) IS NULL OR claimed_until = :until)
