@@ -56,6 +56,10 @@ class IndexReads(Protocol):
         """The ids of some users' memories that only the user reads."""
         ...
 
+    def tokens(self, memory_ids: Sequence[str], model: str) -> dict[str, bytes]:
+        """What a model made of the tokens of these memories, by id: of those where it made anything of them."""
+        ...
+
     def count(self, model: str) -> IndexCounts: ...
 
     def has_waiting(self) -> bool:

@@ -152,6 +152,8 @@ class Embedded:
     terms: bytes
     model: str
     vectors: bytes
+    tokens: bytes = b""
+    """What is kept of its tokens; nothing where the model says nothing of them."""
 
 
 @dataclass(frozen=True, slots=True)
