@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.errors import ModelUnavailable
+from memorist.models.values import Embeddings
 from memorist.words import terms
 
 DIMENSIONS = 64
@@ -37,6 +38,10 @@ class WordEmbedder:
         with self._lock:
             self.embedded += texts
         return np.stack([word_vector(text) for text in texts]) if texts else np.zeros((0, DIMENSIONS), np.float32)
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
+        """Of the tokens it says nothing."""
+        return Embeddings(self.embed(texts), [None] * len(texts))
 
 
 def word_vector(text: str) -> NDArray[np.float32]:

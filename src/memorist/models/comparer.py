@@ -18,8 +18,8 @@ class LocalComparer(LocalModel):
     def compare(self, pairs: Sequence[tuple[DatedFact, DatedFact]]) -> list[dict[str, float]]:
         """The probability of each ruling for each pair of an older and a newer fact. Raises WeightsDamaged."""
         found: list[dict[str, float]] = [{} for _ in pairs]
-        for indexes, rows in self._run([(older.shown(), newer.shown()) for older, newer in pairs]):
-            for index, outputs in zip(indexes, rows, strict=True):
+        for ran in self._run([(older.shown(), newer.shown()) for older, newer in pairs]):
+            for index, outputs in zip(ran.indexes, ran.results[0], strict=True):
                 likely = np.exp(outputs - outputs.max())
                 found[index] = dict(zip(RULINGS, (likely / likely.sum()).tolist(), strict=True))
         return found

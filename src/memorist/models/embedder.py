@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from memorist.languages import is_english
 from memorist.models.encoder import LocalModel
 from memorist.models.files import FOLDER
+from memorist.models.values import Embeddings
 
 DIMENSIONS = 384
 
@@ -16,16 +17,22 @@ DIMENSIONS = 384
 class _Embedding(LocalModel):
     computes_in_bulk = True
 
-    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def read(self, texts: Sequence[str]) -> Embeddings:
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        tokens: list[NDArray[np.float32] | None] = [None] * len(texts)
         if texts:
-            for indexes, rows in self._run(texts):
-                vectors[indexes] = rows
-        return vectors
+            for ran in self._run(texts):
+                vectors[ran.indexes] = ran.results[0]
+                for states in ran.results[1:]:
+                    for index, length, own in zip(ran.indexes, ran.lengths, states, strict=True):
+                        tokens[index] = own[:length]
+        return Embeddings(vectors, tokens)
 
 
 class OtherLanguages(_Embedding):
-    """What is not English, into the same space: a question finds its answer in another language too."""
+    """What is not English, into the same space: a question finds its answer in another language too. It says nothing of
+    tokens.
+    """
 
     file = "many_embedder.onnx"
     words = "many_languages"
@@ -39,7 +46,7 @@ class LocalEmbedder(_Embedding):
 
     is_local = True
     file = "embedder.onnx"
-    model_id = "memorist-embedder-6"
+    model_id = "memorist-embedder-7"
     dimensions = DIMENSIONS
 
     def __init__(self, threads: int | None = None, folder: Path = FOLDER) -> None:
@@ -48,9 +55,16 @@ class LocalEmbedder(_Embedding):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row of length 1 for each text, in their order. Raises WeightsDamaged."""
+        return self.embed_tokens(texts).vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
+        """The same, with what it says of the tokens of each English text. Raises WeightsDamaged."""
         foreign = np.array([not is_english(text) for text in texts], dtype=bool)
-        vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        found = Embeddings(np.zeros((len(texts), DIMENSIONS), dtype=np.float32), [None] * len(texts))
         for network, chosen in ((self, ~foreign), (self.others, foreign)):
-            indexes = np.flatnonzero(chosen)
-            vectors[indexes] = network.vectors([texts[index] for index in indexes.tolist()])
-        return vectors
+            indexes = np.flatnonzero(chosen).tolist()
+            made = network.read([texts[index] for index in indexes])
+            found.vectors[indexes] = made.vectors
+            for index, tokens in zip(indexes, made.tokens, strict=True):
+                found.tokens[index] = tokens
+        return found

@@ -110,8 +110,8 @@ class LocalModel:
 
     def _run(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]], more: "More | None" = None
-    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Indexes of inputs and their results, batch by batch, shortest first so that little is padded.
+    ) -> Iterator["Ran"]:
+        """What the network says of the inputs, batch by batch, shortest first so that little is padded.
 
         `more` makes what the network is fed beside the tokens.
         """
@@ -126,7 +126,7 @@ class LocalModel:
                 encodings += shared.tokenizer.encode_all(some)
         order = sorted(range(len(encodings)), key=lambda index: len(encodings[index]))
 
-        def compute(sizes: Sequence[int], batch: list[int]) -> tuple[list[int], NDArray[np.float32]]:
+        def compute(sizes: Sequence[int], batch: list[int]) -> Ran:
             read = [encodings[index] for index in batch]
             feed = shared.feed(read)
             if more is not None:
@@ -135,8 +135,7 @@ class LocalModel:
             with turn([size for size in sizes if size <= most]) as threads:
                 network = self._ready(threads)
                 wanted = {node.name: feed[node.name] for node in network.get_inputs()}
-                results: list[Any] = network.run(None, wanted)
-            return batch, results[0]
+                return Ran(batch, list(map(len, read)), network.run(None, wanted))
 
         small = list(batches(order, encodings, BULK_TOKENS))
         if whose == BACKGROUND:
@@ -180,6 +179,19 @@ def _pieces(inputs: Sequence[str] | Sequence[tuple[str, str]]) -> Iterator[list[
             piece, size = [], 0
     if piece:
         yield piece
+
+
+class Ran(NamedTuple):
+    """A batch that was computed."""
+
+    indexes: list[int]
+    """Which of the inputs they are."""
+
+    lengths: list[int]
+    """How many tokens each has; the others of its rows are padding."""
+
+    results: list[NDArray[np.float32]]
+    """The outputs of the network, each with a row for each input."""
 
 
 More = Callable[[Sequence[int], Sequence[Tokens]], dict[str, NDArray[Any]]]

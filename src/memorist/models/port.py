@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from memorist.models.values import DatedFact, LlmAnswer, LlmRequest, Passage, Tag
+from memorist.models.values import DatedFact, Embeddings, LlmAnswer, LlmRequest, Passage, Tag
 
 if TYPE_CHECKING:  # Only those who embed pay for importing numpy.
     import numpy as np
@@ -68,6 +68,10 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """A row of length 1 for each text, in their order."""
+        ...
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
+        """The same, with what it says of the tokens of each text, where it does."""
         ...
 
 

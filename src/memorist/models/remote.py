@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from memorist.errors import ModelUnavailable
 from memorist.models.breaker import Breaker
+from memorist.models.values import Embeddings
 from memorist.watching import trace_headers
 
 _ATTEMPTS = 3
@@ -36,6 +37,10 @@ class RemoteEmbedder:
         """One row of length 1 for each text, in their order. Raises ModelUnavailable."""
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
         return np.concatenate([self._batch(batch) for batch in batches]) if texts else np.zeros((0, 0), np.float32)
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
+        """The same: nothing is said of tokens. Raises ModelUnavailable."""
+        return Embeddings(self.embed(texts), [None] * len(texts))
 
     def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         answer = self._service.ask({"model": self._model, "input": list(texts)})

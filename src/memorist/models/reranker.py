@@ -16,7 +16,7 @@ class LocalReranker(LocalModel):
         """A score for each passage, in their order; only their differences mean anything. Raises WeightsDamaged."""
         scores = [0.0] * len(passages)
         if passages:
-            for indexes, found in self._run([(query, passage) for passage in passages]):
-                for index, score in zip(indexes, found.tolist(), strict=True):
+            for ran in self._run([(query, passage) for passage in passages]):
+                for index, score in zip(ran.indexes, ran.results[0].tolist(), strict=True):
                     scores[index] = score
         return scores

@@ -24,8 +24,8 @@ class LocalTagger(LocalModel):
     def tag(self, passages: Sequence[Passage]) -> list[list[Tag]]:
         """A tag for each sentence of each passage, in their order. Raises WeightsDamaged."""
         found: list[list[Tag]] = [[] for _ in passages]
-        for indexes, rows in self._run([pair_of(one) for one in passages], lambda *batch: _pooled(passages, *batch)):
-            for index, outputs in zip(indexes, rows, strict=True):
+        for ran in self._run([pair_of(one) for one in passages], lambda *batch: _pooled(passages, *batch)):
+            for index, outputs in zip(ran.indexes, ran.results[0], strict=True):
                 found[index] = [tag_of(row) for row in outputs[: len(passages[index].sentences)]]
         return found
 

@@ -4,7 +4,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # Only those who embed pay for importing numpy.
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Embeddings(NamedTuple):
+    """What an embedder says of texts, in their order."""
+
+    vectors: "NDArray[np.float32]"
+    """A row of length 1 for each."""
+
+    tokens: "list[NDArray[np.float32] | None]"
+    """For each a row for each of its tokens: numbers, and last what the token counts in a question. None where nothing
+    is said of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,10 @@ class _Embedder(_Model):
         with self._call(len(texts)):
             return self._model.embed(texts)
 
+    def embed_tokens(self, texts: Sequence[str]) -> Any:
+        with self._call(len(texts)):
+            return self._model.embed_tokens(texts)
+
 
 class _Reranker(_Model):
     def score(self, query: str, passages: Sequence[str]) -> list[float]:

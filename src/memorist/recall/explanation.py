@@ -38,6 +38,10 @@ def explain(ranked: Ranked, place: int) -> dict[str, Any]:
         },
         "weight": _rounded(candidates.weights[place]),
     }
+    agreement = scored.agreements.get(place)
+    if agreement is not None:
+        rank = 1 + sum(other > agreement for other in scored.agreements.values())
+        explanation["tokens"] = {"rank": rank, "agreement": round(agreement, 4), "compared": len(scored.agreements)}
     order = ranked.places.tolist()
     if place in order:
         explanation["final_rank"] = order.index(place) + 1

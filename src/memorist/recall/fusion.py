@@ -52,22 +52,33 @@ class Fusion:
     reranker_windows: float = 1.25
     """A text of n windows shows its best, and the best of many is high by chance: this times ln n is taken off."""
 
-    reranker: float = 0.6
+    compared: int = 50
+    tokens: float = 0.5
+    """So many of the first are compared by their tokens, and what share that has in their order."""
+
+    token_windows: float = 0.05
+    """The same correction for tokens."""
+
+    reranker: float = 0.45
     """The share of the reranker among the candidates that it reads."""
 
     pool: int = 20
     """How many candidates the reranker reads at most."""
 
     settled: int = 6
-    close: float = 0.8
+    close: float = 0.9
     """At first it reads so many, and others whose first score comes as close as this to the best one's."""
 
     convincing: float = 2.0
     """Where the local reranker says so much of one of them, it reads no more: the others seldom come up."""
 
-    doubted: int = 12
-    behind: float = 0.6
+    doubted: int = 10
+    behind: float = 0.75
     """Else so many, and others whose first score is at least this share of the best one's."""
+
+    def untold(self) -> "Fusion":
+        """Where nothing is known of tokens the first order says less: more is read, and that counts more."""
+        return replace(self, reranker=0.6, close=0.8, doubted=12, behind=0.6)
 
 
 FUSION = Fusion()
@@ -79,7 +90,8 @@ ABLATIONS = {
     "sessions": replace(FUSION, thread=0),
     "doubt in meaning": replace(FUSION, near=0),
     "exact wording": replace(FUSION, coverage=0),
-    "window correction": replace(FUSION, vector_windows=0),
+    "window correction": replace(FUSION, vector_windows=0, token_windows=0),
+    "tokens": replace(FUSION, compared=0),
 }
 """The weights without each part of the first order, to measure what it is worth."""
 
@@ -176,6 +188,21 @@ def first_order(rows: Rows, words: ByWords, meaning: ByMeaning, fusion: Fusion) 
     mixed = _mixed(rows, words, meaning, fusion) if meaning.is_known else words.normal
     scores = normalised(rows.seen(mixed + words.bonus), rows.wanted)
     return with_threads(scores, rows.threads, fusion.thread)
+
+
+def with_tokens(first: Scores, agreements: Scores, windows: Counts, fusion: Fusion) -> Scores:
+    """First scores, of which a share becomes how well the tokens agree, over the same range; where nothing is known of
+    them (NaN) they stay.
+    """
+    known = ~np.isnan(agreements)
+    if not known.any():
+        return first
+    counts = np.maximum(windows, 1).astype(np.float32)
+    corrected: Scores = agreements - np.float32(fusion.token_windows) * np.log(counts)
+    low = first.min()
+    agreed = low + (first.max() - low) * normalised(corrected, known)
+    share = np.float32(fusion.tokens)
+    return np.where(known, (1 - share) * first + share * agreed, first)
 
 
 def _mixed(rows: Rows, words: ByWords, meaning: ByMeaning, fusion: Fusion) -> Scores:

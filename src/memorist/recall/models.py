@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from memorist.errors import ModelError
 from memorist.languages import is_english
 from memorist.models.port import Embedder, Reranker
 from memorist.recall.fusion import Extent
+from memorist.recall.index.tokens import AskedTokens
 from memorist.recall.ranked import Judgement
 from memorist.recall.ranking import Scores
 from memorist.recall.reading import ReadingPace, TimedReading
@@ -17,6 +19,13 @@ from memorist.recall.values import Question
 from memorist.secrets.logs import redacting_logger
 
 _log = redacting_logger(__name__)
+
+
+class Meant(NamedTuple):
+    """What the embedder says of a question; nothing where it cannot."""
+
+    vector: Scores | None = None
+    tokens: AskedTokens | None = None
 
 
 class Models:
@@ -58,15 +67,20 @@ class Models:
             # No daemon: a process that ends while a model is being loaded would be aborted.
             threading.Thread(target=_load_if_possible, args=models, name="memorist-warm-up").start()
 
-    def embed(self, query: str) -> Scores | None:
+    @property
+    def embeds_as(self) -> str:
+        """Names the vectors and tokens that questions get; '' where they get none."""
+        return "" if self._embedder is None else self._embedder.model_id
+
+    def embed(self, query: str) -> Meant:
         if self._embedder is None:
-            return None
+            return Meant()
         try:
-            vector: Scores = self._embedder.embed([query])[0]
+            (vector,), (states,) = self._embedder.embed_tokens([query])
         except ModelError as error:
             _log.warning("recall goes on by keyword alone: %s", error.message)
-            return None
-        return vector
+            return Meant()
+        return Meant(vector, None if states is None else AskedTokens(states))
 
     def judge(self, query: str, passages: Sequence[str], reading: TimedReading, extent: Extent) -> Judgement | None:
         """What the reranker says of the first passages, as far as they are worth it and there is time for them."""

@@ -1,6 +1,8 @@
 """The second stage: every candidate's score, by its words and by its meaning."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import isnan
 
 import numpy as np
 
@@ -8,7 +10,7 @@ from memorist import words
 from memorist.memories.searchable import searchable
 from memorist.memories.values import Memory
 from memorist.recall.candidates import Candidates
-from memorist.recall.fusion import ByMeaning, ByWords, Fusion, by_meaning, by_words, first_order
+from memorist.recall.fusion import ByMeaning, ByWords, Fusion, by_meaning, by_words, first_order, with_tokens
 from memorist.recall.index.postings import wording
 from memorist.recall.joining import joined
 from memorist.recall.ranking import Places, Scores, best
@@ -30,6 +32,8 @@ class Scored:
     words: ByWords
     meaning: ByMeaning
     scores: Scores
+    agreements: Mapping[int, float] = field(default_factory=dict)
+    """By place, how well the tokens of those that were compared agree with the question's."""
 
     @property
     def weighted(self) -> Scores:
@@ -44,6 +48,13 @@ class Scored:
             weighted[~wanted] = -1
         places = best(weighted, count)
         return places[wanted[places]]
+
+    def compared(self, places: Places, agreements: Scores, fusion: Fusion) -> "Scored":
+        """The same, after the tokens of some places were compared."""
+        scores = self.scores.copy()
+        scores[places] = with_tokens(scores[places], agreements, self.candidates.rows.windows[places], fusion)
+        found = dict(zip(places.tolist(), agreements.tolist(), strict=True))
+        return replace(self, scores=scores, agreements={place: one for place, one in found.items() if not isnan(one)})
 
     def excerpt(self, place: int, memory: Memory) -> str:
         """The part of a text that fits the question best; all of a short one."""

@@ -29,7 +29,8 @@ from memorist.recall.explanation import why_not
 from memorist.recall.fusion import FUSION, Fusion, in_language_of, worth_reading
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.indexer import Indexer
-from memorist.recall.models import Models
+from memorist.recall.index.tokens import AskedTokens
+from memorist.recall.models import Meant, Models
 from memorist.recall.narrowing import Opened
 from memorist.recall.nearest import nearest
 from memorist.recall.pool import Pool, ids_to_read
@@ -191,7 +192,8 @@ class Recall:
         self._indexer.prepare(memory.tenant)
         view = self._shelves.look(memory.tenant, memory.owner.user)
         now = self._clock.now()
-        ids = nearest(view, memory, now, self._models.embed, most=most, distance=distance)
+        embed = partial(_vector_of, self._models)
+        ids = nearest(view, memory, now, embed, most=most, distance=distance)
         if not ids:
             return []
         read = self._store.read(memory.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
@@ -209,20 +211,20 @@ class Recall:
             reading.wait()
         if not self._models.can_embed or not are_loaded:
             found = opening()
-            vector = self._embed(asked)
+            meant = self._embed(asked)
         else:
             # What takes longest begins at once; the other thread may take a moment to wake.
             opened = _beside().submit(carried(opening))
-            vector = self._embed(asked)
+            meant = self._embed(asked)
             found = opened.result()
-        pool = self._read(asked, found, vector)
+        pool = self._read(asked, found, meant)
         if pool.is_outdated():
             # Rows that are gone stand where others would: read it all anew.
             self._shelves.forget(asked.principal.tenant, [view.user for view in pool.scored.candidates.views])
-            pool = self._read(asked, opening(), vector)
+            pool = self._read(asked, opening(), meant)
         return pool
 
-    def _embed(self, asked: Asked) -> Scores | None:
+    def _embed(self, asked: Asked) -> Meant:
         with self._watch.timed("stage", "embed"):
             return self._models.embed(asked.question.query)
 
@@ -248,30 +250,43 @@ class Recall:
                 return Opened(views, asked)
             return worded(candidates(views, asked), in_language_of(asked.question.query, self._fusion))
 
-    def _read(self, asked: Asked, found: Worded | Opened, vector: Scores | None) -> Pool:
+    def _read(self, asked: Asked, found: Worded | Opened, meant: Meant) -> Pool:
         fusion = in_language_of(asked.question.query, self._fusion)
         reranked = self._fusion.pool if self._models.will_rerank(asked.question) else 0
         count = max(_candidates_for(asked.question), reranked)
+        compared = 0 if meant.tokens is None else fusion.compared
         with self._watch.timed("stage", "score"):
             if isinstance(found, Opened):
-                found = found.narrowed(vector, fusion, count)
-            scores = scored(found, vector, fusion)
+                found = found.narrowed(meant.vector, fusion, max(count, compared))
+            scores = scored(found, meant.vector, fusion)
+        if compared and meant.tokens is not None:
+            scores = self._compared(scores, meant.tokens, fusion)
         places = scores.first(count)
         ids = ids_to_read(scores, places, reranked=reranked)
         with self._watch.timed("stage", "read"):
             memories = self._store.read(asked.principal.tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
         return Pool(scores, places, {memory.id: memory for memory in memories})
 
+    def _compared(self, scores: Scored, tokens: AskedTokens, fusion: Fusion) -> Scored:
+        """The tokens of the first candidates are compared with the question's: that costs no model, only reading them."""
+        with self._watch.timed("stage", "compare"):
+            places = scores.first(fusion.compared)
+            ids = [scores.candidates.ids[place] for place in places.tolist()]
+            tenant, model = scores.candidates.asked.principal.tenant, self._models.embeds_as
+            kept = self._store.read(tenant, lambda tx: tx.index.tokens(ids, model), snapshot=False)
+            return scores.compared(places, tokens.agreement([kept.get(one, b"") for one in ids]), fusion)
+
     def _ranked(self, pool: Pool, reading: TimedReading) -> Ranked:
         question = pool.scored.candidates.asked.question
         order = pool.still_wanted()
         judgement = None
+        fusion = self._fusion if pool.scored.agreements else self._fusion.untold()
         if order and self._models.will_rerank(question):
-            first = order[: self._fusion.pool]
-            extent = worth_reading(pool.scored.weighted[first], self._fusion)
+            first = order[: fusion.pool]
+            extent = worth_reading(pool.scored.weighted[first], fusion)
             with self._watch.timed("stage", "rerank"):
                 judgement = self._models.judge(question.query, pool.passages(first), reading, extent)
-        return ranked(pool, order, judgement, self._fusion)
+        return ranked(pool, order, judgement, fusion)
 
     def _why_not(self, principal: Principal, memory_id: str, found: Answer) -> dict[str, Any]:
         memory_id = parse_id("mem", memory_id)
@@ -302,6 +317,10 @@ def _shortfalls(scored: Scored) -> tuple[Shortfall, ...]:
         Shortfall.USERS: candidates.asked.leaves_out,
     }
     return tuple(what for what, lacks in lacking.items() if lacks)
+
+
+def _vector_of(models: Models, text: str) -> Scores | None:
+    return models.embed(text).vector
 
 
 @cache

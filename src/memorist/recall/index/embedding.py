@@ -1,15 +1,17 @@
 """What of a memory the embedder reads, and what of it is saved."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from memorist.memories.searchable import as_turn, is_turn, searchable
 from memorist.memories.values import Memory
 from memorist.models import passages
+from memorist.models.values import Embeddings
 from memorist.ports import Reader
-from memorist.recall.index import vectors
+from memorist.recall.index import tokens, vectors
 from memorist.recall.ranking import Scores
 from memorist.recall.values import Embedded
 
@@ -31,17 +33,28 @@ def _windows(memory: Memory, before: Memory | None) -> list[str]:
     ]
 
 
+class Window(NamedTuple):
+    """What a model made of one text."""
+
+    vector: Scores
+    tokens: bytes = b""
+
+
+def windows_of(made: Embeddings) -> list[Window]:
+    return [Window(vector, tokens.signs_of(states)) for vector, states in zip(*made, strict=True)]
+
+
 def embedded(
-    memories: Sequence[Memory], texts: Sequence[Sequence[str]], made: Sequence[Scores], model: str
+    memories: Sequence[Memory], texts: Sequence[Sequence[str]], made: Iterable[Window], model: str
 ) -> list[Embedded]:
-    """The memories with the vectors that were made of their texts, one after the other."""
-    vectors_left = iter(made)
+    """The memories with what was made of their texts, one after the other."""
+    left = iter(made)
     return [
-        embedded_one(memory, np.stack(list(islice(vectors_left, len(one)))), model)
-        for memory, one in zip(memories, texts, strict=True)
+        embedded_one(memory, list(islice(left, len(one))), model) for memory, one in zip(memories, texts, strict=True)
     ]
 
 
-def embedded_one(memory: Memory, windows: vectors.Vectors, model: str) -> Embedded:
+def embedded_one(memory: Memory, windows: Sequence[Window], model: str) -> Embedded:
     found = searchable(memory)
-    return Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), model, vectors.pack(windows))
+    packed = vectors.pack(np.stack([one.vector for one in windows])), tokens.pack([one.tokens for one in windows])
+    return Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), model, *packed)

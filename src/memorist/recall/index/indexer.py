@@ -22,8 +22,7 @@ from memorist.platform import acts
 from memorist.platform.loop import TenantLoop
 from memorist.platform.values import DueWork
 from memorist.ports import Store, Writer
-from memorist.recall.index.embedding import embedded, texts_of
-from memorist.recall.ranking import Scores
+from memorist.recall.index.embedding import Window, embedded, texts_of, windows_of
 from memorist.recall.values import Embedded, IndexCounts
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
@@ -259,11 +258,11 @@ class Indexer:
     def _embed(self, tenant: str, memories: Sequence[Memory], texts: Sequence[Sequence[str]]) -> bool:
         """Save the vectors of memories. False where the indexer was stopped in the middle of a long text: then none."""
         assert self._embedder is not None
-        made: list[Scores] = []
+        made: list[Window] = []
         for piece in _pieces([text for one in texts for text in one], is_local=self._embedder.is_local):
             if made and self._loop.stopping:
                 return False
-            made += list(self._embedder.embed(piece))
+            made += windows_of(self._embedder.embed_tokens(piece))
         saved = embedded(memories, texts, made, self._embedder.model_id)
         self._store.write(tenant, partial(_save, saved))
         self._failed = None
