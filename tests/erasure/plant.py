@@ -15,6 +15,7 @@ from memorist.memories.values import Draft, Kind, Memory, PastRecall, Status
 from memorist.platform.values import Event, IdempotencyRecord, Job, JobStatus, Owner, Principal, Role
 from memorist.testing import make_memory
 from memorist.testing.clocks import START
+from memorist.testing.makers import make_embedded
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
 
 
@@ -122,6 +123,9 @@ class Planter:
 
         before = len(self.markers)
         core.store.write(user.tenant, work)
+        # Packed, but of the words: markers stand for the bytes of both.
+        made = [make_embedded(row, vectors=self.word().encode(), tokens=self.word().encode()) for row in rows[:4]]
+        assert core.store.write(user.tenant, lambda tx: tx.index.save_vectors(made)) == len(made)
         assert len(self.markers) > before
         return rows
 

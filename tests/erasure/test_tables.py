@@ -20,6 +20,7 @@ TEXT_COLUMNS = {
     """,
 }
 DIALECTS = ("sqlite", "postgres")
+PACKED = {"terms", "vectors", "tokens"}
 
 
 def test_every_table_and_text_column_is_registered(store: SqlStore) -> None:
@@ -54,9 +55,9 @@ def test_every_text_column_is_searched(dialect: str) -> None:
     """Packed columns are no text that could be found; the names of tables tell which part of the statement is whose."""
     parts = load_statements(dialect)["find_text"].sql.split("UNION ALL")
     for table in TABLES:
-        if table.texts:
+        if readable := set(table.texts) - PACKED:
             (part,) = [part for part in parts if f"FROM {table.name} " in part]
-            for column in set(table.texts) - {"terms", "vectors"}:
+            for column in readable:
                 assert f"{column} LIKE" in part, (table.name, column)
 
 

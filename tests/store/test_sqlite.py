@@ -21,6 +21,8 @@ from memorist.store import sqlite
 from memorist.store.sql_store import SqlStore
 from memorist.testing import make_memory
 from memorist.testing.clocks import START
+from memorist.testing.conformance.helpers import save_vectors
+from memorist.testing.makers import make_embedded
 from tests.support.jobs import remember_many
 from tests.support.processes import in_processes
 from tests.support.stores import bare
@@ -235,8 +237,16 @@ def test_check_finds_a_memory_without_an_index_row(core: Core, raw: apsw.Connect
     assert core.store.check()["tenant t"] == "ok"
     raw.execute("DELETE FROM memory_index")
     findings = core.store.check()
-    assert findings["tenant t"] == "1 rows, 0 of them indexed, 1 created events, 0 events of no memory"
+    assert findings["tenant t"] == "1 rows, 0 of them indexed, 1 created events, 0 events and 0 tokens of no memory"
     assert core.memories.get(ADA, memory.id).content == "the quick brown fox"
+
+
+def test_check_finds_tokens_of_no_memory(core: Core, raw: apsw.Connection) -> None:
+    memory = core.memories.remember(ADA, [Draft("the quick brown fox")])[0].memory
+    save_vectors(core.store, "t", make_embedded(memory))
+    assert core.store.check()["tenant t"] == "ok"
+    raw.execute("UPDATE memory_tokens SET memory_id = 'mem_gone'")
+    assert core.store.check()["tenant t"].endswith("0 events and 1 tokens of no memory")
 
 
 # Erasure

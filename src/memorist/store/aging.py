@@ -121,6 +121,7 @@ class AgingStatements(TenantStatements):
 
     def clear_traces(self, memory: Memory, terms: bytes, events: Iterable[Event]) -> None:
         self._change_index("clear_index", memory, terms=terms)
+        self._index_changes.later(memory.owner.user or "", lambda _: self._erase_tokens([memory.id]))
         if may_precede(memory):
             self._unindex_followers([memory.id])
         for statement in ("erase_tool_outputs", "erase_recalls", "purge_doubts_of_memories"):

@@ -1,7 +1,8 @@
 """What is searched, as rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from memorist.memories.values import Memory, Row
 from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow
@@ -79,6 +80,10 @@ class IndexStatements(TenantStatements):
         found = self._rows_of_each("list_entries", [{"user_id": user or ""} for user in users])
         return [row[0] for rows in found for row in rows]
 
+    def tokens(self, memory_ids: Sequence[str], model: str) -> dict[str, bytes]:
+        rows = self._rows("get_tokens", ids=self._encode_list(memory_ids), model=model)
+        return {row[0]: row[1] for row in rows}
+
     def count(self, model: str) -> IndexCounts:
         return IndexCounts(*map(int, self._rows("count_index", model=model)[0]))
 
@@ -109,7 +114,36 @@ class IndexStatements(TenantStatements):
             # In id order, so that two processes never wait for each other.
             for one in ordered
         ]
-        return self._connection.run_many(self._statements["save_vectors"], rows)
+        kept = self._connection.run_many(self._statements["save_vectors"], rows)
+        self._save_tokens(ordered if kept == len(ordered) else self._kept(ordered, changes))
+        return kept
+
+    def _kept(self, embedded: Sequence[Embedded], changes: Mapping[str, int]) -> list[Embedded]:
+        """Those whose rows have the number of this change."""
+        by_user: dict[str, list[str]] = {}
+        for one in embedded:
+            by_user.setdefault(one.user or "", []).append(one.memory_id)
+        kept = {
+            mark.memory_id
+            for user, ids in by_user.items()
+            for mark in self.marks(user, ids)
+            if mark.change == changes[user]
+        }
+        return [one for one in embedded if one.memory_id in kept]
+
+    def _save_tokens(self, embedded: Iterable[Embedded]) -> None:
+        rows: list[dict[str, Any]] = []
+        without: list[str] = []
+        for one in embedded:
+            if one.tokens:
+                row = {"memory_id": one.memory_id, "model": one.model, "tokens": one.tokens}
+                rows.append(row | {"tenant": self._tenant})
+            else:
+                without.append(one.memory_id)
+        if rows:
+            self._connection.run_many(self._statements["save_tokens"], rows)
+        if without:
+            self._erase_tokens(without)
 
     def unindex(self, model: str, limit: int) -> int:
         by_user: dict[str, list[str]] = {}

@@ -95,10 +95,15 @@ class MemoryStatements(TenantStatements):
             self._unindex_followers([row.memory.id])
 
         def reindex(change: int) -> None:
-            if self._run("replace_index", **entry, change=change) == 0:
+            models = self._rows("replace_index", **entry, change=change)
+            if not models:
                 # The memory has another user now, or was in no index yet.
-                moved = self._run("move_index", user_id=entry["user_id"], memory_id=row.memory.id)
-                self._run("replace_index" if moved else "insert_index", **entry, change=change)
+                if self._run("move_index", user_id=entry["user_id"], memory_id=row.memory.id):
+                    models = self._rows("replace_index", **entry, change=change)
+                else:
+                    self._run("insert_index", **entry, change=change)
+            if models == [("",)]:
+                self._erase_tokens([row.memory.id])
 
         self._index_changes.later(entry["user_id"], reindex)
         return True

@@ -196,20 +196,25 @@ class SqlStore:
     # Upkeep
 
     def check(self, *, thorough: bool = True) -> dict[str, str]:
-        """The database's own checks, and ours: every row has its place in the index and its `created` event."""
+        """The database's own checks, and ours: every row has its place in the index and its `created` event, and no
+        event or token is of a memory that is gone.
+        """
         findings = self.driver.health(thorough)
         for tenant in self.list_tenants():
             findings[f"tenant {tenant.id}"] = self.driver.read(tenant.id, partial(self._check_tenant, tenant.id))
         return findings
 
     def _check_tenant(self, tenant: str, connection: Connection) -> str:
-        names = ("count_memories", "count_index_rows", "count_created", "count_orphan_events")
-        rows, indexed, created, orphans = (
+        names = ("count_memories", "count_index_rows", "count_created", "count_orphan_events", "count_orphan_tokens")
+        rows, indexed, created, orphans, tokens = (
             connection.rows(self.statements[name], {"tenant": tenant})[0][0] for name in names
         )
-        if rows == indexed == created and orphans == 0:
+        if rows == indexed == created and orphans == tokens == 0:
             return "ok"
-        return f"{rows} rows, {indexed} of them indexed, {created} created events, {orphans} events of no memory"
+        return (
+            f"{rows} rows, {indexed} of them indexed, {created} created events, {orphans} events and {tokens} tokens "
+            "of no memory"
+        )
 
     def checkpoint(self) -> None:
         self.driver.checkpoint()

@@ -64,6 +64,16 @@ TABLES = (
         matched=("digest",),
         row=("user_id", "memory_id"),
     ),
+    # After the index: see the statement.
+    Table(
+        "memory_tokens",
+        texts=("tokens",),
+        codes=("tenant_id", "memory_id", "model"),
+        of_memories="erase_tokens",
+        of_tenant="purge_tokens",
+        sealed=("tokens",),
+        row=("memory_id",),
+    ),
     Table("index_changes", codes=("tenant_id",), of_tenant="purge_index_changes"),
     Table(
         "doubts",

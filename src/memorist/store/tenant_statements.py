@@ -66,7 +66,13 @@ class TenantStatements:
             self._index_changes.later(user, partial(self._unindex_some, user, ids))
 
     def _unindex_some(self, user: str, memory_ids: Sequence[str], change: int) -> int:
-        return self._run("unindex", user_id=user, ids=self._encode_list(memory_ids), change=change)
+        unindexed = self._run("unindex", user_id=user, ids=self._encode_list(memory_ids), change=change)
+        self._erase_tokens(memory_ids)
+        return unindexed
+
+    def _erase_tokens(self, memory_ids: Sequence[str]) -> None:
+        """Remove what was made of the words of memories, after their rows of the index were changed."""
+        self._run("erase_tokens", ids=self._encode_list(memory_ids))
 
     def _run(self, statement: str, /, **parameters: Any) -> int:
         parameters["tenant"] = self._tenant

@@ -85,10 +85,12 @@ def make_document(**fields: Any) -> Document:
     return Document(**(values | fields))
 
 
-def make_embedded(memory: Memory, model: str = "model-1", vectors: bytes = b"vectors") -> Embedded:
+def make_embedded(
+    memory: Memory, model: str = "model-1", vectors: bytes = b"vectors", tokens: bytes = b"tokens of a text"
+) -> Embedded:
     """What a model made of a memory as it is."""
     found = searchable(memory)
-    return Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), model, vectors)
+    return Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), model, vectors, tokens)
 
 
 def make_key(tenant: str, **fields: Any) -> ApiKey:

@@ -1,5 +1,6 @@
 """What every store must do with `tx.index`: what is searched."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -224,6 +225,88 @@ class IndexConformance(StoreFixtures):
         assert index_rows(store, tenant, "ada")[0].model == ""
         assert save_vectors(store, tenant, make_embedded(make_memory(tenant))) == 0
 
+    def test_tokens_are_kept_with_vectors_and_read_by_id_and_model(
+        self, store: Store, tenant: str, neighbour: str
+    ) -> None:
+        first, second, bare, other = (
+            insert(store, make_memory(tenant, owner=Owner(user))) for user in ("ada", "bob", "ada", None)
+        )
+        made = (make_embedded(first, tokens=bytes(range(256)) * 300), make_embedded(second, tokens=b"\0two"))
+        more = (make_embedded(bare, tokens=b""), make_embedded(other, "model-2", tokens=b"other"))
+        assert save_vectors(store, tenant, *made, *more) == 4
+        asked = [bare.id, second.id, other.id, first.id, "mem_none"]
+        for snapshot in (True, False):
+            found = store.read(tenant, lambda tx: tx.index.tokens(asked, "model-1"), snapshot=snapshot)
+            assert found == {first.id: bytes(range(256)) * 300, second.id: b"\0two"}
+        assert store.write(tenant, lambda tx: tx.index.tokens([first.id], "model-1")).keys() == {first.id}
+        assert _tokens(store, tenant, [other.id, first.id], "model-2") == {other.id: b"other"}
+        assert _tokens(store, tenant, [], "model-1") == {}
+        assert _tokens(store, neighbour, asked, "model-1") == {}
+
+    def test_tokens_are_replaced_and_none_take_their_place(self, store: Store, tenant: str) -> None:
+        memories = [insert(store, make_memory(tenant)) for _ in range(3)]
+        ids = [memory.id for memory in memories]
+        save_vectors(store, tenant, *(make_embedded(memory, tokens=b"before") for memory in memories))
+        made = (make_embedded(memories[0], tokens=b"after"), make_embedded(memories[1], tokens=b""))
+        save_vectors(store, tenant, *made, make_embedded(memories[2], "model-2", tokens=b"other"))
+        assert _tokens(store, tenant, ids, "model-1") == {ids[0]: b"after"}
+        assert _tokens(store, tenant, ids, "model-2") == {ids[2]: b"other"}
+
+    @pytest.mark.parametrize("tokens", [b"stale", b""])
+    def test_tokens_of_an_old_text_are_not_kept_and_those_of_others_are(
+        self, store: Store, tenant: str, tokens: bytes
+    ) -> None:
+        memories = [insert(store, make_memory(tenant, owner=Owner(user))) for user in ("ada", "ada", "bob")]
+        changed = change(store, memories[0], content="another text")
+        ids = [memory.id for memory in memories]
+        stale = [make_embedded(memory, tokens=tokens) for memory in memories[:1]]
+        others = [make_embedded(memory, tokens=b"fresh") for memory in memories[1:]]
+        assert save_vectors(store, tenant, *stale, *others) == 2
+        expected = dict.fromkeys(ids[1:], b"fresh")
+        assert _tokens(store, tenant, ids) == expected
+        assert save_vectors(store, tenant, make_embedded(changed, tokens=b"new")) == 1
+        assert save_vectors(store, tenant, *stale, make_embedded(make_memory(tenant))) == 0
+        assert _tokens(store, tenant, ids) == expected | {changed.id: b"new"}
+
+    @pytest.mark.parametrize("way", ["reworded", "given up", "cleared", "erased", "purged with its tenant"])
+    def test_tokens_go_with_what_they_were_made_of(self, store: Store, tenant: str, neighbour: str, way: str) -> None:
+        memory, other = (insert(store, make_memory(tenant)) for _ in range(2))
+        twin = insert(store, replace(memory, tenant=neighbour))
+        save_vectors(store, tenant, make_embedded(memory), make_embedded(other, "model-2"))
+        save_vectors(store, neighbour, make_embedded(twin))
+
+        def work(tx: Writer) -> object:
+            if way == "reworded":
+                after = replace(memory, content="another text", updated_at=START + timedelta(days=1))
+                return writing.replace(tx, after, memory.updated_at)
+            if way == "given up":
+                return tx.index.unindex("model-2", 10)
+            if way == "erased":
+                return tx.erasure.erase_rows([memory.id])
+            if way == "purged with its tenant":
+                return tx.erasure.erase_leftovers()
+            writing.clear_traces(tx, memory, [])
+            return None
+
+        done = store.write(tenant, work)
+        if way in ("erased", "purged with its tenant"):
+            assert isinstance(done, dict)
+            assert done["memory_tokens"] == (1 if way == "erased" else 2)
+        assert _tokens(store, tenant, [memory.id]) == {}
+        assert store.read(tenant, lambda tx: tx.erasure.count_named([memory.id]))["memory_tokens"] == 0
+        kept = set() if way == "purged with its tenant" else {other.id}
+        assert _tokens(store, tenant, [other.id], "model-2").keys() == kept
+        assert _tokens(store, neighbour, [twin.id]).keys() == {twin.id}
+
+    def test_tokens_stay_while_the_text_does_whoever_has_it(self, store: Store, tenant: str) -> None:
+        memory = insert(store, make_memory(tenant))
+        save_vectors(store, tenant, make_embedded(memory, tokens=b"mine"))
+        memory = change(store, memory, importance=7, category="goal", status=Status.ARCHIVED)
+        memory = change(store, memory, owner=Owner("bob", "coder"))
+        assert _tokens(store, tenant, [memory.id]) == {memory.id: b"mine"}
+        change(store, memory, owner=Owner("ada"), content="another text")
+        assert _tokens(store, tenant, [memory.id]) == {}
+
     def test_vectors_stay_while_the_text_does_and_go_with_it(self, store: Store, tenant: str) -> None:
         memory = insert(store, make_memory(tenant))
         save_vectors(store, tenant, make_embedded(memory))
@@ -348,6 +431,8 @@ class IndexConformance(StoreFixtures):
 
         kept = {row.memory_id for user in ("ada", "bob") for row in index_rows(store, tenant, user) if row.vectors}
         assert kept - {first.id} == {one.id for one in others}
+        told = _tokens(store, tenant, [one.id for one in (*others, *followers)])
+        assert told.keys() == {one.id for one in others}
         seen = {row.memory_id: row for row in _refresh(store, tenant, "ada", watermark)}
         assert {(seen[one.id].model, seen[one.id].vectors) for one in followers} == {("", None)}
         waiting = store.write(tenant, lambda tx: tx.index.claim_waiting(START, claimed_until, 100))
@@ -384,6 +469,10 @@ class IndexConformance(StoreFixtures):
 def _turn(store: Store, tenant: str, **fields: Any) -> Memory:
     values = {"kind": Kind.CHAT_MESSAGE, "session": "s1"} | fields
     return insert(store, make_memory(tenant, **values))
+
+
+def _tokens(store: Store, tenant: str, memory_ids: Sequence[str], model: str = "model-1") -> dict[str, bytes]:
+    return store.read(tenant, lambda tx: tx.index.tokens(memory_ids, model), snapshot=False)
 
 
 def _give_to_and_fro(store: Store, memory: Memory, times: int) -> Memory:

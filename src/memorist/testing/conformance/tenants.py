@@ -122,6 +122,7 @@ class TenantConformance(StoreFixtures):
         add_key(store, make_key(tenant))
         put_document(store, tenant, document)
         store.write(tenant, lambda tx: tx.tool_outputs.insert(memory.id, "payload"))
+        save_vectors(store, tenant, make_embedded(memory))
 
         def snoop(tx: Reader) -> list[Any]:
             return [
@@ -146,6 +147,7 @@ class TenantConformance(StoreFixtures):
                 *tx.documents.chunks_of(document),
                 tx.index.has_waiting() or None,
                 tx.index.count("model-1").total or None,
+                *tx.index.tokens([memory.id], "model-1"),
             ]
 
         nothing = store.read(neighbour, snoop)
@@ -175,7 +177,7 @@ class TenantConformance(StoreFixtures):
                 sum(tx.erasure.erase_owned(EVERYBODY).values()),
                 tx.idempotency.drop_expired(START + timedelta(days=999)),
                 tx.keys.revoke(key.id, START),
-                tx.index.save_vectors([make_embedded(memory, vectors=b"mine")]),
+                tx.index.save_vectors([make_embedded(memory, vectors=b"mine", tokens=b"mine")]),
                 tx.index.unindex("another", 10),
                 tx.index.claim_waiting(START, START, 10),
                 writing.adopt(tx, 10),
@@ -183,6 +185,7 @@ class TenantConformance(StoreFixtures):
 
         assert not any(store.write(neighbour, vandalise))
         assert index_rows(store, tenant, "ada") == index
+        assert b"mine" not in store.read(tenant, lambda tx: tx.index.tokens([memory.id], "model-1"))[memory.id]
         assert store.read(tenant, lambda tx: tx.tool_outputs.get(memory.id)) == "payload"
         assert documents_of(store, tenant, EVERYBODY, 10) == [document]
         assert store.read(tenant, lambda tx: tx.memories.get(memory.id)) == memory

@@ -78,6 +78,11 @@ WHERE tenant_id = :tenant AND memory_id {among_ids} AND user_id IN (
     SELECT m.user_id FROM memories AS m WHERE m.tenant_id = :tenant AND m.id {among_ids}
 )
 
+-- name: erase_tokens
+-- Remove what was made of the tokens of some memories. After their rows of the index were changed or removed: whoever saves
+-- both begins with those, too, so that nothing is saved in between.
+DELETE FROM memory_tokens WHERE tenant_id = :tenant AND memory_id {among_ids}
+
 -- name: erase_tool_outputs
 -- Remove whole payloads of some memories.
 DELETE FROM tool_outputs WHERE tenant_id = :tenant AND memory_id {among_ids}
@@ -140,6 +145,7 @@ WHERE tenant_id = :tenant AND (
 SELECT 'memories', count(*) FROM memories
 WHERE tenant_id = :tenant AND (id {among_ids} OR source_ref {among_ids} OR superseded_by {among_ids})
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant AND memory_id {among_ids}
+UNION ALL SELECT 'memory_tokens', count(*) FROM memory_tokens WHERE tenant_id = :tenant AND memory_id {among_ids}
 UNION ALL SELECT 'memory_events', count(*) FROM memory_events WHERE tenant_id = :tenant AND memory_id {among_ids}
 UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs WHERE tenant_id = :tenant AND memory_id {among_ids}
 UNION ALL SELECT 'recalls', count(*) FROM recalls WHERE tenant_id = :tenant AND memory_id {among_ids}
@@ -174,6 +180,10 @@ DELETE FROM memory_events WHERE tenant_id = :tenant
 -- name: purge_index
 -- Remove all of a tenant's rows of the index.
 DELETE FROM memory_index WHERE tenant_id = :tenant
+
+-- name: purge_tokens
+-- Remove what was made of the tokens of all of a tenant's memories.
+DELETE FROM memory_tokens WHERE tenant_id = :tenant
 
 -- name: purge_index_changes
 -- Remove the counters of a tenant's index.

@@ -470,6 +470,12 @@ SELECT count(*) FROM memory_events AS e
 WHERE e.tenant_id = :tenant AND e.memory_id LIKE 'mem!_%' ESCAPE '!'
     AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = e.tenant_id AND m.id = e.memory_id)
 
+-- name: count_orphan_tokens
+-- Tokens whose memory is gone.
+SELECT count(*) FROM memory_tokens AS t
+WHERE t.tenant_id = :tenant
+    AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = t.tenant_id AND m.id = t.memory_id)
+
 -- name: insert_index
 -- A new memory's row of the index.
 INSERT INTO memory_index (
@@ -482,7 +488,7 @@ INSERT INTO memory_index (
 ON CONFLICT DO NOTHING
 
 -- name: replace_index
--- A changed memory's row of the index. Vectors stay where the text that they stand for did.
+-- A changed memory's row of the index. Vectors stay where the text that they stand for did. Tells whose they are.
 UPDATE memory_index SET
     change = :change, agent_id = :agent_id, thread = :thread, kind = :kind, category = :category,
     project = :project, standing = :standing, event_time = :event_time, expires_at = :expires_at,
@@ -492,8 +498,20 @@ UPDATE memory_index SET
     claimed_until = CASE WHEN digest = :digest THEN claimed_until ELSE 0 END,
     digest = :digest
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id
+RETURNING model
 
 -- name: save_vectors
 -- What a model made of a text, unless the text changed meanwhile.
 UPDATE memory_index SET change = :change, model = :model, vectors = :vectors, terms = :terms, digest = :digest
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id AND digest IN (0, :digest)
+
+-- name: save_tokens
+-- What a model made of the tokens of a memory whose vectors were just saved.
+INSERT INTO memory_tokens (tenant_id, memory_id, model, tokens) VALUES (:tenant, :memory_id, :model, :tokens)
+ON CONFLICT (tenant_id, memory_id) DO UPDATE SET model = excluded.model, tokens = excluded.tokens
+
+-- name: get_tokens
+-- answer: binary
+-- What a model made of the tokens of some memories.
+SELECT memory_id, tokens FROM memory_tokens
+WHERE tenant_id = :tenant AND memory_id {among_ids} AND model = :model

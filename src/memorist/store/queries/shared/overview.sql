@@ -156,6 +156,7 @@ ORDER BY id LIMIT :limit
 SELECT 'memories', count(*) FROM memories WHERE tenant_id = :tenant
 UNION ALL SELECT 'memory_events', count(*) FROM memory_events WHERE tenant_id = :tenant
 UNION ALL SELECT 'memory_index', count(*) FROM memory_index WHERE tenant_id = :tenant
+UNION ALL SELECT 'memory_tokens', count(*) FROM memory_tokens WHERE tenant_id = :tenant
 UNION ALL SELECT 'documents', count(*) FROM documents WHERE tenant_id = :tenant
 UNION ALL SELECT 'tool_outputs', count(*) FROM tool_outputs WHERE tenant_id = :tenant
 UNION ALL SELECT 'doubts', count(*) FROM doubts WHERE tenant_id = :tenant

@@ -22,6 +22,7 @@ _MOVES = {
 _TABLES = {
     "memories": to_say("memories"),
     "memory_index": to_say("entries of the search index"),
+    "memory_tokens": to_say("entries of the search index for single words"),
     "memory_events": to_say("lines of history"),
     "memory_events.actor": to_say("mentions in the history of others"),
     "memories.references": to_say("references from other memories"),
