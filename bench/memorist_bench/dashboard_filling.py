@@ -18,7 +18,7 @@ from memorist.memories.values import Draft, Kind, Memory, Retention, Status, Tru
 from memorist.models.values import Usage
 from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Writer
-from memorist.recall.ranking import Scores
+from memorist.recall.index.embedding import Window, windows_of
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
 from memorist_bench.quality import Report
 from memorist_bench.speed import save_vectors, synthetic_vectors
@@ -82,7 +82,7 @@ def fill(core: Core, tenant: str, prefix: str, memories: int, report: Report) ->
     shown: list[Memory] = []
     done = 0
     for batch in _batches(core, tenant, prefix, memories, now):
-        embedded = [] if pool is None else synthetic_vectors(core.indexer.model, batch, pool, noise)
+        embedded = synthetic_vectors(core.indexer.model, batch, pool, noise)
 
         def write(tx: Writer, batch: Sequence[Memory] = batch) -> None:
             for principal, own in _by_owner(tenant, batch):
@@ -103,12 +103,11 @@ def _is_editable(memory: Memory) -> bool:
     return memory.kind is Kind.FACT and memory.status is Status.ACTIVE
 
 
-def _pool(core: Core) -> Scores | None:
+def _pool(core: Core) -> list[Window]:
     if core.embedder is None:
-        return None
+        return []
     texts = [turn.text for number in range(_POOL // 20) for turn in conversation(number, 20)]
-    pool: Scores = core.embedder.embed(texts)
-    return pool
+    return windows_of(core.embedder.embed_tokens(texts))
 
 
 def _batches(core: Core, tenant: str, prefix: str, memories: int, now: datetime) -> Iterator[list[Memory]]:

@@ -25,8 +25,7 @@ from memorist.models.port import Embedder
 from memorist.platform.values import Principal, Role
 from memorist.ports import Writer
 from memorist.recall.index.cache import Shelves
-from memorist.recall.index.embedding import embedded_one
-from memorist.recall.ranking import Scores
+from memorist.recall.index.embedding import Window, embedded_one, windows_of
 from memorist.recall.values import Embedded, Question
 from memorist.settings import Settings
 from memorist_bench.metrics import milliseconds
@@ -78,7 +77,7 @@ def measure_speed(
         "questions": questions,
         "embedder": core.embedder.model_id if core.embedder else None,
         "reranker": timings.reranker,
-        "synthetic_vectors": memories > ingested.count and ingested.pool is not None,
+        "synthetic_vectors": memories > ingested.count and bool(ingested.pool),
         **timings.figures(),
         **at_once,
         "budget_ms": settings.recall_budget_ms,
@@ -135,7 +134,7 @@ class _Ingested:
     count: int
     per_second: float
     embedded_per_second: float | None
-    pool: Scores | None
+    pool: Sequence[Window]
 
 
 def _ingest(core: Core, people: _People, sessions: Iterator[Session], memories: int, report: Report) -> _Ingested:
@@ -143,7 +142,7 @@ def _ingest(core: Core, people: _People, sessions: Iterator[Session], memories: 
     count = 0
     rates: list[float] = []
     bare_rates: list[float] = []
-    pool: list[Scores] = []
+    pool: list[Window] = []
     while count < min(SAMPLE, memories) and (batch := list(islice(sessions, _ROUND))):
         size = sum(len(turns) for _, turns in batch)
         seconds = _timed(lambda batch=batch: _store_sessions(core, people, batch))  # type: ignore[misc]
@@ -151,14 +150,14 @@ def _ingest(core: Core, people: _People, sessions: Iterator[Session], memories: 
         if core.embedder is not None:
             made, seconds = _embed_alone(core.embedder, batch)
             bare_rates.append(size / seconds)
-            pool.append(made)
+            pool += made
         count += size
         report("Storing", count, memories)
     return _Ingested(
         count,
         round(median(rates), 1),
         round(median(bare_rates), 1) if bare_rates else None,
-        np.concatenate(pool) if pool else None,
+        pool,
     )
 
 
@@ -170,8 +169,8 @@ def _store_sessions(core: Core, people: _People, batch: Sequence[Session]) -> No
         pass
 
 
-def _embed_alone(embedder: Embedder, batch: Sequence[Session]) -> tuple[Scores, float]:
-    """The vectors of the passages that the indexer embeds for these sessions, and how long they took."""
+def _embed_alone(embedder: Embedder, batch: Sequence[Session]) -> tuple[list[Window], float]:
+    """What is made of the passages that the indexer embeds for these sessions, and how long the embedder took."""
     texts = []
     for _, turns in batch:
         before = ""
@@ -180,11 +179,12 @@ def _embed_alone(embedder: Embedder, batch: Sequence[Session]) -> tuple[Scores, 
             texts.append(passages.embedding_passage(turn.text, speaker=turn.speaker, date=date, previous=before))
             before = passages.turn(turn.speaker, turn.text)
     started = time.perf_counter()
-    made: Scores = embedder.embed(texts)
-    return made, time.perf_counter() - started
+    made = embedder.embed_tokens(texts)
+    seconds = time.perf_counter() - started
+    return windows_of(made), seconds
 
 
-def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Scores | None) -> Iterator[int]:
+def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Sequence[Window]) -> Iterator[int]:
     """Store the rest with vectors near those of the pool, many sessions in one transaction. Yields how many so far."""
     noise = np.random.default_rng(0)
     done = 0
@@ -194,7 +194,7 @@ def _fill(core: Core, people: _People, sessions: Iterator[Session], pool: Scores
             for number, turns in batch
         ]
         written = list(chain.from_iterable(memories for _, memories in prepared))
-        embedded = [] if pool is None else synthetic_vectors(core.indexer.model, written, pool, noise)
+        embedded = synthetic_vectors(core.indexer.model, written, pool, noise)
 
         def write(tx: Writer, prepared: Any = prepared) -> None:
             for principal, memories in prepared:
@@ -224,18 +224,25 @@ def _prepared(core: Core, principal: Principal, number: int, turn: InventedTurn)
 
 
 def synthetic_vectors(
-    model: str, memories: Sequence[Memory], pool: Scores, noise: np.random.Generator
+    model: str, memories: Sequence[Memory], pool: Sequence[Window], noise: np.random.Generator
 ) -> list[Embedded]:
     """A vector for each memory, between one of the pool and one that all of its session share: what is said in one
-    conversation lies nearer to each other than to the rest.
+    conversation lies nearer to each other than to the rest. The tokens are those of the first. Nothing without a pool.
     """
-    size = pool.shape[1]
+    if not pool:
+        return []
+    vectors = np.stack([one.vector for one in pool])
+    size = vectors.shape[1]
     sessions = {session: number for number, session in enumerate(dict.fromkeys(memory.session for memory in memories))}
-    topics = pool[noise.integers(len(pool), size=len(sessions))]
-    made = pool[noise.integers(len(pool), size=len(memories))] + topics[[sessions[one.session] for one in memories]]
+    topics = vectors[noise.integers(len(pool), size=len(sessions))]
+    chosen = noise.integers(len(pool), size=len(memories))
+    made = vectors[chosen] + topics[[sessions[one.session] for one in memories]]
     made += noise.standard_normal((len(memories), size), dtype=np.float32) * np.float32(_NOISE / size**0.5)
     made /= np.linalg.norm(made, axis=1, keepdims=True)
-    return [embedded_one(memory, vector[np.newaxis], model) for memory, vector in zip(memories, made, strict=True)]
+    return [
+        embedded_one(memory, [Window(vector, pool[one].tokens)], model)
+        for memory, vector, one in zip(memories, made, chosen, strict=True)
+    ]
 
 
 def _size_bytes(core: Core) -> int:
