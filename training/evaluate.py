@@ -162,7 +162,7 @@ def main() -> None:
         arguments.files,
         embedder,
         None if arguments.no_rerank else reranker,
-        replace(FUSION, pool=arguments.pool),
+        replace(FUSION.untold(), pool=arguments.pool),
         by_category=arguments.by_category,
     )
     if arguments.json:

@@ -108,9 +108,7 @@ class LocalModel:
                 self._networks[threads] = self._network(threads)
             return self._networks[threads]
 
-    def _run(
-        self, inputs: Sequence[str] | Sequence[tuple[str, str]], more: "More | None" = None
-    ) -> Iterator["Ran"]:
+    def _run(self, inputs: Sequence[str] | Sequence[tuple[str, str]], more: "More | None" = None) -> Iterator["Ran"]:
         """What the network says of the inputs, batch by batch, shortest first so that little is padded.
 
         `more` makes what the network is fed beside the tokens.

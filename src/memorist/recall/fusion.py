@@ -198,11 +198,12 @@ def with_tokens(first: Scores, agreements: Scores, windows: Counts, fusion: Fusi
     if not known.any():
         return first
     counts = np.maximum(windows, 1).astype(np.float32)
-    corrected: Scores = agreements - np.float32(fusion.token_windows) * np.log(counts)
+    corrected: Scores = agreements - np.float32(fusion.token_windows) * np.log(counts).astype(np.float32)
     low = first.min()
     agreed = low + (first.max() - low) * normalised(corrected, known)
     share = np.float32(fusion.tokens)
-    return np.where(known, (1 - share) * first + share * agreed, first)
+    mixed: Scores = np.where(known, (1 - share) * first + share * agreed, first).astype(np.float32, copy=False)
+    return mixed
 
 
 def _mixed(rows: Rows, words: ByWords, meaning: ByMeaning, fusion: Fusion) -> Scores:

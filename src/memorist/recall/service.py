@@ -268,7 +268,7 @@ class Recall:
         return Pool(scores, places, {memory.id: memory for memory in memories})
 
     def _compared(self, scores: Scored, tokens: AskedTokens, fusion: Fusion) -> Scored:
-        """The tokens of the first candidates are compared with the question's: that costs no model, only reading them."""
+        """The first candidates, after their tokens were compared with the question's, which runs no model."""
         with self._watch.timed("stage", "compare"):
             places = scores.first(fusion.compared)
             ids = [scores.candidates.ids[place] for place in places.tolist()]

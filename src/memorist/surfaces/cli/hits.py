@@ -105,14 +105,17 @@ def _origin(memory: Memory) -> Iterator[str]:
 
 
 def explained(explanation: Mapping[str, Any]) -> str:
-    """On one line: each arm's rank and score, both together and the weight of its class, and what the reranker said."""
+    """On one line: each arm's rank and score, all together and the weight of its class, and what the reranker said."""
     by_text, by_meaning = explanation["text"], explanation["vector"]
     first = explanation["first_stage"]
     parts = [
         f"words #{by_text['rank']} {by_text['bm25']:.2f}" if by_text["rank"] else "words –",
         f"meaning #{by_meaning['rank']} {by_meaning['cosine']:.2f}" if by_meaning["rank"] else "meaning –",
-        f"both #{first['rank']} {first['score']:.2f} ×{explanation['weight']:g}",
     ]
+    if "tokens" in explanation:
+        agreed = explanation["tokens"]
+        parts.append(f"tokens #{agreed['rank']} of {agreed['compared']} {agreed['agreement']:.2f}")
+    parts.append(f"together #{first['rank']} {first['score']:.2f} ×{explanation['weight']:g}")
     if "reranker" in explanation:
         said = explanation["reranker"]
         parts.append(f"reranker #{said['rank']} of {said['read']} {said['score']:.1f}")

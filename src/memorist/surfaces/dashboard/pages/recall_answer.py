@@ -143,8 +143,12 @@ def _steps(explanation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if by_vector["windows"] > 1:
             told += ", " + say("part {part} of {parts}", part=by_vector["window"] + 1, parts=by_vector["windows"])
         yield say("Meaning"), told
+    if "tokens" in explanation:
+        said = explanation["tokens"]
+        placed = {"rank": said["rank"], "compared": said["compared"], "score": f"{said['agreement']:g}"}
+        yield say("Tokens"), say("#{rank} of {compared} that were compared, with {score}", **placed)
     placed = {"rank": first["rank"], "score": f"{first['score']:g}", "weight": f"{explanation['weight']:g}"}
-    yield say("Both"), say("#{rank} with {score}, times {weight} for its class", **placed)
+    yield say("Together"), say("#{rank} with {score}, times {weight} for its class", **placed)
     if "reranker" in explanation:
         said = explanation["reranker"]
         placed = {"rank": said["rank"], "read": said["read"], "score": f"{said['score']:g}"}
