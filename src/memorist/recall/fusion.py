@@ -56,7 +56,7 @@ class Fusion:
     tokens: float = 0.5
     """So many of the first are compared by their tokens, and what share that has in their order."""
 
-    token_windows: float = 0.05
+    token_windows: float = 0.08
     """The same correction for tokens."""
 
     reranker: float = 0.45
