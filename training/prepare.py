@@ -1,7 +1,8 @@
 """Builds the file to train on: `python -m training.prepare CONVERSATIONS --to FILE`.
 
 Sources whose texts are not clearly free for this use are left out, and with them what templates made of their
-sentences; our own conversations (dialogues.py) are added, and with `--languages` those in eleven languages.
+sentences; our own conversations are added: those made of topics (dialogues.py), those written out (talks.json.xz), and with
+`--languages` those in eleven languages.
 """
 
 import argparse
@@ -26,6 +27,9 @@ LEFT_OUT = {
 
 LANGUAGES_FILE = Path(__file__).with_name("languages.json.xz")
 """Conversations of our own in eleven languages, and some in two at once; some questions are in another one."""
+
+TALKS_FILE = Path(__file__).with_name("talks.json.xz")
+"""Conversations of our own in English, written out one by one: friends, groups, a person with an assistant."""
 
 Item = dict[str, Any]
 
@@ -109,6 +113,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     items = prepare(read_items(arguments.conversations), arguments.dialogues, arguments.seed)
+    items += read_items(TALKS_FILE)
     if arguments.languages:
         items += read_items(LANGUAGES_FILE)
     with lzma.open(arguments.to, "wt", encoding="utf-8") as file:

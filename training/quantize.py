@@ -231,8 +231,17 @@ def report(name: str, teacher: nn.Module, student: nn.Module, subject: Subject, 
     )
 
 
-def quantize(name: str, conversations: Sequence[Conversation], folder: Path, out: Path, recipe: Recipe) -> nn.Module:
-    """Teach one model, and write its parts and its graph. `folder` has it as it was trained, rounded in blocks."""
+def quantize(
+    name: str,
+    conversations: Sequence[Conversation],
+    folder: Path,
+    out: Path,
+    recipe: Recipe,
+    trained: Path | None = None,
+) -> nn.Module:
+    """Teach one model, and write its parts and its graph. `folder` has its words, and it as it was trained, rounded in
+    blocks; or `trained` has it in full.
+    """
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
     subject, order = SUBJECTS[name], random.Random(2)
@@ -240,6 +249,8 @@ def quantize(name: str, conversations: Sequence[Conversation], folder: Path, out
     load_shipped(teacher.encoder, name, folder, subject.words)
     if hasattr(teacher, "head"):
         shipped_head(teacher.head, name, folder)
+    if trained is not None:
+        load_trained(teacher, trained, name)
     teacher.to(device()).eval()
     student = copy.deepcopy(teacher)
     round_encoder(student.encoder)
@@ -294,6 +305,7 @@ def main() -> None:
     parser.add_argument(
         "--from", dest="folder", type=Path, default=FOLDER, help="weights as training.export wrote them"
     )
+    parser.add_argument("--trained", type=Path, help="parts that training.refine wrote, instead of those weights")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=Recipe.steps)
     parser.add_argument("--rate", type=float, default=Recipe.rate)
@@ -307,6 +319,7 @@ def main() -> None:
             arguments.folder,
             arguments.out,
             Recipe(arguments.steps, rate=arguments.rate, range_rate=arguments.range_rate),
+            arguments.trained,
         )
 
 
