@@ -1,8 +1,8 @@
 """Builds the file to train on: `python -m training.prepare CONVERSATIONS --to FILE`.
 
 Sources whose texts are not clearly free for this use are left out, and with them what templates made of their
-sentences; our own conversations are added: those made of topics (dialogues.py), those written out (talks.json.xz), and with
-`--languages` those in eleven languages.
+sentences; our own conversations are added: those made of topics (dialogues.py), those written out (talks.json.xz), and
+with `--languages` those in eleven languages.
 """
 
 import argparse

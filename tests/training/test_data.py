@@ -1,9 +1,11 @@
 """The training data: what may not be used is left out, and our own conversations ask what they answer."""
 
+from pathlib import Path
+
 import pytest
 
 from training.dialogues import FORMS, SLOT, converse, fits, read_matter
-from training.prepare import LANGUAGES_FILE, by_session, prepare, read_items
+from training.prepare import LANGUAGES_FILE, TALKS_FILE, by_session, prepare, read_items
 
 FREE = "I keep seven hens in the garden behind the house and sell the eggs"
 FOREIGN = "My plane was late and so I missed the whole first act of the play"
@@ -74,10 +76,11 @@ def test_a_question_needs_what_it_asks_for() -> None:
     assert not fits("How much did {N} pay for {thing}?", "I bought {thing} {when}.")
 
 
-def test_conversations_in_other_languages_are_whole() -> None:
-    items = read_items(LANGUAGES_FILE)
-    assert len(items) == 520
-    assert len({one["s"] for one in items}) == 12
+@pytest.mark.parametrize(("file", "count", "sources"), [(LANGUAGES_FILE, 520, 12), (TALKS_FILE, 194, 1)])
+def test_conversations_that_were_written_out_are_whole(file: Path, count: int, sources: int) -> None:
+    items = read_items(file)
+    assert len(items) == count
+    assert len({one["s"] for one in items}) == sources
     for one in items:
         assert all(len(message) == 4 and message[3].strip() for message in one["m"])
         assert one["q"]
