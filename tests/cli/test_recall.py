@@ -53,7 +53,7 @@ def test_explain_shows_each_arm_and_the_weight(cli: Cli) -> None:
     shown = cli.ok("recall", "boiler valve", "--explain").out
     assert "words #1 " in shown
     assert "meaning –" in shown
-    assert "both #1 " in shown
+    assert "together #1 " in shown
     assert "×1" in shown
 
 

@@ -73,7 +73,8 @@ def test_reranker_reads_no_further_than_the_order_may_change() -> None:
         found = worth_reading(first, FUSION)
         return found.at_first, found.in_doubt
 
-    assert extent(near) == (FUSION.pool, FUSION.pool)
+    assert extent(near) == (17, FUSION.pool)
     assert extent(far) == (FUSION.settled, FUSION.doubted)
     assert extent(far[:3]) == (3, 3)
-    assert extent(middling) == (17, FUSION.pool)
+    assert extent(middling) == (9, FUSION.pool)
+    assert worth_reading(middling, FUSION.untold()).at_first == 17, "where tokens say nothing it reads more"

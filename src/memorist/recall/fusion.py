@@ -69,7 +69,7 @@ class Fusion:
     close: float = 0.9
     """At first it reads so many, and others whose first score comes as close as this to the best one's."""
 
-    convincing: float = 2.0
+    convincing: float = 1.5
     """Where the local reranker says so much of one of them, it reads no more: the others seldom come up."""
 
     doubted: int = 10
