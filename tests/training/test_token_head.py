@@ -15,6 +15,7 @@ if os.environ.get("MEMORIST_TRAINING_TESTS") == "1":
 else:
     torch = pytest.importorskip("torch", reason="training needs torch: pip install -r training/requirements.txt")
 
+import onnx
 import onnxruntime
 from safetensors.torch import load_file
 
@@ -39,10 +40,27 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "weights"
 
 
+def without_head(path: Path) -> None:
+    """The graph as it is exported, before the head is added to it."""
+    model = onnx.load(path)
+    added = [node for node in model.graph.node if node.output[0].startswith("token")]
+    weights = [one for one in model.graph.initializer if one.name.startswith("token_")]
+    assert (len(added), len(weights)) == (4, 2)
+    for node in added:
+        model.graph.node.remove(node)
+    for one in weights:
+        model.graph.initializer.remove(one)
+    del model.graph.output[1]
+    path.write_bytes(model.SerializeToString())
+
+
 def test_graph_says_of_tokens_what_torch_says_and_keeps_its_vectors(folder: Path) -> None:
     head = tokens.TokenHead()
     head.load_state_dict({name: tensor.float() for name, tensor in load_file(tokens.TRAINED).items()})
+    shipped = (folder / "embedder.onnx").read_bytes()
+    without_head(folder / "embedder.onnx")
     tokens.add_to(folder, head.eval())
+    assert (folder / "embedder.onnx").read_bytes() == shipped, "the head of the training folder is what is shipped"
     embedder, _ = tokens._shipped(FOLDER)
     text = "Ada: I adopted a greyhound last week."
     ids, mask, _ = padded(_tokenizer().encode_batch([text]), device())
