@@ -371,7 +371,7 @@ class Certain(WordReranker):
 @pytest.mark.parametrize(
     ("most", "is_local", "budget_ms", "read"),
     [
-        (FUSION.convincing, True, 60_000, FUSION.settled),
+        (FUSION.convincing, True, 60_000, FUSION.untold().settled),
         (FUSION.convincing - 0.1, True, 60_000, FUSION.untold().doubted),
         (FUSION.convincing, True, 0, FUSION.pool),
         (FUSION.convincing, False, 90, FUSION.pool),

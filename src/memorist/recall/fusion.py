@@ -78,7 +78,7 @@ class Fusion:
 
     def untold(self) -> "Fusion":
         """Where nothing is known of tokens the first order says less: more is read, and that counts more."""
-        return replace(self, reranker=0.6, close=0.8, doubted=12, behind=0.6)
+        return replace(self, reranker=0.6, close=0.8, convincing=2.0, doubted=12, behind=0.6)
 
 
 FUSION = Fusion()
@@ -191,16 +191,17 @@ def first_order(rows: Rows, words: ByWords, meaning: ByMeaning, fusion: Fusion) 
 
 
 def with_tokens(first: Scores, agreements: Scores, windows: Counts, fusion: Fusion) -> Scores:
-    """First scores, of which a share becomes how well the tokens agree, over the same range; where nothing is known of
-    them (NaN) they stay.
+    """First scores, of which a share becomes how well the tokens agree, over the range of those of which that is known;
+    the others (NaN) stay.
     """
     known = ~np.isnan(agreements)
     if not known.any():
         return first
     counts = np.maximum(windows, 1).astype(np.float32)
     corrected: Scores = agreements - np.float32(fusion.token_windows) * np.log(counts).astype(np.float32)
-    low = first.min()
-    agreed = low + (first.max() - low) * normalised(corrected, known)
+    # Over the range of all, the only one that is known would fall behind those that were not even compared.
+    low, high = first[known].min(), first[known].max()
+    agreed = low + (high - low) * normalised(corrected, known)
     share = np.float32(fusion.tokens)
     mixed: Scores = np.where(known, (1 - share) * first + share * agreed, first).astype(np.float32, copy=False)
     return mixed
