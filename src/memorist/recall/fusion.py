@@ -65,7 +65,7 @@ class Fusion:
     pool: int = 20
     """How many candidates the reranker reads at most."""
 
-    settled: int = 6
+    settled: int = 5
     close: float = 0.9
     """At first it reads so many, and others whose first score comes as close as this to the best one's."""
 
@@ -78,7 +78,7 @@ class Fusion:
 
     def untold(self) -> "Fusion":
         """Where nothing is known of tokens the first order says less: more is read, and that counts more."""
-        return replace(self, reranker=0.6, close=0.8, convincing=2.0, doubted=12, behind=0.6)
+        return replace(self, reranker=0.6, settled=6, close=0.8, convincing=2.0, doubted=12, behind=0.6)
 
 
 FUSION = Fusion()
