@@ -12,6 +12,7 @@ from memorist.memories.values import Memory
 from memorist.recall.candidates import Candidates
 from memorist.recall.fusion import ByMeaning, ByWords, Fusion, by_meaning, by_words, first_order, with_tokens
 from memorist.recall.index.postings import wording
+from memorist.recall.index.tokens import MOST_WINDOWS
 from memorist.recall.joining import joined
 from memorist.recall.ranking import Places, Scores, best
 
@@ -52,7 +53,8 @@ class Scored:
     def compared(self, places: Places, agreements: Scores, fusion: Fusion) -> "Scored":
         """The same, after the tokens of some places were compared."""
         scores = self.scores.copy()
-        scores[places] = with_tokens(scores[places], agreements, self.candidates.rows.windows[places], fusion)
+        windows = np.minimum(self.candidates.rows.windows[places], MOST_WINDOWS)
+        scores[places] = with_tokens(scores[places], agreements, windows, fusion)
         found = dict(zip(places.tolist(), agreements.tolist(), strict=True))
         return replace(self, scores=scores, agreements={place: one for place, one in found.items() if not isnan(one)})
 

@@ -17,7 +17,7 @@ States = NDArray[np.float32]
 
 _BITS = 128
 _TOKEN_BYTES = _BITS // 8
-_MOST_WINDOWS = 16
+MOST_WINDOWS = 16
 """Of a longer memory the first so many are compared: 2,000 words, and 64 KB."""
 _MOST_ASKED = 32
 """So many tokens of a question are compared, those that count most: the others of a long one add little."""
@@ -32,14 +32,14 @@ def signs_of(states: States | None) -> bytes:
 
 def pack(windows: Sequence[bytes]) -> bytes:
     """The tokens of a memory, all windows one after the other; nothing where nothing is known of one of the first."""
-    first = windows[:_MOST_WINDOWS]
+    first = windows[:MOST_WINDOWS]
     return b"".join(first) if all(first) else b""
 
 
 class AskedTokens:
     """The tokens of a question, as bytes: each as long as it counts."""
 
-    __slots__ = ("_scale", "_steps")
+    __slots__ = ("_count", "_scale", "_steps")
 
     def __init__(self, states: States) -> None:
         numbers = states[:, :_BITS]
@@ -49,7 +49,8 @@ class AskedTokens:
         lengths = np.maximum(np.linalg.norm(numbers[most], axis=1), 1e-9)
         asked = numbers[most] * (counts / lengths)[:, np.newaxis]
         largest = max(float(np.abs(asked).max()), 1e-9)
-        self._steps = np.rint(asked * (127 / largest)).astype(np.int8)
+        self._steps = numkong.dots_pack(np.rint(asked * (127 / largest)).astype(np.int8))
+        self._count = len(asked)
         self._scale = np.float32(largest / 127 / _BITS**0.5)
 
     def agreement(self, packed: Sequence[bytes]) -> Scores:
@@ -60,12 +61,12 @@ class AskedTokens:
         if not known.size:
             return found
         bits = np.frombuffer(b"".join(packed), dtype=np.uint8).reshape(-1, _TOKEN_BYTES)
-        products = np.empty((len(self._steps), len(bits)), dtype=np.float32)
+        products = np.empty((len(bits), self._count), dtype=np.int32)
         for start in range(0, len(bits), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            products[:, part] = numkong.cdist(self._steps, _signs(bits[part]), "dot")
+            products[part] = numkong.dots_packed(_signs(bits[part]), self._steps)
         starts = np.concatenate([[0], np.cumsum(counts[known])[:-1]])
-        found[known] = np.maximum.reduceat(products, starts, axis=1).sum(axis=0) * self._scale
+        found[known] = np.maximum.reduceat(products, starts, axis=0).sum(axis=1) * self._scale
         return found
 
 
