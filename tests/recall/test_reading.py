@@ -352,6 +352,10 @@ def test_answer_says_how_many_were_read_and_brings_the_rest_behind_them(slow_cor
     assert ask(slow_core, ada, "teapot 8", enable_rerank=False).reranked == 0
 
 
+UNTOLD = FUSION.untold()
+"""These embedders say nothing of tokens."""
+
+
 class Certain(WordReranker):
     """Says so much of what has all words of the question, and little of the rest."""
 
@@ -371,10 +375,10 @@ class Certain(WordReranker):
 @pytest.mark.parametrize(
     ("most", "is_local", "budget_ms", "read"),
     [
-        (FUSION.convincing, True, 60_000, FUSION.untold().settled),
-        (FUSION.convincing - 0.1, True, 60_000, FUSION.untold().doubted),
-        (FUSION.convincing, True, 0, FUSION.pool),
-        (FUSION.convincing, False, 90, FUSION.pool),
+        (UNTOLD.convincing, True, 60_000, UNTOLD.settled),
+        (UNTOLD.convincing - 0.1, True, 60_000, UNTOLD.doubted),
+        (UNTOLD.convincing, True, 0, UNTOLD.pool),
+        (UNTOLD.convincing, False, 90, UNTOLD.pool),
     ],
 )
 def test_local_reranker_reads_no_more_once_it_is_convinced(

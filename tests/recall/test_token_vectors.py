@@ -69,6 +69,8 @@ def test_agreement_takes_its_share_of_the_first_scores_over_their_range() -> Non
     assert with_tokens(first, scores(0.1, 0.3, 0.2), windows, FUSION).tolist() == pytest.approx([0.7, 0.85, 0.6])
     unknown = with_tokens(first, scores(0.1, np.nan, 0.3), windows, FUSION)
     assert unknown.tolist() == pytest.approx([0.7, 0.8, 0.7])
+    alone = with_tokens(first, scores(0.3, np.nan, np.nan), windows, FUSION)
+    assert alone.tolist() == first.tolist(), "the only one that is known falls behind none for that"
     assert with_tokens(first, scores(np.nan, np.nan, np.nan), windows, FUSION).tolist() == first.tolist()
     longer = with_tokens(first, scores(0.3, 0.3, 0.2), np.array([1, 9, 1]), FUSION)
     assert longer[1] < longer[0], "the best of many windows is high by chance"
