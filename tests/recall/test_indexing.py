@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from memorist.bootstrap import open_store
 from memorist.core import Core
-from memorist.errors import ModelError, StoreReadOnly
+from memorist.errors import ModelError, StoreBusy, StoreReadOnly
 from memorist.ingestion.service import Message
 from memorist.memories import writing
 from memorist.memories.values import Draft, Kind, Memory, Status
@@ -545,6 +546,32 @@ def test_database_that_cannot_be_written_is_searched(sqlite_url: str, monkeypatc
 
         monkeypatch.setattr(store, "write", refuse)
         assert found(core, ada, "teapot") == [memory.id]
+        core.close()
+
+
+def test_while_another_writes_the_index_is_searched_as_it_is(sqlite_url: str) -> None:
+    """Who searches does not fail, and makes it ready the next time; who is to make it ready is told."""
+    writer = Core(open_store(bare(sqlite_url)), SystemClock(), Options())
+    writer.store.migrator.migrate(START)
+    ada = user_of(writer)
+    memory = remember(writer, ada, "a teapot")
+    now = SystemClock().now()
+    stores = [open_store(bare(sqlite_url, busy_timeout_ms=1)) for _ in range(2)]
+    cores = [Core(store, SystemClock(), Options(embedder=WordEmbedder), background=False) for store in stores]
+
+    def look(core: Core) -> None:
+        assert found(core, ada, "teapot") == [memory.id]
+        with pytest.raises(StoreBusy):
+            list(core.indexer.finish(ada.tenant))
+
+    def claim() -> list[str]:
+        return writer.store.write(ada.tenant, lambda tx: tx.index.claim_waiting(now, now + timedelta(days=1), 9))
+
+    for core in cores:  # The first gives up the other model's vectors, and both what is claimed.
+        writer.store.write(ada.tenant, lambda _, core=core: look(core))
+        assert found(core, ada, "teapot") == [memory.id]
+        assert claim() == [memory.id]
+    for core in (writer, *cores):
         core.close()
 
 

@@ -158,7 +158,7 @@ class Recall:
         question = validated(principal, question)
         # A question may quote a secret, and models are not always ours.
         question = replace(question, query=self._redaction.text(question.query))
-        self._indexer.prepare(principal.tenant)
+        self._indexer.prepare_to_search(principal.tenant)
         asked = Asked.of(principal, question, self._weights, self._min_score, self._clock.now())
         asked = self._looking_at(asked)
         self._models.warm_up(question)

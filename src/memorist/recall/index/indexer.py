@@ -152,15 +152,23 @@ class Indexer:
     def prepare(self, tenant: str) -> None:
         """Make sure that a tenant's rows are in the index, and wait for vectors where they have another model's.
 
-        Where nothing can be written now, what is in the index must do, and it is tried again the next time.
+        Where nothing can be written now, what is in the index must do, and it is tried again the next time. Raises
+        StoreBusy where somebody else writes: who works on the index does it again.
         """
         if tenant in self._prepared:
             return
         try:
             with acts.aside():
                 self._prepare(tenant)
-        except (StoreBusy, StoreFull, StoreReadOnly, StoreUnavailable) as error:
+        except (StoreFull, StoreReadOnly, StoreUnavailable) as error:
             self._note(error)
+
+    def prepare_to_search(self, tenant: str) -> None:
+        """The same for who would rather search what is there than fail because somebody else writes."""
+        try:
+            self.prepare(tenant)
+        except StoreBusy as error:
+            _log.warning("an index is made ready later: %s", error.message)
 
     def _prepare(self, tenant: str) -> None:
         known = self._store.index_model(tenant)
@@ -177,7 +185,11 @@ class Indexer:
             self._prepared.clear()  # They are looked at again, which costs little.
         self._prepared.add(tenant)
         if self._embedder is not None and self._store.read(tenant, lambda tx: tx.index.has_waiting()):
-            self._store.write(tenant, lambda tx: tx.index.release_claims())
+            try:
+                self._store.write(tenant, lambda tx: tx.index.release_claims())
+            except StoreBusy:
+                self._prepared.discard(tenant)
+                raise
             self._loop.tell(tenant)
 
     def _unindex(self, tenant: str, model: str) -> None:
