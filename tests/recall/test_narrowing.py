@@ -479,3 +479,19 @@ def test_nearest_facts_of_an_agent_with_few_are_found_wherever_they_are(
     found, expected = (nearest(one, asked, NOW, lambda _: vector, most=10, distance=0.7) for one in (view, every))
     assert found == expected
     assert found[0] == "mem_0900_00"
+
+
+def test_facts_that_came_late_and_lie_far_away_hide_none_that_lies_nearer(
+    shelf: Shelf, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.recall.nearest._FEW", 0)
+    monkeypatch.setattr("memorist.recall.nearest._SHARE", 1_000_000)
+    monkeypatch.setattr("memorist.recall.index.lists.COMPARED", 8)
+    _, vector = library.question()
+    for number in range(20):
+        library.put(f"mem_{910 + number:04}_00", "s3", -vector, "the opposite", kind="fact")
+    view, every = (refreshed(one, library.store) for one in (shelf, Shelf("ada", MODEL)))
+    asked = Memory("mem_unknown", "t", "anything", "", "", NOW, NOW, Owner("ada", None))
+    found, expected = (nearest(one, asked, NOW, lambda _: vector, most=10, distance=0.7) for one in (view, every))
+    assert len(expected) == 10
+    assert found == expected

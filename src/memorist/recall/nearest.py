@@ -8,7 +8,7 @@ import numpy as np
 from memorist import words
 from memorist.memories.searchable import Standing
 from memorist.memories.values import Kind, Memory
-from memorist.recall.index.columns import distinct
+from memorist.recall.index.columns import Array, distinct
 from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.view import View
 from memorist.recall.question import terms_of
@@ -67,17 +67,26 @@ def _narrowed(view: View, wanted: Mask, memory: Memory, vector: Scores, most: in
     near = view.matrix.near(vector)
     facts = np.flatnonzero(wanted)
     if facts.size > max(_FEW, view.size // _SHARE):
-        facts = distinct(np.concatenate([near.places[near.places >= 0], view.waiting()]))
-        facts = facts[wanted[facts]]
-        if np.count_nonzero(_own(PartOfShelf.of(view, facts), memory)) < most:
+        # What came since, or has no vector, may lie anywhere: it does not tell that enough were looked at.
+        listed = _counted(wanted, near.places[: near.places.size - near.late.places.size])
+        if np.count_nonzero(_own(view, memory)[listed]) < most:
             return view, wanted
+        facts = _counted(wanted, np.concatenate([near.places, view.waiting()]))
     found = view.matrix.estimated_at(vector, near, facts)
     part = PartOfShelf.of(view, facts, found)
     is_own = _own(part, memory)
+    counts: Mask = part.columns["windows"] == 0
     for ones in (is_own, ~is_own):
         first = best(np.where(ones, found.known(), np.float32(-1)), _SPARE * max(most, _MOST_OF_OTHERS))
         part.compare(vector, np.sort(first))
-    return part, np.ones(facts.size, dtype=bool)
+        counts[first] = True
+    return part, counts
+
+
+def _counted(wanted: Mask, places: Array) -> Array:
+    """Those of some rows that count, ascending; one that is gone has no place."""
+    places = distinct(places[places >= 0])
+    return places[wanted[places]]
 
 
 def _own(view: View, memory: Memory) -> Mask:
