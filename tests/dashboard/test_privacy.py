@@ -199,6 +199,7 @@ def test_whoever_is_named_in_the_history_of_others_alone_is_counted(ada: Person)
 def test_a_user_erases_themselves_and_nobody_else(people: People, tenant: str) -> None:
     bob = people.sign_in(tenant, Role.USER, "bob")
     bob.remember("mine")
+    bob.core.user_tokens.create(Principal(tenant, Role.ADMIN), "bob")
     aging(bob, 2, "ada")
     page = bob.goto("/privacy")
     assert page.get_by_label("User", exact=True).count() == 0
@@ -220,6 +221,10 @@ def test_a_user_erases_themselves_and_nobody_else(people: People, tenant: str) -
     ):
         assert page.request.post(f"{address}{path}", form={"csrf": csrf, **fields}).status == 403
     page.get_by_role("button", name="Show what would be erased").click()
+    expect(page.locator(".tally > div").last).to_have_text("lines of history1")
+    expect(page.locator(".tally dt")).to_have_text(
+        ["memories", "entries of the search index", "tokens for web pages", "API keys", "lines of history"]
+    )
     page.get_by_label("Type bob to confirm").fill("bob")
     page.get_by_role("button", name="Erase for good").click()
     page.wait_for_url("**/privacy/receipts/rcpt_*")

@@ -36,6 +36,7 @@ _TABLES = {
     "turn_events": to_say("events of turns"),
     "policies": to_say("changes of the policy"),
     "spending": to_say("months with what turns have cost"),
+    "sign_ins": to_say("tokens for web pages"),
     "api_keys": to_say("API keys"),
 }
 
@@ -174,7 +175,7 @@ def tables_of(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 def receipt_title(receipt: Receipt) -> str:
     return {
         "memories": say("Some memories"),
-        "user": "A person",
+        "user": say("A person"),
         "tenant": say("The whole tenant"),
         "reset": say("Everything, to begin anew"),
         "retention": say("What was past its time"),
