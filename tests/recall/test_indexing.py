@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import psycopg
 import pytest
 
@@ -20,17 +21,18 @@ from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.models import passages
 from memorist.options import Options
 from memorist.platform.values import Job, Principal, Role
-from memorist.recall.index import indexer
+from memorist.recall.index import indexer, vectors
 from memorist.recall.index.indexer import Progress
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import PARAMETERS, memory_to_values
 from memorist.store.statements import load_statements
 from memorist.testing import make_memory
 from memorist.testing.clocks import START
+from memorist.testing.conformance.helpers import index_rows
 from memorist.times import SystemClock
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say
 from tests.support.jobs import remember_and_die
-from tests.support.models import BrokenEmbedder, WordEmbedder
+from tests.support.models import BrokenEmbedder, WordEmbedder, word_vector
 from tests.support.postgres import become
 from tests.support.processes import CONTEXT
 from tests.support.stores import bare
@@ -178,6 +180,30 @@ def test_without_an_embedder_keywords_alone_count(open_with: OpenCore) -> None:
     assert found(core, ada, "teapot") == [memory.id]
     assert core.indexer.progress(ada.tenant) == Progress(None, 1, 0)
     assert list(core.indexer.finish(ada.tenant))[-1].waiting == 0
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_words_that_are_erased_while_they_are_embedded_are_not_kept(open_with: OpenCore, at_once: bool) -> None:
+    erased: list[str] = []
+
+    def erase(texts: Sequence[str]) -> None:
+        if not erased and any("Porto" in text and "teapot" in text for text in texts):
+            erased.append(first.id)
+            core.erasure.erase(ada, [first.id])
+
+    embedder = WordEmbedder(before=erase, is_local=at_once)
+    core = open_with(embedder)
+    ada = user_of(core)
+    (first,) = say(core, ada, "I was in Porto.")
+    list(core.indexer.finish(ada.tenant))
+    (second,) = say(core, ada, "I broke a teapot.")
+    list(core.indexer.finish(ada.tenant))
+    assert erased
+    assert is_done(core, ada.tenant)
+    (row,) = index_rows(core.store, ada.tenant, "ada")
+    assert row.memory_id == second.id
+    alone = word_vector("[2 January 2026] | user: I broke a teapot.")
+    assert row.vectors == vectors.pack(alone[np.newaxis]), "or it would tell of what was erased"
 
 
 def test_turns_are_embedded_with_who_spoke_when_and_the_turn_before(open_with: OpenCore) -> None:

@@ -49,6 +49,18 @@ _LONG_WORD = 24
 """Characters: what has more of them than so many long words is not counted, which takes a while itself."""
 
 
+_Read = tuple[Memory, Sequence[str], Embedded]
+"""A memory, the texts that were embedded for it, and what was made of them."""
+
+
+class _Outdated(Exception):
+    """Of some memories the message before, which they were embedded with, was changed meanwhile."""
+
+    def __init__(self, others: Sequence[_Read]) -> None:
+        super().__init__()
+        self.others = others
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a tenant's index is."""
@@ -268,17 +280,32 @@ class Indexer:
         return 0
 
     def _embed(self, tenant: str, memories: Sequence[Memory], texts: Sequence[Sequence[str]]) -> bool:
-        """Save the vectors of memories. False where the indexer was stopped in the middle of a long text: then none."""
+        """Save the vectors of memories. False where some wait for theirs again: all where the indexer was stopped in
+        the middle of a long text, or those whose message before was changed meanwhile.
+        """
         assert self._embedder is not None
         made: list[Window] = []
         for piece in _pieces([text for one in texts for text in one], is_local=self._embedder.is_local):
             if made and self._loop.stopping:
                 return False
             made += windows_of(self._embedder.embed_tokens(piece))
-        saved = embedded(memories, texts, made, self._embedder.model_id)
-        self._store.write(tenant, partial(_save, saved))
+        read = list(zip(memories, texts, embedded(memories, texts, made, self._embedder.model_id), strict=True))
+        is_whole = self._save(tenant, read)
         self._failed = None
-        return True
+        if not is_whole:
+            self.look_again(tenant)
+        return is_whole
+
+    def _save(self, tenant: str, read: Sequence[_Read]) -> bool:
+        """Save what was made of memories. False where some of it is of words that are gone: that is not saved."""
+        is_whole = True
+        while True:
+            try:
+                self._store.write(tenant, partial(_save, read))
+            except _Outdated as found:
+                read, is_whole = found.others, False
+            else:
+                return is_whole
 
     def _note(self, error: MemoristError) -> None:
         if self._failed != error.message:
@@ -341,5 +368,12 @@ def _pieces(texts: Sequence[str], *, is_local: bool) -> Iterator[list[str]]:
         yield piece
 
 
-def _save(made: Sequence[Embedded], tx: Writer) -> None:
-    tx.index.save_vectors(made)
+def _save(read: Sequence[_Read], tx: Writer) -> None:
+    """Raises _Outdated."""
+    tx.index.save_vectors([made for _, _, made in read])
+    # Not looked at before: who changes a message from now on waits for us, and then unindexes what was said next.
+    turns = [(memory, texts) for memory, texts, _ in read if is_turn(memory)]
+    now = texts_of([memory for memory, _ in turns], tx)
+    outdated = {memory.id for (memory, texts), new in zip(turns, now, strict=True) if new != texts}
+    if outdated:
+        raise _Outdated([one for one in read if one[0].id not in outdated])
