@@ -1,5 +1,6 @@
 """What comes back, in which order, with which score; and why."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,6 +19,7 @@ from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Owner, Principal, Role
 from memorist.recall.values import Question, Weights
 from memorist.testing.clocks import START
+from memorist.watching import Facts, Watch, Watched
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say, texts
 from tests.support.models import BrokenEmbedder, WordEmbedder, WordReranker
 
@@ -369,9 +371,24 @@ def test_reranker_decides_and_can_be_left_out(open_with: OpenCore) -> None:
     assert [hit.memory.id for hit in fallen_back.hits] == [hit.memory.id for hit in plain.hits]
 
 
+class _Heard(Watch):
+    """Counts what it is told of."""
+
+    def __init__(self) -> None:
+        self.told: Counter[str] = Counter()
+
+    def timed(self, what: str, part: str = "", facts: Facts | None = None) -> Watched:
+        self.told[what] += 1
+        return super().timed(what, part, facts)
+
+    def count(self, what: str, part: str = "", by: float = 1) -> None:  # noqa: ARG002
+        self.told[what] += 1
+
+
 @pytest.mark.parametrize("settings", [{}, {"top_k": 3}, {"top_k": 20, "min_score": 0.0}, {"budget_tokens": 40}])
 def test_both_ways_are_what_each_way_is(open_with: OpenCore, settings: dict[str, Any]) -> None:
-    core = open_with(None, WordReranker())
+    heard = _Heard()
+    core = open_with(None, WordReranker(), watch=heard)
     ada = Principal(make_tenant(core), Role.USER, "ada")
     # All fit alike, so that the newest of those that are looked at comes first.
     days = [START - timedelta(days=number) for number in range(60, 0, -1)]
@@ -380,6 +397,7 @@ def test_both_ways_are_what_each_way_is(open_with: OpenCore, settings: dict[str,
     question = Question("Where is the blue teapot?", explain=True, **settings)
     with core.recall.begin() as reading:
         both = list(core.recall.both_ways(ada, question, reading))
+    assert [heard.told[what] for what in ("recall", "degraded")] == [1, 1]
     for is_reranked, answered in zip((False, True), both, strict=True):
         alone = core.recall.recall(ada, replace(question, enable_rerank=is_reranked))
         assert answered.rerank_used is is_reranked

@@ -146,12 +146,17 @@ class Recall:
 
     def both_ways(self, principal: Principal, question: Question, reading: TimedReading) -> Iterator[Recalled]:
         """To compare: what `recall` answers without the reranker, and then what it answers with it. The candidates of
-        both are found once.
+        both are found once, which counts as one recall.
         """
-        pool = self._gathered(principal, replace(question, enable_rerank=True), reading)
-        first = pool.of_first(_candidates_for(question))
-        yield self._told(principal, ranked(first, first.still_wanted(), None, self._fusion))
-        yield self._told(principal, self._ranked(pool, reading))
+        with self._watch.timed("recall") as told:
+            pool = self._gathered(principal, replace(question, enable_rerank=True), reading)
+            first = pool.of_first(_candidates_for(question))
+            yield self._told(principal, ranked(first, first.still_wanted(), None, self._fusion))
+            found = self._told(principal, self._ranked(pool, reading))
+            told.note({"memorist.recall.hits": len(found.hits), "memorist.recall.degraded": found.degraded})
+        if found.degraded:
+            self._watch.count("degraded")
+        yield found
 
     def _gathered(self, principal: Principal, question: Question, reading: TimedReading) -> Pool:
         """The candidates of a question that was not looked at yet. Raises InvalidField, Forbidden or StoreError."""
