@@ -1,4 +1,4 @@
-"""Trains what the embedder could say of single tokens: `python -m training.tokens --data FILE --out FILE`.
+"""Trains what the embedder says of single tokens: `python -m training.tokens --data FILE --out FILE`.
 
 The embedder stays as it is shipped. A product reads the states of its tokens after three of its layers and makes 128
 numbers of each, and what the token counts where it asks. How well a passage answers is what each token of the question
@@ -31,7 +31,7 @@ from training.torch_models import TOKENIZER, device
 from training.train import rerank_units
 
 TRAINED = Path(__file__).parent / "token_head.safetensors"
-"""What a run of the defaults gave. It is not shipped."""
+"""What a run of the defaults gave, which the shipped embedder has."""
 TAPS = (2, 4, 6)
 """The layers after which it reads the states: early ones know the words, late ones what they mean here."""
 BITS = 128
