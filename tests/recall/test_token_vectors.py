@@ -43,6 +43,14 @@ def test_what_is_not_known_of_tokens_is_told() -> None:
     assert asked.agreement([]).size == 0
 
 
+def test_of_very_long_memories_only_the_first_are_compared() -> None:
+    asked = AskedTokens(states(3))
+    long = signs_of(states(7000))
+    assert np.isnan(asked.agreement([long] * 5)).tolist() == [False, False, True, True, True]
+    assert not np.isnan(asked.agreement([long * 3, long])[0]), "the first always is"
+    assert np.isnan(asked.agreement([long * 3, long])[1])
+
+
 def test_a_memory_keeps_the_tokens_of_its_first_windows() -> None:
     windows = [signs_of(states(2)) for _ in range(20)]
     assert pack(windows) == b"".join(windows[:16])

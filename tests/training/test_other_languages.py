@@ -48,5 +48,5 @@ def test_runs_are_trained_averaged_and_exported(tmp_path: Path) -> None:
     for name in ("many_rows.npy", "many_scales.npy", "many_tokenizer.json"):
         (to / name).symlink_to(FOLDER / name)
     write_manifest(to)
-    vectors = OtherLanguages(1, to).vectors(["Ich habe einen Hund.", "我有一只狗"])
+    vectors = OtherLanguages(1, to).read(["Ich habe einen Hund.", "我有一只狗"]).vectors
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(2), abs=1e-3)

@@ -4,7 +4,9 @@ Of each token of a memory the signs of 128 numbers are kept. A question's tokens
 they count: that, added up, is how well the memory answers.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numkong
 import numpy as np
@@ -21,6 +23,8 @@ MOST_WINDOWS = 16
 """Of a longer memory the first so many are compared: 2,000 words, and 64 KB."""
 _MOST_ASKED = 32
 """So many tokens of a question are compared, those that count most: the others of a long one add little."""
+_MOST_COMPARED = 16_384
+"""So many tokens of all memories together are compared: 50 chunks of documents, and a few milliseconds."""
 _AT_ONCE = 4096
 """Tokens that are compared at once: their signs stay in the cache."""
 
@@ -54,8 +58,11 @@ class AskedTokens:
         self._scale = np.float32(largest / 127 / _BITS**0.5)
 
     def agreement(self, packed: Sequence[bytes]) -> Scores:
-        """How well each memory agrees, at most 1; NaN of one of whose tokens nothing is known."""
+        """How well each memory agrees, at most 1; NaN of one of whose tokens nothing is known. Of very long ones only the
+        first are compared.
+        """
         found = np.full(len(packed), np.nan, dtype=np.float32)
+        packed = packed[: max(1, bisect_right(list(accumulate(map(len, packed))), _MOST_COMPARED * _TOKEN_BYTES))]
         counts = np.array([len(one) // _TOKEN_BYTES for one in packed], dtype=np.intp)
         known = np.flatnonzero(counts)
         if not known.size:
