@@ -58,8 +58,8 @@ class AskedTokens:
         self._scale = np.float32(largest / 127 / _BITS**0.5)
 
     def agreement(self, packed: Sequence[bytes]) -> Scores:
-        """How well each memory agrees, at most 1; NaN of one of whose tokens nothing is known. Of very long ones only the
-        first are compared.
+        """How well each memory agrees, at most 1; NaN of one of whose tokens nothing is known, and of those after the
+        first where all are very long.
         """
         found = np.full(len(packed), np.nan, dtype=np.float32)
         packed = packed[: max(1, bisect_right(list(accumulate(map(len, packed))), _MOST_COMPARED * _TOKEN_BYTES))]
