@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -86,6 +87,12 @@ def _unit(vector: Scores) -> Scores:
 @pytest.fixture(scope="module")
 def library() -> Library:
     return Library()
+
+
+@pytest.fixture(autouse=True)
+def _own_chance(library: Library, request: pytest.FixtureRequest) -> None:
+    """Each test asks the same, whichever others ran before it."""
+    library.rng = np.random.default_rng(crc32(request.node.name.encode()))
 
 
 @pytest.fixture(scope="module")
@@ -493,5 +500,5 @@ def test_facts_that_came_late_and_lie_far_away_hide_none_that_lies_nearer(
     view, every = (refreshed(one, library.store) for one in (shelf, Shelf("ada", MODEL)))
     asked = Memory("mem_unknown", "t", "anything", "", "", NOW, NOW, Owner("ada", None))
     found, expected = (nearest(one, asked, NOW, lambda _: vector, most=10, distance=0.7) for one in (view, every))
-    assert len(expected) == 10
+    assert len(expected) >= 10, "those of other agents follow"
     assert found == expected
