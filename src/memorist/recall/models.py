@@ -21,7 +21,7 @@ from memorist.secrets.logs import redacting_logger
 _log = redacting_logger(__name__)
 
 
-class Meant(NamedTuple):
+class EmbeddedQuestion(NamedTuple):
     """What the embedder says of a question; nothing where it cannot."""
 
     vector: Scores | None = None
@@ -72,15 +72,15 @@ class Models:
         """Names the vectors and tokens that questions get; '' where they get none."""
         return "" if self._embedder is None else self._embedder.model_id
 
-    def embed(self, query: str) -> Meant:
+    def embed(self, query: str) -> EmbeddedQuestion:
         if self._embedder is None:
-            return Meant()
+            return EmbeddedQuestion()
         try:
             (vector,), (states,) = self._embedder.embed_tokens([query])
         except ModelError as error:
             _log.warning("recall goes on by keyword alone: %s", error.message)
-            return Meant()
-        return Meant(vector, None if states is None else AskedTokens(states))
+            return EmbeddedQuestion()
+        return EmbeddedQuestion(vector, None if states is None else AskedTokens(states))
 
     def judge(self, query: str, passages: Sequence[str], reading: TimedReading, extent: Extent) -> Judgement | None:
         """What the reranker says of the first passages, as far as they are worth it and there is time for them."""

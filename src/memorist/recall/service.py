@@ -30,7 +30,7 @@ from memorist.recall.fusion import FUSION, Fusion, in_language_of, worth_reading
 from memorist.recall.index.cache import Shelves
 from memorist.recall.index.indexer import Indexer
 from memorist.recall.index.tokens import AskedTokens
-from memorist.recall.models import Meant, Models
+from memorist.recall.models import EmbeddedQuestion, Models
 from memorist.recall.narrowing import Opened
 from memorist.recall.nearest import nearest
 from memorist.recall.pool import Pool, ids_to_read
@@ -216,20 +216,20 @@ class Recall:
             reading.wait()
         if not self._models.can_embed or not are_loaded:
             found = opening()
-            meant = self._embed(asked)
+            embedded = self._embed(asked)
         else:
             # What takes longest begins at once; the other thread may take a moment to wake.
             opened = _beside().submit(carried(opening))
-            meant = self._embed(asked)
+            embedded = self._embed(asked)
             found = opened.result()
-        pool = self._read(asked, found, meant)
+        pool = self._read(asked, found, embedded)
         if pool.is_outdated():
             # Rows that are gone stand where others would: read it all anew.
             self._shelves.forget(asked.principal.tenant, [view.user for view in pool.scored.candidates.views])
-            pool = self._read(asked, opening(), meant)
+            pool = self._read(asked, opening(), embedded)
         return pool
 
-    def _embed(self, asked: Asked) -> Meant:
+    def _embed(self, asked: Asked) -> EmbeddedQuestion:
         with self._watch.timed("stage", "embed"):
             return self._models.embed(asked.question.query)
 
@@ -255,17 +255,17 @@ class Recall:
                 return Opened(views, asked)
             return worded(candidates(views, asked), in_language_of(asked.question.query, self._fusion))
 
-    def _read(self, asked: Asked, found: Worded | Opened, meant: Meant) -> Pool:
+    def _read(self, asked: Asked, found: Worded | Opened, embedded: EmbeddedQuestion) -> Pool:
         fusion = in_language_of(asked.question.query, self._fusion)
         reranked = self._fusion.pool if self._models.will_rerank(asked.question) else 0
         count = max(_candidates_for(asked.question), reranked)
-        compared = 0 if meant.tokens is None else fusion.compared
+        compared = 0 if embedded.tokens is None else fusion.compared
         with self._watch.timed("stage", "score"):
             if isinstance(found, Opened):
-                found = found.narrowed(meant.vector, fusion, max(count, compared))
-            scores = scored(found, meant.vector, fusion)
-        if compared and meant.tokens is not None:
-            scores = self._compared(scores, meant.tokens, fusion)
+                found = found.narrowed(embedded.vector, fusion, max(count, compared))
+            scores = scored(found, embedded.vector, fusion)
+        if compared and embedded.tokens is not None:
+            scores = self._compared(scores, embedded.tokens, fusion)
         places = scores.first(count)
         ids = ids_to_read(scores, places, reranked=reranked)
         with self._watch.timed("stage", "read"):
