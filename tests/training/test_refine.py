@@ -3,6 +3,7 @@
 import json
 import lzma
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def test_shipped_model_is_trained_on(name: str, tmp_path: Path, monkeypatch: pyt
     data = tmp_path / "all.json.xz"
     with lzma.open(data, "wt", encoding="utf-8") as file:
         json.dump([{"s": "talk", "m": messages, "q": questions}] * 2, file)
-    small = refine.replace(refine.REFINED[name], questions=2, same=1, anywhere=1, neighbours=1, random=1, mine_again=())
+    small = replace(refine.REFINED[name], questions=2, same=1, anywhere=1, neighbours=1, random=1, mine_again=())
     monkeypatch.setitem(refine.REFINED, name, small)
     arguments = [name, "--data", str(data), "--out", str(tmp_path), "--steps", "2", "--share", "0.5"]
     monkeypatch.setattr("sys.argv", ["refine", *arguments])
