@@ -60,7 +60,7 @@ def main() -> None:
         parser.error("name either --trained and --base, or --scores")
     if arguments.scores and arguments.every != 1:
         parser.error("--scores are of every question: leave out --every")
-    fusion = replace(FUSION.untold(), pool=arguments.pool)
+    fusion = replace(FUSION.without_tokens(), pool=arguments.pool)
 
     def cases(path: Path) -> list[Conversation]:
         return thinned(load_benchmark(path), arguments.every)

@@ -162,7 +162,7 @@ def main() -> None:
         arguments.files,
         embedder,
         None if arguments.no_rerank else reranker,
-        replace(FUSION.untold(), pool=arguments.pool),
+        replace(FUSION.without_tokens(), pool=arguments.pool),
         by_category=arguments.by_category,
     )
     if arguments.json:

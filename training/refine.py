@@ -52,7 +52,7 @@ def between(one: nn.Module, other: nn.Module, share: float) -> nn.Module:
 
 def measure(files: Sequence[Path], embedder: EmbeddingModel, reranker: RerankingModel | None) -> None:
     judge = None if reranker is None else TorchReranker(reranker)
-    evaluate(files, TorchEmbedder(embedder), judge, FUSION.untold(), by_category=True)
+    evaluate(files, TorchEmbedder(embedder), judge, FUSION.without_tokens(), by_category=True)
 
 
 def main() -> None:

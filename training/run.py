@@ -169,7 +169,7 @@ def _measure(job: Job, embedder: str, reranker: str | None) -> None:
         judge = None if reranker is None else TorchReranker(_reranker(job, reranker))
         scores = job.out / f"{title}-scores"
         scores.mkdir(exist_ok=True)
-        evaluate(job.benchmarks, TorchEmbedder(_embedder(job, embedder)), judge, FUSION.untold(), save=scores)
+        evaluate(job.benchmarks, TorchEmbedder(_embedder(job, embedder)), judge, FUSION.without_tokens(), save=scores)
 
 
 def _say(what: str) -> None:

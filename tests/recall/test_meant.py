@@ -77,4 +77,4 @@ def test_reranker_reads_no_further_than_the_order_may_change() -> None:
     assert extent(far) == (FUSION.settled, FUSION.doubted)
     assert extent(far[:3]) == (3, 3)
     assert extent(middling) == (9, FUSION.pool)
-    assert worth_reading(middling, FUSION.untold()).at_first == 17, "where tokens say nothing it reads more"
+    assert worth_reading(middling, FUSION.without_tokens()).at_first == 17, "where tokens say nothing it reads more"

@@ -352,7 +352,7 @@ def test_answer_says_how_many_were_read_and_brings_the_rest_behind_them(slow_cor
     assert ask(slow_core, ada, "teapot 8", enable_rerank=False).reranked == 0
 
 
-UNTOLD = FUSION.untold()
+WITHOUT_TOKENS = FUSION.without_tokens()
 """These embedders say nothing of tokens."""
 
 
@@ -375,10 +375,10 @@ class Certain(WordReranker):
 @pytest.mark.parametrize(
     ("most", "is_local", "budget_ms", "read"),
     [
-        (UNTOLD.convincing, True, 60_000, UNTOLD.settled),
-        (UNTOLD.convincing - 0.1, True, 60_000, UNTOLD.doubted),
-        (UNTOLD.convincing, True, 0, UNTOLD.pool),
-        (UNTOLD.convincing, False, 90, UNTOLD.pool),
+        (WITHOUT_TOKENS.convincing, True, 60_000, WITHOUT_TOKENS.settled),
+        (WITHOUT_TOKENS.convincing - 0.1, True, 60_000, WITHOUT_TOKENS.doubted),
+        (WITHOUT_TOKENS.convincing, True, 0, WITHOUT_TOKENS.pool),
+        (WITHOUT_TOKENS.convincing, False, 90, WITHOUT_TOKENS.pool),
     ],
 )
 def test_local_reranker_reads_no_more_once_it_is_convinced(

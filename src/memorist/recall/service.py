@@ -285,7 +285,7 @@ class Recall:
         question = pool.scored.candidates.asked.question
         order = pool.still_wanted()
         judgement = None
-        fusion = self._fusion if pool.scored.agreements else self._fusion.untold()
+        fusion = self._fusion if pool.scored.agreements else self._fusion.without_tokens()
         if order and self._models.will_rerank(question):
             first = order[: fusion.pool]
             extent = worth_reading(pool.scored.weighted[first], fusion)
