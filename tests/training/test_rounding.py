@@ -39,12 +39,13 @@ def test_the_graph_computes_what_was_taught_in_any_company(tmp_path: Path) -> No
     ids = torch.randint(1000, 20_000, (3, 24), generator=torch.Generator().manual_seed(1))
     mask = torch.ones(3, 24, dtype=torch.bool)
     words = (model.encoder.word_rows[ids].float() * model.encoder.word_scales[ids].unsqueeze(-1)).numpy()
-    (found,) = network.run(None, {"words": words, "mask": mask.int().numpy()})
+    found = network.run(None, {"words": words, "mask": mask.int().numpy()})[0]
     with torch.no_grad():
         wanted = model(ids, mask).numpy()
     assert ((found * wanted).sum(1) > 0.99).all()
-    (alone,) = network.run(None, {"words": words[:1], "mask": mask[:1].int().numpy()})
-    assert (alone[0] == found[0]).all()
+    alone = network.run(None, {"words": words[:1], "mask": mask[:1].int().numpy()})[0]
+    # Whole numbers are summed alike in any order; only the mean of a passage's tokens is rounded as it is grouped.
+    assert np.abs(alone[0] - found[0]).max() < 1e-7
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_shipped_weights_are_read_as_they_compute() -> None:
     network = onnxruntime.InferenceSession(FOLDER / "embedder.onnx", providers=["CPUExecutionProvider"])
     ids, mask = torch.tensor([[101, 2054, 2003, 1996, 3007, 1997, 2605, 102]]), torch.ones(1, 8, dtype=torch.bool)
     words = (model.encoder.word_rows[ids].float() * model.encoder.word_scales[ids].unsqueeze(-1)).numpy()
-    (found,) = network.run(None, {"words": words, "mask": mask.int().numpy()})
+    found, _ = network.run(None, {"words": words, "mask": mask.int().numpy()})
     with torch.no_grad():
         assert float((model(ids, mask).numpy() * found).sum()) > 0.99
 
