@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import json
 import os
 import signal
@@ -65,7 +66,9 @@ def serve(core: Core, settings: Settings, *, as_json: bool = False, origins: Map
             core.close()  # Each has its own.
             told = run_together(listener, settings, origins)
         else:
-            Server(configured(core, settings, origins, tls), core, while_serving, tls).run(sockets=[listener])
+            server = Server(configured(core, settings, origins, tls), core, while_serving, tls)
+            _keep_for_good()
+            server.run(sockets=[listener])
     if told is not None:
         signal.raise_signal(told)
 
@@ -82,7 +85,17 @@ def serve_with_others(core: Core, task: Task) -> None:
     config.loop = "asyncio"
     # The protocol as in `_listen`: not every system can be asked for it.
     shared = SharedSocket(fileno=task.descriptor, proto=socket.IPPROTO_TCP)
-    Server(config, core, tls=tls).run(sockets=[shared])
+    server = Server(config, core, tls=tls)
+    _keep_for_good()
+    server.run(sockets=[shared])
+
+
+def _keep_for_good() -> None:
+    """Let Python no longer look for garbage among what was made so far, which is there until the process ends: all
+    requests wait while it looks.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def configured(
