@@ -4,14 +4,26 @@ import os
 import signal
 import sys
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from memorist.models.embedder import LocalEmbedder
-from memorist.models.fair_share import COMPUTING, FairShare, Whose, background_threads, cores, in_background
+from memorist.models.encoder import _in_order
+from memorist.models.fair_share import (
+    AT_LEISURE,
+    BACKGROUND,
+    COMPUTING,
+    FairShare,
+    Whose,
+    background_threads,
+    cores,
+    in_background,
+)
 from tests.support.waiting import eventually
 
 
@@ -90,14 +102,28 @@ def test_container_computes_with_what_it_may_have(tmp_path: Path, said: str, mos
     assert cores(tmp_path / "cpu.max") == min(most, cores(tmp_path / "nothing"))
 
 
-def test_what_nobody_waits_for_takes_no_place_of_those_who_wait(embedder: LocalEmbedder) -> None:
+@pytest.mark.parametrize("whose", [BACKGROUND, AT_LEISURE])
+def test_what_nobody_waits_for_takes_no_place_of_those_who_wait(embedder: LocalEmbedder, whose: Whose) -> None:
     texts = [f"the {number}th of many texts, none of them short" for number in range(200)]
     with ExitStack() as taken:
         while COMPUTING._free:
             taken.enter_context(COMPUTING.place(None))
-        with in_background():
+        with in_background(whose):
             vectors = embedder.embed(texts)
     assert (vectors * embedder.embed(texts)).sum(1) == pytest.approx(np.ones(len(texts)), abs=0.01)
+
+
+def test_what_has_time_is_computed_one_after_another() -> None:
+    asked: list[Future[int]] = []
+
+    class Threads(ThreadPoolExecutor):
+        def submit(self, *given: Any, **named: Any) -> Future[Any]:
+            assert all(one.done() for one in asked)
+            asked.append(super().submit(*given, **named))
+            return asked[-1]
+
+    with Threads(4) as threads:
+        assert list(_in_order(threads, 1, lambda batch: batch[0], [[number] for number in range(6)])) == [*range(6)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of threads")

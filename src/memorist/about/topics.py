@@ -6,6 +6,7 @@ from itertools import islice
 
 from memorist.about.values import SLOTS, TIMELINE
 from memorist.memories.values import Memory
+from memorist.models.fair_share import AT_LEISURE, in_background
 from memorist.models.port import Tagger
 from memorist.models.values import Passage
 from memorist.platform.loop import Loop
@@ -37,6 +38,11 @@ class Topics:
         self._loop = Loop("topics", self._read_waiting, _NEVER_S, background=background)
         self.version = 0
         """Another one once facts that were `other` have topics."""
+
+    @property
+    def count(self) -> int:
+        """How many were read."""
+        return len(self._read)
 
     def close(self) -> None:
         self._loop.close()
@@ -72,7 +78,8 @@ class Topics:
         while self._waiting and not self._loop.stopping:
             with self._lock:
                 some = dict(islice(self._waiting.items(), _AT_ONCE))
-            self._read_anew({key: text for key, text in some.items() if key not in self._read}, _AT_ONCE)
+            with in_background(AT_LEISURE):
+                self._read_anew({key: text for key, text in some.items() if key not in self._read}, _AT_ONCE)
             with self._lock:
                 self._waiting = {key: text for key, text in self._waiting.items() if key not in some}
             has_read = True

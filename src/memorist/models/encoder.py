@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.models.fair_share import BACKGROUND, COMPUTING, WHOSE, background_threads, cores
+from memorist.models.fair_share import AT_LEISURE, BACKGROUND, COMPUTING, WHOSE, background_threads, cores
 from memorist.models.files import FOLDER, read_weights
 from memorist.models.tokens import Tokenizer, Tokens, read_tokenizer
 
@@ -116,7 +116,8 @@ class LocalModel:
         shared = _shared(self._folder, self.words)
         whose = WHOSE.get()  # Not known on the threads of a pool.
         turn: Callable[[Sequence[int]], AbstractContextManager[int]] = partial(COMPUTING.place, whose)
-        if whose == BACKGROUND:
+        nobody_waits = whose in {BACKGROUND, AT_LEISURE}
+        if nobody_waits:
             turn = _alone
         encodings: list[Tokens] = []
         for some in _pieces(inputs):
@@ -136,8 +137,9 @@ class LocalModel:
                 return Ran(batch, list(map(len, read)), network.run(None, wanted))
 
         small = list(batches(order, encodings, BULK_TOKENS))
-        if whose == BACKGROUND:
-            yield from _in_order(background_threads(), self.threads, partial(compute, (1,)), small)
+        if nobody_waits:
+            at_once = 1 if whose == AT_LEISURE else self.threads
+            yield from _in_order(background_threads(), at_once, partial(compute, (1,)), small)
         elif self.computes_in_bulk and self.threads > 1 and len(small) >= _BULK:
             with self._lock:
                 threads = self._bulk
@@ -155,11 +157,14 @@ def _alone(_: Sequence[int]) -> AbstractContextManager[int]:
 def _in_order(
     threads: ThreadPoolExecutor, at_once: int, work: Callable[[list[int]], T], items: Sequence[list[int]]
 ) -> Iterator[T]:
-    """The results, with so many computed at once and one ready to follow: others have work for the same threads."""
+    """The results, with so many computed at once. Of several one more is ready to follow, and no more: others have work
+    for the same threads.
+    """
     ahead: deque[Future[T]] = deque()
+    ready = at_once + 1 if at_once > 1 else 1
     for item in items:
         ahead.append(threads.submit(work, item))
-        if len(ahead) > at_once:
+        if len(ahead) >= ready:
             yield ahead.popleft().result()
     while ahead:
         yield ahead.popleft().result()

@@ -23,6 +23,9 @@ Whose = tuple[str, str] | None
 BACKGROUND: Whose = ("", "")
 """Nobody, who waits for nothing."""
 
+AT_LEISURE: Whose = ("", "at leisure")
+"""Nobody, who is content with one thread: even threads that give way slow down what is computed beside them."""
+
 WHOSE: ContextVar[Whose] = ContextVar("whose", default=None)
 """For whom this thread or task asks models."""
 
@@ -116,9 +119,9 @@ _PRIORITY = 10
 
 
 @contextmanager
-def in_background() -> Iterator[None]:
+def in_background(whose: Whose = BACKGROUND) -> Iterator[None]:
     """Nobody waits for what models compute here."""
-    before = WHOSE.set(BACKGROUND)
+    before = WHOSE.set(whose)
     try:
         yield
     finally:
