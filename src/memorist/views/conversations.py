@@ -289,12 +289,15 @@ def _told(tx: Reader, principal: Principal, user: str, session: str, now: dateti
     opening = said.after("", _OPENING)
     if not opening:
         return None
-    last = said.before(_LAST, 1)[0]
+    is_whole = len(opening) < _OPENING
+    last = opening[-1] if is_whole else said.before(_LAST, 1)[0]
     spoken = [one for one in opening if one.kind is Kind.CHAT_MESSAGE]
     agents = tuple(dict.fromkeys(one.agent for one in opening if one.agent))
     speakers = dict.fromkeys(speaker_of(one) for one in spoken if not is_of_a_tool(one))
     most = MOST_COUNTED + 1
-    count = sum(tx.surroundings.count_conversation(part, session, now, most) for part in slices)
+    count = len(opening)
+    if not is_whole:
+        count = sum(tx.surroundings.count_conversation(part, session, now, most) for part in slices)
     return ConversationHead(
         user,
         session,
