@@ -52,6 +52,8 @@ LATELY = timedelta(days=30)
 _PAGE = 500
 _LARGEST_PAGE = 100
 _MOST_NAMING = 5000
+_QUICKLY_READ = 100
+"""So many facts are read sooner than it is found out whether one of very many has changed."""
 _TIMES = 4
 """So many times as many doubts are read as are told: some are other agents' of the user."""
 
@@ -220,9 +222,18 @@ class Profiles:
         """The profiles of the user and of all who speak, from the newest facts alone, of which a tagger reads no more
         than `most_read` now; with `rest_later` the others in the background. Raises Forbidden.
         """
-        found = self._current(principal, _whose(principal), most=most)
-        lines = self._lines_of(found, self._topics.of(found, most_read, rest_later=rest_later))
-        return tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(lines, None))
+        slices = _whose(principal)
+
+        def make() -> tuple[PersonProfile, ...]:
+            found = self._current(principal, slices, most=most)
+            lines = self._lines_of(found, self._topics.of(found, most_read, rest_later=rest_later))
+            return tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(lines, None))
+
+        if most <= _QUICKLY_READ:
+            return make()
+        # What is not left to the background counts as soon as anybody has read it.
+        read = self._topics.version if rest_later else self._topics.count
+        return self._kept.of(principal, slices, ("people", limit, most, most_read, rest_later, read), make)
 
     def replaced(self, principal: Principal) -> Iterator[ReplacedFact]:
         """What was retired or merged lately, the last first. Raises Forbidden."""
