@@ -28,6 +28,9 @@ def recall(
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Also without each part of the first order, and without the reranker.")
     ] = False,
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="Also without the reranker, and with more and more time for it.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option(metavar="N", help="At most so many questions of a file, spread evenly over it.")
     ] = None,
@@ -60,7 +63,8 @@ def recall(
         with scratch(flags) as space, progress_bar() as report:
             result = measure_recall(
                 space.core, space.tenant, space.prefix, benchmark,
-                rerank=not no_rerank, by_category=by_category, ablation=ablation, budget_ms=budget, report=report,
+                rerank=not no_rerank, by_category=by_category, ablation=ablation, frontier=frontier,
+                budget_ms=budget, report=report,
             )  # fmt: skip
         results.append(result)
         if flags.as_json:
@@ -75,6 +79,7 @@ def _print_quality(results: list[dict[str, Any]]) -> None:
         rows.append([result["name"], *_row(result)])
         rows += [[f"  {name}", *_row(found)] for name, found in result.get("categories", {}).items()]
         rows += [[f"  without {part}", *_row(found)] for part, found in result.get("without", {}).items()]
+        rows += [[f"  {_time_of(point)}", *_row(point)] for point in result.get("frontier", ())]
     print_table(["file", "questions", *_QUALITY], rows, whole=["file"])
     for result in results:
         note(
@@ -83,6 +88,11 @@ def _print_quality(results: list[dict[str, Any]]) -> None:
             f"question {result['embed_ms_p50'] or 0} ms; the reranker reads {result['read_p50']:g} (median). "
             f"Embedder: {result['embedder'] or 'none'}; reranker: {result['reranker'] or 'none'}."
         )
+
+
+def _time_of(point: Mapping[str, Any]) -> str:
+    given = {None: "no reranker", 0: "all the time"}.get(point["budget_ms"], f"within {point['budget_ms']} ms")
+    return f"{given}: {point['recall_ms_p50'] / point['embed_ms_p50']:.1f} embeddings"
 
 
 def _row(found: Mapping[str, Any]) -> list[str]:

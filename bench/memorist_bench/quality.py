@@ -26,6 +26,9 @@ _BATCH = 200
 _EMBEDDED = 5
 """One in so many questions is embedded alone as well, to say how long that takes in the same run."""
 
+FRONTIER = (4, 6, 8, 12, 18, 27)
+"""Times for a recall, in embeddings of a question."""
+
 Report = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
 
@@ -40,12 +43,13 @@ def measure_recall(
     by_category: bool,
     report: Report,
     ablation: bool = False,
+    frontier: bool = False,
     budget_ms: float = 0,
 ) -> dict[str, Any]:
     """Store, index and ask; one user for each case, named with the prefix. Raises ModelError or StoreError.
 
-    With `ablation`, ask again without each part of the first order, and without the reranker. The reranker reads all
-    that it may, unless `budget_ms` is its time.
+    With `ablation`, ask again without each part of the first order, and without the reranker; with `frontier`, without
+    the reranker and with more and more time for it. The reranker reads all that it may, unless `budget_ms` is its time.
     """
     from memorist.recall.fusion import ABLATIONS  # Here, because it imports numpy.
 
@@ -81,7 +85,24 @@ def measure_recall(
         result["without"] = {
             part: quality(ask(core.recall.weighing(fusion), rerank=False).answers) for part, fusion in ABLATIONS.items()
         }
+    if frontier and result["embed_ms_p50"]:
+        budgets = [embeddings * result["embed_ms_p50"] for embeddings in FRONTIER]
+        result["frontier"] = [
+            _point(ask(core.recall.weighing(budget_ms=budget or 0), rerank=budget is not None), budget)
+            for budget in (None, *budgets, 0)
+        ]
     return result
+
+
+def _point(asked: "_Asked", budget_ms: float | None) -> dict[str, Any]:
+    """How good and how long; without a budget there was no reranker."""
+    return {
+        "budget_ms": None if budget_ms is None else round(budget_ms, 1),
+        **quality(asked.answers),
+        "recall_ms_p50": milliseconds(asked.seconds, 50),
+        "embed_ms_p50": milliseconds(asked.embedding, 50),
+        "read_mean": round(fmean(asked.read), 1),
+    }
 
 
 def _store(core: Core, principal: Principal, case: Case) -> dict[str, str]:

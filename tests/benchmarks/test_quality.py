@@ -1,14 +1,17 @@
 """A benchmark is stored through the public path and asked as each case's user, on both databases."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.platform import validation
 from memorist.recall.fusion import ABLATIONS
+from memorist.settings import Settings
 from memorist_bench.datasets import Benchmark, BenchmarkMessage, BenchmarkQuestion, Case, read_benchmark
-from memorist_bench.quality import measure_recall
+from memorist_bench.quality import FRONTIER, measure_recall
 
 KEYS = {
     "name", "recall@1", "recall@5", "recall@10", "recall@20", "any@1", "any@5", "any@10", "any@20", "mrr",
@@ -55,6 +58,23 @@ def test_each_part_is_switched_off_in_turn(core: Core, tenant: str, files: dict[
     assert {found["questions"] for found in result["without"].values()} == {4}
     # There is no embedder here: without words nothing is left to rank by.
     assert result["without"]["words"]["mrr"] <= result["mrr"] == result["without"]["meaning"]["mrr"]
+
+
+def test_more_and_more_time_is_given_to_the_reranker(tmp_path: Path, files: dict[str, Path]) -> None:
+    with closing(open_core(Settings(data=tmp_path / "data"), background=False)) as core:
+        tenant, _ = core.identity.create_tenant("measured")
+        result = measure_recall(
+            core, tenant.id, "run", read_benchmark(files["normalized"]),
+            rerank=True, by_category=False, report=lambda *_: None, frontier=True,
+        )  # fmt: skip
+    without, *within, all_the_time = result["frontier"]
+    assert without["budget_ms"] is None
+    assert without["read_mean"] == 0
+    assert [one["budget_ms"] for one in within] == sorted(one["budget_ms"] for one in within)
+    assert len(within) == len(FRONTIER)
+    assert all_the_time["budget_ms"] == 0
+    assert all_the_time["read_mean"] >= max(one["read_mean"] for one in within)
+    assert {one["questions"] for one in result["frontier"]} == {4}
 
 
 def test_a_message_longer_than_a_memory_is_found_as_one(core: Core, tenant: str) -> None:
