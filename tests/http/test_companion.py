@@ -86,6 +86,20 @@ def test_five_hundred_characters_fit(ada: httpx2.Client) -> None:
     assert add(ada, "é" * 500)["text"] == "é" * 500
 
 
+def test_text_that_is_too_long_once_its_secret_is_redacted_is_refused(ada: httpx2.Client) -> None:
+    secret = "The password is hunter2xyz, "
+    text = secret + "x" * (500 - len(secret))
+    new = ada.post("/v1/memory", json={"text": text, "category": "goal"})
+    found = ada.post("/v1/findings", json=FINDING | {"text": text})
+    for answer in (new, found):
+        assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (400, "invalid_field", "text")
+        assert "redacted" in answer.json()["detail"]
+    assert texts(ada, include="tested_hypothesis") == []
+    kept = add(ada, text[:450])["text"]
+    assert "hunter2xyz" not in kept
+    assert texts(ada) == [kept]
+
+
 def test_pages_go_back_in_time_without_gap_or_repetition(ada: httpx2.Client) -> None:
     made = [add(ada, f"entry {number}", ("goal", "history")[number % 2])["text"] for number in range(7)]
     found, cursor = [], None

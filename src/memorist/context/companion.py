@@ -139,7 +139,7 @@ class Companion:
         """
         _require_user(principal)
         draft = Draft(
-            validation.text("text", text, longest=MAX_ENTRY),
+            self._entry_text(text),
             category=validation.choice("category", category, Category),
             confidence=validation.fraction("confidence", confidence),
             same_as="",
@@ -176,6 +176,7 @@ class Companion:
         Raises Conflict where the finding is known with other values, InvalidField, Forbidden or StoreError.
         """
         _require_user(principal)
+        self._entry_text(finding.text)
         drafts = _finding_drafts(finding)
         self._redaction.refuse("finding_id", finding.finding_id)
         if (known := self._tested(principal, drafts[0])) is not None:
@@ -193,6 +194,17 @@ class Companion:
         stored = self._memories.remember(principal, drafts, also=compare)
         insight = stored[1].memory if len(stored) > 1 else None
         return Recorded(stored[0].memory, insight, stored[0].was_new)
+
+    def _entry_text(self, text: str) -> str:
+        """The text of a new entry, which has to fit with what stands for its secrets, too: no list would show it
+        otherwise. Raises InvalidField.
+        """
+        validation.text("text", text, longest=MAX_ENTRY)
+        if (length := len(self._redaction.text(text))) > MAX_ENTRY:
+            raise InvalidField.of(
+                "text", f"has {length} characters once its secrets are redacted; at most {MAX_ENTRY} are taken."
+            )
+        return text
 
     def _tested(self, principal: Principal, draft: Draft) -> Memory | None:
         owner = access.writable_owner(principal, draft.owner)
@@ -270,7 +282,6 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
     if isinstance(finding.effect, int) and abs(finding.effect) >= 2**63:
         raise InvalidField.of("effect", "must be a number of at most 64 bits or a text.")
     verdict = validation.choice("verdict", finding.verdict, FindingVerdict)
-    text = validation.text("text", finding.text, longest=MAX_ENTRY)
     meta: dict[str, Any] = {
         "finding_id": finding.finding_id,
         "feature": finding.feature,
@@ -281,7 +292,7 @@ def _finding_drafts(finding: Finding) -> list[Draft]:
     categories = [TESTED] + ([Category.INSIGHT] if verdict is FindingVerdict.VALIDATED else [])
     return [
         Draft(
-            text,
+            finding.text,
             Kind.FACT,
             category=category,
             confidence=1.0,
