@@ -194,6 +194,17 @@ def test_what_others_still_say_is_no_alarm_in_a_tenant_that_nobody_entered(own_d
     assert verification.ok
 
 
+def test_hash_of_what_others_said_or_asked_for_is_no_alarm(core: Core, ada: Principal, bob: Principal) -> None:
+    """A tool's output is kept with its hash, and so are texts and requests of others."""
+    for output in ("Deployed to staging.", "[]"):
+        core.ingestion.add_tool_output(ada, "a-session", tool_call_id="call", tool_name="tool", content=output)
+    core.memories.remember(bob, [Draft("Deployed to staging.")])
+    core.memories.remember(bob, [], idempotency_key="nothing-was-found")
+    verification = core.erasure.purge_user(ada).verification
+    assert verification is not None
+    assert verification.ok, verification
+
+
 def test_names_in_what_was_extracted_are_no_alarm(core: Core, ada: Principal, remember: Callable[..., Memory]) -> None:
     """They are the names of columns too."""
     memory = remember(ada, "I want to run a marathon")

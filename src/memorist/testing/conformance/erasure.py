@@ -14,7 +14,7 @@ from memorist.platform.values import (
 from memorist.ports import Store, Writer
 from memorist.testing.clocks import START
 from memorist.testing.conformance.fixtures import StoreFixtures
-from memorist.testing.conformance.helpers import ADA, add_key, insert, put_document
+from memorist.testing.conformance.helpers import ADA, add_key, insert, put_document, save_request
 from memorist.testing.makers import (
     make_document,
     make_event,
@@ -163,12 +163,16 @@ class ErasureConformance(StoreFixtures):
         memory = make_memory(tenant, description="100% of_the quetzal!", meta={"deep": ["Xylophone"]})
         insert(store, memory, make_event(memory, payload={"before": "an older text"}))
         put_document(store, tenant, make_document(content="a marimba"))
+        record = make_record()
+        save_request(store, tenant, record)
         for piece, table in (
             ("100% of_the", "memories"),
             ("quetzal!", "memories"),
             ("Xylophone", "memories"),
             ("older text", "memory_events"),
             ("marimba", "documents"),
+            (memory.content_hash[:24], "memories"),
+            (record.request_hash, "idempotency_keys"),
         ):
             assert _find_text(store, tenant, piece) == [table]
             assert _find_text(store, neighbour, piece) == []

@@ -333,10 +333,12 @@ UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id = :tur
 UPDATE memory_events SET payload = :payload WHERE tenant_id = :tenant AND seq = :seq
 
 -- name: find_text
--- The tables where a living row holds a piece of text, also as a word of our own.
+-- The tables where a living row holds a piece of text, also as a word of our own or as a hash: what one user's tool
+-- returned may be what another said.
 SELECT 'memories' WHERE EXISTS (
     SELECT 1 FROM memories WHERE tenant_id = :tenant AND (
         {memory_holds_piece} OR kind LIKE :piece ESCAPE '!' OR status LIKE :piece ESCAPE '!'
+        OR content_hash LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'memory_index' WHERE EXISTS (
@@ -363,7 +365,7 @@ UNION ALL SELECT 'documents' WHERE EXISTS (
 UNION ALL SELECT 'idempotency_keys' WHERE EXISTS (
     SELECT 1 FROM idempotency_keys WHERE tenant_id = :tenant AND (
         route LIKE :piece ESCAPE '!' OR key LIKE :piece ESCAPE '!' OR user_id LIKE :piece ESCAPE '!'
-        OR response LIKE :piece ESCAPE '!'
+        OR response LIKE :piece ESCAPE '!' OR request_hash LIKE :piece ESCAPE '!'
     )
 )
 UNION ALL SELECT 'jobs' WHERE EXISTS (
