@@ -221,6 +221,16 @@ def test_store_says_whether_it_stored_anything(ada: httpx2.Client) -> None:
     assert [answer["data"]["relevanceScore"] for answer in answers] == [1.0, 0.1]
 
 
+def test_what_is_stored_again_is_answered_with_its_reads(ada: httpx2.Client) -> None:
+    body = {"content": "Said twice and found in between", "chunkType": "fact"}
+    ada.post("/api/memory/store", json=body)
+    for _ in range(2):
+        [found] = ada.get("/api/memory/search", params={"query": "in between"}).json()["data"]
+    for more in ({}, {"relevanceScore": 0.1}):
+        row = ada.post("/api/memory/store", json=body | more).json()["data"]
+        assert (row["accessCount"], row["lastAccessedAt"]) == (2, found["lastAccessedAt"])
+
+
 def test_null_stands_for_what_is_left_out(ada: httpx2.Client) -> None:
     names = ("sessionId", "projectPath", "sourceExcerpt", "relevanceScore")
     row = store(ada, "Nothing else", "fact", **dict.fromkeys(names))

@@ -252,6 +252,13 @@ def test_reading_moves_last_accessed_at_and_nothing_else(ada: httpx2.Client) -> 
     assert ada.get("/v1/memories").json()["data"][0]["last_accessed_at"] is not None
 
 
+def test_answer_to_a_change_tells_when_the_row_was_read(ada: httpx2.Client) -> None:
+    address = ada.post("/v1/memories", json=new_memory()).headers["location"]
+    read_at = ada.get(address).json()["last_accessed_at"]
+    for change in ({"importance": 9}, {}):
+        assert ada.patch(address, json=change).json()["last_accessed_at"] == read_at
+
+
 def test_memory_is_found_by_the_same_bits_as_a_uuid(ada: httpx2.Client) -> None:
     row = ada.post("/v1/memories", json=new_memory()).json()
 

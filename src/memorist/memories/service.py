@@ -82,7 +82,8 @@ class Memories(Reading):
             results = self.rows.insert_all(tx, principal, list(map(finish, prepared)))
             if also is not None:
                 also(tx, results)
-            return results
+            # What was there already may have been read since it was last written.
+            return [one if one.was_new else replace(one, memory=self._accesses.overlay(one.memory)) for one in results]
 
         results = self._idempotency.write(
             principal,
@@ -178,7 +179,9 @@ class Memories(Reading):
             f"edit {memory_id}",
             idempotency_key,
             [changes, expected_version],
-            lambda tx: self._edit(tx, principal, memory_id, changes, expected_version, redacted),
+            lambda tx: self._accesses.overlay(
+                self._edit(tx, principal, memory_id, changes, expected_version, redacted)
+            ),
         )
         if not changes.keys().isdisjoint(fields.EMBEDDED):
             self.index(principal.tenant, [memory])
