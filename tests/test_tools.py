@@ -211,6 +211,18 @@ def test_bad_argument_is_refused_by_its_name(
     assert field in refused.value.message
 
 
+def test_whole_number_may_be_written_with_a_point(core: Core, ada: Principal) -> None:
+    """In JSON, and so in the schemas of the tools, 2.0 is an integer, and 2.5 is none."""
+    for content in ("A red boat.", "A blue boat.", "A green boat."):
+        tools.run(core, ada, "remember_fact", {"content": content})
+    assert tools.run(core, ada, "recall", {"query": "boat", "top_k": 2.0}).result["total"] == 2
+    tools.run(core, ada, "memory_write", NOTE | {"importance": 3.0})
+    [note] = tools.run(core, ada, "memory_list", {"limit": 1.0}).result["memories"]
+    assert note["importance"] == 3
+    with pytest.raises(InvalidField, match="top_k"):
+        tools.run(core, ada, "recall", {"query": "boat", "top_k": 2.5})
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "field"),
     [

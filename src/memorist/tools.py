@@ -568,7 +568,8 @@ def _unwrapped(tool: Tool[Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
 def _decoded(tool: Tool[A], arguments: Mapping[str, Any]) -> A:
     known = tool.arguments.model_fields
     given = {
-        key: value
+        # In JSON 5.0 is an integer, too; where a number is taken, 5 is one.
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
         for key, value in arguments.items()
         # The tenant is the credential's, whatever a model says.
         if key not in _IGNORED and (value is not None or key not in known)
