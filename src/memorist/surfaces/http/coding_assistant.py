@@ -158,8 +158,8 @@ def context(
 
 @router.post("/store", status_code=201, response_model=Stored, summary="Store a memory")
 def store(request: Request, new: NewChunk, idempotency_key: IdempotencyKey = None) -> Response:
-    """What is already there, of the same type and project, is not stored again: its row takes the score, session and
-    excerpt that were sent, and `wasNew` is false.
+    """What is already there, of the same type and project, is not stored again: its row takes the score and, where they
+    are sent, the session and the excerpt, and `wasNew` is false.
     """
     stored = core_of(request).chunks.remember(
         _caller(request),
