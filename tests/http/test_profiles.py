@@ -146,6 +146,24 @@ def test_section_lists_every_description_inside_one_fence(ada: httpx2.Client) ->
     assert ada.get("/v1/memories/section", headers={"Accept": "text/plain"}).text == text
 
 
+def test_section_tells_nothing_of_other_profiles(ada: httpx2.Client) -> None:
+    for profile in ("coder", "finance", None):
+        headers = {} if profile is None else {"X-Memorist-Agent": profile}
+        entry = {"text": f"A goal set in {profile}.", "category": "goal"}
+        chunk = {"content": f"A habit seen in {profile}.", "chunkType": "preference"}
+        assert ada.post("/v1/memory", json=entry, headers=headers).status_code == 201
+        assert ada.post("/api/memory/store", json=chunk, headers=headers).status_code == 201
+
+    def told(profile: str | None) -> set[str]:
+        params = {} if profile is None else {"profile_id": profile}
+        text = ada.get("/v1/memories/section", params=params).json()["section"]
+        return {name for name in ("coder", "finance", "None") if f"in {name}." in text}
+
+    assert told("coder") == {"coder", "None"}
+    assert told("finance") == {"finance", "None"}
+    assert told(None) == told("default") == {"None"}
+
+
 def test_patch_changes_only_what_is_sent(ada: httpx2.Client) -> None:
     row = ada.post("/v1/memories", json=new_memory(importance=2)).json()
 

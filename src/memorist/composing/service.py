@@ -19,7 +19,7 @@ from memorist.context.values import MAX_ENTRY
 from memorist.errors import Forbidden, InvalidField, ModelError
 from memorist.memories.searchable import searchable
 from memorist.memories.values import Memory
-from memorist.platform import validation
+from memorist.platform import access, validation
 from memorist.platform.beside import beside
 from memorist.platform.tokens import count_tokens
 from memorist.platform.values import Principal
@@ -123,12 +123,12 @@ class Composer:
 
     def section(self, principal: Principal, agent: str | None) -> Section:
         """What a profile's session begins with: every named memory that it sees, whatever room they take, and what is
-        known. It says so where there is nothing. Raises Forbidden.
+        known there, not in other profiles. It says so where there is nothing. Raises Forbidden.
         """
         sheet = Sheet(self._budget, _HEADINGS)
         for memory in self._context.named(principal, agent):
             sheet.add(_NAMED, _named_line(memory), always=True)
-        found = self._composed(principal, sheet).composed
+        found = self._composed(access.in_profile(access.acting(principal, agent=agent)), sheet).composed
         return Section(found.fenced or fence("(nothing is remembered yet)", reads_by_name=True), found.named)
 
     def summary(self, principal: Principal) -> Composed:
