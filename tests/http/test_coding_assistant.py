@@ -239,6 +239,14 @@ def test_null_stands_for_what_is_left_out(ada: httpx2.Client) -> None:
     assert (response.status_code, response.json()["field"]) == (400, "content")
 
 
+def test_empty_session_and_project_stand_for_none(ada: httpx2.Client) -> None:
+    """As they do where memories are extracted."""
+    row = store(ada, "Nothing else", "fact", sessionId="", projectPath="")
+    assert (row["sessionId"], row["projectPath"]) == (None, None)
+    assert store(ada, "Nothing else", "fact")["id"] == row["id"]
+    assert store(ada, "Nothing else", "fact", projectPath=" ")["id"] == row["id"]
+
+
 def test_folder_below_a_project_gets_the_memories_of_that_project_too(ada: httpx2.Client) -> None:
     of_path = {
         path: store(ada, f"In {path}", projectPath=path)["id"] for path in ("/srv/shop/", "/srv/shop/web", "/srv/sho")

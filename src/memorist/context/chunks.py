@@ -50,20 +50,23 @@ class Chunks:
         idempotency_key: str | None = None,
     ) -> Remembered:
         """Store one chunk. The same content of the same category and project is written once, whatever the session.
+        An empty session or project is none.
 
         Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
         _category(category)
+        if project is not None:
+            validation.text("project", project, longest=validation.MAX_LINE, empty=True, one_line=True)
         draft = Draft(
             content,
             category=category,
-            project=project,
+            project=project if project and project.strip() else None,
             excerpt=excerpt,
             relevance=relevance,
             trust=Trust.AGENT,
             governed_by=Governor.CODING_ASSISTANT,
             # Beside the memory, not as its session: it outlives that, and comes again in others.
-            meta=None if session is None else {"session_id": validation.identifier("session", session)},
+            meta={"session_id": validation.identifier("session", session)} if session else None,
         )
         principal = replace(principal, session=None)
         return self._remember(principal, [draft], idempotency_key=idempotency_key)[0]

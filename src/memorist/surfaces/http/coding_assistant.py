@@ -26,8 +26,6 @@ from memorist.surfaces.http.texts import (
     EmptyLine,
     EmptyQuery,
     Excerpt,
-    Identifier,
-    Line,
     MemoryId,
     Transcript,
     Wanted,
@@ -55,8 +53,8 @@ ChunkType = Literal["decision", "fact", "solution", "pattern", "preference", "su
 class NewChunk(JsonBody):
     content: Content = Field(description="The memory text.")
     chunkType: ChunkType
-    sessionId: Identifier | None = Field(None, description="The assistant's session that it comes from.")
-    projectPath: Line | None = Field(None, description="The project that it is about.")
+    sessionId: EmptyIdentifier | None = Field(None, description="The assistant's session that it comes from.")
+    projectPath: EmptyLine | None = Field(None, description="The project that it is about.")
     sourceExcerpt: Excerpt | None = Field(None, description="What was said, word for word.")
     relevanceScore: float = Field(1.0, ge=0, le=1)
 
