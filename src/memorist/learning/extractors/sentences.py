@@ -8,6 +8,15 @@ GAP = "\x01"
 _ABBREVIATION = re.compile(
     r"(?:^|[\W_])(?:e\.g|i\.e|z\.B|etc|vs|approx|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Jr|Sr|a\.m|p\.m|ca|resp|Inc|Ltd|Co|[A-Z])\.$"
 )
+# German writes "third" as a number with a full stop: "am 3. März", "mein 30. Geburtstag".
+_ORDINAL = re.compile(
+    r"\b(?:vom|zum|zur|im|beim|de[mnrs]|die|das|(?:m|d|s)ein\w*|ihr\w*|unser\w*) \d{1,2}\.\Z", re.IGNORECASE
+)
+_DAY = re.compile(r"(?:^|\s)[0-3]?\d\.\Z")
+_MONTH = re.compile(
+    r" (?:Jan|Jän|Feb|März|Mär|April|Apr|Mai|Juni|Jun|Juli|Jul|August|Aug|Sep|Sept|Okt|Nov|Dez"
+    r"|Januar|Jänner|Februar|September|Oktober|November|Dezember)\b"
+)
 # A full stop of a script that has no spaces ends a sentence by itself.
 _BREAK = re.compile(rf"[.!?…]+[\"'”’)\]*]*(?=\s|\Z)|[。！？]+[」』”’）]*|{GAP}+|\n+(?! {{2,}}[a-z])")
 
@@ -17,12 +26,20 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     start = 0
     for found in _BREAK.finditer(text):
-        if found[0].startswith(".") and _ABBREVIATION.search(text[max(start, found.start() - 8) : found.start() + 1]):
+        if found[0].startswith(".") and _goes_on(text, start, found.start() + 1):
             continue
         is_stop = not found[0].startswith((GAP, "\n"))
         spans += _trimmed(text, start, found.end() if is_stop else found.start())
         start = found.end()
     return spans + _trimmed(text, start, len(text))
+
+
+def _goes_on(text: str, start: int, end: int) -> bool:
+    """Whether a full stop, which ends there, ends no sentence: it belongs to an abbreviation or a number."""
+    if _ABBREVIATION.search(text[max(start, end - 9) : end]):
+        return True
+    before = text[max(start, end - 24) : end]
+    return bool(_ORDINAL.search(before)) or bool(_DAY.search(before) and _MONTH.match(text, end))
 
 
 def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -1,0 +1,20 @@
+"""Where sentences end, and where a full stop ends none."""
+
+import pytest
+
+from memorist.learning.extractors.sentences import sentence_spans
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Lea hat am 3. März Geburtstag. Denk dran!", ["Lea hat am 3. März Geburtstag.", "Denk dran!"]),
+        ("Zu meinem 30. Geburtstag kommen alle.", ["Zu meinem 30. Geburtstag kommen alle."]),
+        ("Der Umzug ist vom 1. bis 3. Juli.", ["Der Umzug ist vom 1. bis 3. Juli."]),
+        ("Ich bin 30. Im Mai ziehe ich um.", ["Ich bin 30.", "Im Mai ziehe ich um."]),
+        ("I am 30. May I ask?", ["I am 30.", "May I ask?"]),
+        ("It costs 12. Dr. Meyer pays.", ["It costs 12.", "Dr. Meyer pays."]),
+    ],
+)
+def test_a_number_with_a_full_stop_ends_a_sentence_unless_it_counts_days(text: str, sentences: list[str]) -> None:
+    assert [text[start:end] for start, end in sentence_spans(text)] == sentences
