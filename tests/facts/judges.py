@@ -6,6 +6,7 @@ from memorist.facts.judges import LocalJudge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
 from memorist.models.comparer import LocalComparer
+from memorist.models.embedder import LocalEmbedder
 
 
 class ScriptedJudge:
@@ -34,8 +35,9 @@ def contradicting(*, is_local: bool = True) -> ScriptedJudge:
 
 
 _COMPARER = LocalComparer()
+_EMBEDDER = LocalEmbedder()
 
 
 def local_judge() -> LocalJudge:
     """The one that ships, with one copy of its weights for all tests."""
-    return LocalJudge(_COMPARER)
+    return LocalJudge(_COMPARER, _EMBEDDER)

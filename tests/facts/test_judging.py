@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.facts.judges import DOUBTS, MERGES, RETIRES, AutoJudge, LocalJudge, ruling_of
+from memorist.facts.judges import DOUBTS, MERGES, OF_ONE_MATTER, RETIRES, STRANGERS, AutoJudge, LocalJudge, ruling_of
 from memorist.facts.plain import is_another_value, says_several_things
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
 from memorist.models.comparer import LocalComparer
+from memorist.models.embedder import LocalEmbedder
 from memorist.models.values import RULINGS, DatedFact
 from memorist.platform.values import Owner
 from memorist_bench.judge import labelled_pairs, measure_judge
@@ -21,6 +22,7 @@ from tests.facts.judges import ScriptedJudge
 
 PAIRS = labelled_pairs()
 COMPARER = LocalComparer()
+EMBEDDER = LocalEmbedder()
 NOW = datetime(2026, 5, 20, tzinfo=UTC)
 
 
@@ -29,7 +31,7 @@ def fact(content: str) -> Memory:
 
 
 def judged(older: str, newer: str) -> Verdict:
-    return LocalJudge(COMPARER).judge([(fact(newer), fact(older))])[0]
+    return LocalJudge(COMPARER, EMBEDDER).judge([(fact(newer), fact(older))])[0]
 
 
 def test_labelled_set_is_large_varied_and_has_no_pair_twice() -> None:
@@ -74,8 +76,25 @@ def test_what_the_newer_fact_ends_is_retired_or_in_doubt(older: str, newer: str)
         ("User works at the library.", "User is thinking about leaving the library."),
     ],
 )
-def test_what_both_can_be_true_is_not_retired(older: str, newer: str) -> None:
+def test_what_can_both_be_true_is_not_retired(older: str, newer: str) -> None:
     assert judged(older, newer).ruling is not Ruling.CONTRADICTS
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("User is Clara.", "User: Big news: I quit Nordlicht!"),
+        ("User hates long texts.", "User: Big news: I quit Nordlicht!"),
+        ("User's cat is called Miso.", "User: Turns out I'm not allergic to hazelnuts after all, it's walnuts."),
+        (
+            "User eats fish again, so they are pescatarian now.",
+            "User: Turns out I'm not allergic to hazelnuts after all.",
+        ),
+    ],
+)
+def test_what_only_sounds_like_a_change_does_not_retire_another_matter(older: str, newer: str) -> None:
+    assert judged(older, newer).ruling in (Ruling.UNRELATED, Ruling.UNSURE)
+    assert LocalJudge(COMPARER).judge([(fact(newer), fact(older))])[0].ruling is Ruling.CONTRADICTS
 
 
 @pytest.mark.parametrize(
@@ -103,6 +122,22 @@ def test_what_is_said_again_is_merged(older: str, newer: str, ruling: Ruling) ->
 )
 def test_how_certain_it_must_be(likely: dict[str, float], ruling: Ruling) -> None:
     assert ruling_of({**dict.fromkeys(RULINGS, 0.0), **likely}).ruling is ruling
+
+
+@pytest.mark.parametrize(
+    ("certain", "apart", "ruling"),
+    [
+        (RETIRES, OF_ONE_MATTER, Ruling.CONTRADICTS),
+        (RETIRES, STRANGERS, Ruling.UNSURE),
+        (DOUBTS, OF_ONE_MATTER, Ruling.UNSURE),
+        (DOUBTS, STRANGERS, Ruling.UNRELATED),
+        (RETIRES, STRANGERS + 0.01, Ruling.UNRELATED),
+    ],
+)
+def test_how_near_two_facts_must_be(certain: float, apart: float, ruling: Ruling) -> None:
+    likely = {**dict.fromkeys(RULINGS, 0.0), "contradicts": certain}
+    assert ruling_of(likely, apart=apart).ruling is ruling
+    assert ruling_of(likely, is_another=True, apart=apart).ruling is Ruling.CONTRADICTS
 
 
 @pytest.mark.parametrize(
@@ -140,6 +175,8 @@ def test_a_fact_of_several_claims_is_not_retired_because_of_one() -> None:
     verdict = judged("User works at Siemens and plays the cello.", "User no longer works at Siemens.")
     assert (verdict.ruling, verdict.reason) == (Ruling.UNSURE, "A part of it may have changed.")
     assert says_several_things("User has a dog. It is called Rex.")
+    assert says_several_things("User is vegetarian and allergic to hazelnuts.")
+    assert says_several_things("User's brother is a baker and he eats meat.")
     assert not says_several_things("User has a dog and a cat.")
 
 
@@ -169,7 +206,7 @@ def test_the_dates_of_facts_are_read_with_them() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.text(max_size=300), min_size=1, max_size=4))
 def test_any_texts_are_judged(texts: list[str]) -> None:
-    verdicts = LocalJudge(COMPARER).judge([(fact(text or "x"), fact(texts[0] or "y")) for text in texts])
+    verdicts = LocalJudge(COMPARER, EMBEDDER).judge([(fact(text or "x"), fact(texts[0] or "y")) for text in texts])
     assert len(verdicts) == len(texts)
     assert all(0 <= verdict.confidence <= 1 for verdict in verdicts)
 

@@ -10,7 +10,7 @@ from memorist.facts.plain import has_the_same_words, is_another_value, says_seve
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
-from memorist.models.port import Comparer, Llm
+from memorist.models.port import Comparer, Embedder, Llm
 from memorist.models.values import DatedFact, LlmMessage, LlmRequest, Usage
 from memorist.times import to_iso
 
@@ -56,23 +56,44 @@ DOUBTS = 0.4
 MERGES = 0.3
 """How certain it must be that two facts say the same, or that one says the other more exactly."""
 
+OF_ONE_MATTER = 0.7
+"""How far apart the words of two facts may lie (cosine distance) for one to be retired or to be possibly contradicted.
+Beyond it somebody is asked about what is certain: most of it tells of other matters, and only sounds like a change."""
+STRANGERS = 0.8
+"""Beyond this distance nothing contradicts anything."""
+
 _LONGEST_COMPARED = 600
 
 
 class LocalJudge:
-    """A small model that was trained for it: offline, within milliseconds, and rather unsure than wrong."""
+    """A small model that was trained for it: offline, within milliseconds, and rather unsure than wrong.
+
+    It was trained on pairs that tell of one matter: whether two do, the local `embedder` says, where there is one. The
+    distance by which they were found does not: the vectors of memories tell who said them and when as well.
+    """
 
     is_local = True
     name = "local"
 
-    def __init__(self, comparer: Comparer) -> None:
+    def __init__(self, comparer: Comparer, embedder: Embedder | None = None) -> None:
         self._comparer = comparer
+        self._embedder = embedder
 
     def judge(self, pairs: Sequence[tuple[Memory, Memory]]) -> list[Verdict]:
-        compared = self._comparer.compare([(_dated(old), _dated(new)) for new, old in pairs])
+        dated = [(_dated(old), _dated(new)) for new, old in pairs]
+        compared = self._comparer.compare(dated)
+        suspected = [index for index, likely in enumerate(compared) if likely["contradicts"] >= DOUBTS]
+        apart = dict(zip(suspected, self._distances([dated[index] for index in suspected]), strict=True))
         return [
-            _verdict_on(old.content, new.content, likely) for (new, old), likely in zip(pairs, compared, strict=True)
+            _verdict_on(older.content, newer.content, likely, apart.get(index, 0.0))
+            for index, ((newer, older), likely) in enumerate(zip(pairs, compared, strict=True))
         ]
+
+    def _distances(self, pairs: Sequence[tuple[DatedFact, DatedFact]]) -> list[float]:
+        if self._embedder is None or not pairs:
+            return [0.0] * len(pairs)
+        vectors = self._embedder.embed([one.text for pair in pairs for one in pair])
+        return [1 - float(older @ newer) for older, newer in zip(vectors[::2], vectors[1::2], strict=True)]
 
 
 def _dated(memory: Memory) -> DatedFact:
@@ -80,23 +101,27 @@ def _dated(memory: Memory) -> DatedFact:
     return DatedFact(memory.content[:_LONGEST_COMPARED], "" if since is None else since.date().isoformat())
 
 
-def _verdict_on(older: str, newer: str, likely: dict[str, float]) -> Verdict:
+def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) -> Verdict:
     if has_the_same_words(older, newer):
         return Verdict(Ruling.SAME, _MERGING[Ruling.SAME], 1.0)
-    verdict = ruling_of(likely, is_another_value(older, newer))
+    verdict = ruling_of(likely, is_another_value(older, newer), apart)
     if verdict.ruling in (Ruling.CONTRADICTS, Ruling.UNSURE) and says_several_things(older):
         return Verdict(Ruling.UNSURE, "A part of it may have changed.", verdict.confidence)
     return verdict
 
 
-def ruling_of(likely: dict[str, float], is_another: bool | None = None) -> Verdict:
-    """What follows from the likelihood of each ruling, and from whether it `is_another` value of one thing."""
+def ruling_of(likely: dict[str, float], is_another: bool | None = None, apart: float = 0.0) -> Verdict:
+    """What follows from the likelihood of each ruling, from whether it `is_another` value of one thing, and from how
+    far `apart` the two lie.
+    """
     contradicts = likely["contradicts"]
     if is_another and likely["refines"] < MERGES:  # Valencia lies in Spain.
         return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", 1.0)
     if is_another is False:
         return Verdict(Ruling.UNRELATED, "There may be many of these.", 1.0)
-    if contradicts >= RETIRES:
+    if contradicts >= DOUBTS and apart > (STRANGERS if contradicts >= RETIRES else OF_ONE_MATTER):
+        return Verdict(Ruling.UNRELATED, "They tell of different matters.", contradicts)
+    if contradicts >= RETIRES and apart <= OF_ONE_MATTER:
         return Verdict(Ruling.CONTRADICTS, "What the newer one says ends or changes the older one.", contradicts)
     if contradicts >= DOUBTS:
         return Verdict(Ruling.UNSURE, "The newer one may end or change the older one.", contradicts)

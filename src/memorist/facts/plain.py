@@ -52,8 +52,9 @@ _AFTER = re.compile(
     r"before)\b).*$"
 )
 _SEVERAL = re.compile(
-    r"[.!?;] \w|\band (?:also |then |never |always )?(?:is|are|was|has|have|works?|plays?|lives?|likes?|loves?|owns?|"
-    r"uses?|wants?|prefers?|goes|speaks?|studies|teaches|drives?|keeps?|hates?|needs?|runs?|wears?|takes?)\b",
+    r"[.!?;] \w|\band (?:(?:also|then|never|always|he|she|they|it) )?(?:is|am|are|was|allergic|cannot|does|has|"
+    r"have|works?|plays?|lives?|likes?|loves?|owns?|eats?|drinks?|uses?|wants?|prefers?|goes|speaks?|studies|"
+    r"teaches|drives?|keeps?|hates?|needs?|runs?|wears?|takes?)\b",
     re.IGNORECASE,
 )
 
