@@ -33,6 +33,7 @@ from memorist.composing.values import Composed, Section
 from memorist.erasure.values import Receipt, Verification
 from memorist.errors import all_errors
 from memorist.importers.items import CATEGORIES, UNCATEGORISED
+from memorist.ingestion.service import Message
 from memorist.memories import lifecycle
 from memorist.memories.fields import FIELDS, Field
 from memorist.memories.values import Draft, Memory, Remembered, Status
@@ -246,8 +247,9 @@ def _type_name(annotation: Any) -> str:
 
 def values() -> str:
     kinds = (
-        Draft, Remembered, Memory, Owner, Page, Event, Change, Composed, Section, About, PersonProfile, ProfileSlot,
-        ProfileLine, Mention, ReplacedFact, OpenDoubt, WrittenProfile, ImportReport, Receipt, Verification, Principal,
+        Draft, Remembered, Memory, Message, Owner, Page, Event, Change, Composed, Section, About, PersonProfile,
+        ProfileSlot, ProfileLine, Mention, ReplacedFact, OpenDoubt, WrittenProfile, ImportReport, Receipt, Verification,
+        Principal,
     )  # fmt: skip
     return "\n\n".join(_value(kind) for kind in kinds)
 

@@ -203,7 +203,12 @@ CASES: dict[str, Callable[[Do], Any]] = {
     "add_messages": lambda do: do(
         "add_messages",
         "chat/1",
-        [Message("user", "Hello.", name="Ada", meta={"a": 1}), Message("assistant", "Hi.", event_time=do.moment)],
+        [
+            Message("user", "Hello.", name="Ada", meta={"a": 1}),
+            Message("assistant", "Hi.", event_time=do.moment),
+            {"role": "user", "content": "How are you?", "name": "Ada", "event_time": do.moment},
+            {"role": "assistant", "content": "Fine.", "event_time": "2026-05-08T10:00:00+02:00"},
+        ],
         idempotency_key="m",
     ),
     "add_tool_output": lambda do: do(
@@ -311,6 +316,11 @@ ERRORS: dict[str, Callable[[Do], Any]] = {
     "unknown doubt": lambda do: do("confirm_doubt", "dbt_01J9Z3K4M5N6P7Q8R9S0T1V2W3"),
     "unknown job": lambda do: do("retry_job", "job_01J9Z3K4M5N6P7Q8R9S0T1V2W3"),
     "no messages": lambda do: do("add_messages", "s", []),
+    "message without a role": lambda do: do("add_messages", "s", [{"content": "Hello."}]),
+    "message with more than is known": lambda do: do("add_messages", "s", [{"role": "user", "content": "H", "x": 1}]),
+    "message of no time": lambda do: do("add_messages", "s", [{"role": "user", "content": "H", "event_time": "soon"}]),
+    "message that is none": lambda do: do("add_messages", "s", ["Hello."]),
+    "turn of no messages": lambda do: list(do("turn", [{"content": "Hello."}])),
     "no session": lambda do: do("add_messages", "two words", [Message("user", "Hello.")]),
     "no tool output": lambda do: do("read_tool_output", "nonsense"),
     "unknown document": lambda do: do("get_document", "nowhere"),

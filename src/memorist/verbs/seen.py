@@ -3,10 +3,12 @@
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from memorist.codec import to_record
+from memorist.errors import InvalidField
 from memorist.ids import parse_id
 from memorist.ingestion.service import Message, StoredDocument, ToolOutput
 from memorist.ingestion.values import Document
@@ -20,13 +22,18 @@ from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, part, readi
 
 
 def add_messages(
-    session: str, messages: Iterable[Message], *, extract: bool = True, idempotency_key: str | None = None
+    session: str,
+    messages: Iterable[Message | Mapping[str, Any]],
+    *,
+    extract: bool = True,
+    idempotency_key: str | None = None,
 ) -> Verb[list[Remembered]]:
     """Store messages of a conversation in their order, all or none. Raises as `remember` does.
 
-    Facts are found in them in the background, unless `extract` is False.
+    A message is a `Message` (of `memorist.ingestion.service`), or a mapping with `role`, `content` and optionally
+    `name`, `event_time` and `meta`. Facts are found in them in the background, unless `extract` is False.
     """
-    said = [*messages]
+    said = _messages(messages)
     return Verb(
         lambda me: me.core.ingestion.add_messages(
             me.writing(), session, said, extract=extract, idempotency_key=idempotency_key
@@ -40,6 +47,29 @@ def add_messages(
             idempotency_key=idempotency_key,
         ),
     )
+
+
+def _messages(given: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
+    """Messages as they are, and made of mappings. Raises InvalidField."""
+    return [one if isinstance(one, Message) else _message(index, one) for index, one in enumerate(given)]
+
+
+def _message(index: int, given: Mapping[str, Any]) -> Message:
+    known = {field.name for field in fields(Message)}
+    if not isinstance(given, Mapping) or not {"role", "content"} <= given.keys() <= known:
+        raise InvalidField(
+            f"Message {index} must have role and content, and beside them only name, event_time and meta.",
+            field=f"messages.{index}",
+        )
+    moment = given.get("event_time")
+    if isinstance(moment, str):
+        try:
+            moment = from_iso(moment)
+        except ValueError as error:
+            raise InvalidField(
+                f"Message {index}: event_time must be a time.", field=f"messages.{index}.event_time"
+            ) from error
+    return Message(**{**given, "event_time": moment})
 
 
 def add_tool_output(
@@ -201,7 +231,7 @@ def turn(
     connection that breaks does not, and the turn is taken once. Raises LlmNotConfigured, BudgetSpent, InvalidField or
     Forbidden.
     """
-    said = [one if isinstance(one, Message) else Message(**one) for one in messages]
+    said = _messages(messages)
 
     def take(me: Acting) -> Any:
         principal = me.writing()
