@@ -311,7 +311,18 @@ def test_store_of_the_folder_or_above_it_is_found(monkeypatch: pytest.MonkeyPatc
     assert str(tmp_path / "home" / "shop" / ".memorist") in installed.stdout, "an assistant is started elsewhere"
 
 
-def test_on_a_terminal_a_command_says_which_store_it_used(tmp_path: Path) -> None:
+def test_a_mistyped_variable_is_told_where_the_server_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEMORIST_PORTT", "1")
+    (tmp_path / "a file").touch()
+    command = [sys.executable, "-m", "memorist", "serve", "--data", str(tmp_path / "a file")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.stderr.splitlines()[0] == (
+        "warning: MEMORIST_PORTT is no setting of Memorist. Did you mean MEMORIST_PORT?"
+    )
+
+
+def test_on_a_terminal_a_command_says_which_store_it_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEMORIST_PORTT", "1")
     ours, theirs = pty.openpty()
     try:
         subprocess.run([sys.executable, "-m", "memorist", "list"], check=True, stdout=subprocess.PIPE, stderr=theirs)
@@ -321,6 +332,7 @@ def test_on_a_terminal_a_command_says_which_store_it_used(tmp_path: Path) -> Non
         os.close(theirs)
     folder = tmp_path / "home" / ".local" / "share" / "memorist"
     assert f"Store: {folder / 'memorist.db'} (the default)" in said.replace("\r\n", "")
+    assert "MEMORIST_PORTT is no setting of Memorist." in said
 
 
 def test_on_a_terminal_a_command_says_which_server_it_asks() -> None:

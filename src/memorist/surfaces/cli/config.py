@@ -1,8 +1,9 @@
 """`memorist config show`."""
 
 from memorist.settings_sources import load_settings, shown_settings
+from memorist.surfaces.cli.door import tell_warnings
 from memorist.surfaces.cli.flags import ANYWHERE, IDENTITY, Flags, new_group, with_flags
-from memorist.surfaces.cli.terminal import note, print_json, print_table
+from memorist.surfaces.cli.terminal import print_json, print_table
 
 
 @with_flags(*ANYWHERE, *IDENTITY)
@@ -16,8 +17,7 @@ def show(flags: Flags) -> None:
     else:
         rows = [[name, str(value), loaded.origins[name]] for name, value in values.items()]
         print_table(["setting", "value", "from"], rows, whole=["setting"])
-    for warning in loaded.warnings:
-        note(f"warning: {warning}")
+    tell_warnings(loaded)
 
 
 app = new_group({"show": show})

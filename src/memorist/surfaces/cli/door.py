@@ -49,9 +49,12 @@ def settings_of(flags: Flags) -> Settings:
 
 
 def tell_place(loaded: LoadedSettings, flags: Flags, through: str = "") -> None:
-    """On a terminal, say which store or server is used and who named it; `through`: the server that has the store."""
+    """On a terminal, say which store or server is used and who named it, and what of the environment is no setting;
+    `through`: the server that has the store.
+    """
     if not sys.stderr.isatty() or flags.as_json:
         return
+    tell_warnings(loaded)
     settings = loaded.settings
     if settings.url:
         note(f"Server: {without_password(settings.url)} ({origin_of(loaded, 'url')})")
@@ -59,6 +62,11 @@ def tell_place(loaded: LoadedSettings, flags: Flags, through: str = "") -> None:
     store = settings.sqlite_path() or without_password(settings.database_url())
     origin = origin_of(loaded, "database" if settings.database else "data")
     note(f"Store: {store} ({origin}{f'; through its server at {through}' if through else ''})")
+
+
+def tell_warnings(loaded: LoadedSettings) -> None:
+    for warning in loaded.warnings:
+        note(f"warning: {warning}")
 
 
 def origin_of(loaded: LoadedSettings, name: str) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from memorist.settings_sources import load_settings
+from memorist.surfaces.cli.door import tell_warnings
 from memorist.surfaces.cli.flags import STORE, Flags, with_flags
 
 
@@ -22,4 +23,5 @@ def serve(
 
     given = {"host": host, "port": port, "workers": workers, "tls_cert": tls_cert, "tls_key": tls_key}
     loaded = load_settings({**flags.as_settings(), **given})
+    tell_warnings(loaded)
     run_server(loaded.settings, as_json=flags.as_json, origins=loaded.origins)
