@@ -1,8 +1,10 @@
 """The day that a text names."""
 
+from datetime import date
+
 import pytest
 
-from memorist.about.days import day_in
+from memorist.about.days import day_in, day_near
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,22 @@ from memorist.about.days import day_in
 )
 def test_day_is_read_as_far_as_it_is_named(text: str, day: str | None) -> None:
     assert day_in(text) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "ahead", "day"),
+    [
+        ("User is flying to Lisbon on 12 December for a week.", True, "2026-12-12"),
+        ("User is flying to Lisbon on January 3rd.", True, "2027-01-03"),
+        ("User moves on the 2nd of November.", True, "2026-11-02"),
+        ("User flew to Lisbon on 12 December.", False, "2025-12-12"),
+        ("User moved on 2 November.", False, "2026-11-02"),
+        ("User marries on 29 February.", True, "2028-02-29"),
+        ("User marries on 31 February.", True, None),
+        ("User leaves the week after 12 December.", True, None),
+        ("User leaves in December.", True, None),
+        ("User was there on 12 December 2020.", True, None),
+    ],
+)
+def test_a_day_without_a_year_is_the_next_or_the_last_one(text: str, ahead: bool, day: str | None) -> None:
+    assert day_near(text, date(2026, 11, 2), ahead=ahead) == day

@@ -16,6 +16,13 @@ _DATE = re.compile(
     rf"(?P<month_first>{_MONTH}) (?P<day_after>\d{{1,2}}){_ORDINAL},? (?P<year_after>\d{{4}}))\b",
     re.IGNORECASE,
 )
+_WITHOUT_YEAR = re.compile(
+    rf"(?<!before )(?<!after )\b(?:(?P<day>\d{{1,2}}){_ORDINAL} (?:of )?(?P<month>{_MONTH})|"
+    rf"(?P<month_first>{_MONTH}) (?P<day_after>\d{{1,2}}){_ORDINAL})\b(?!,? \d{{4}})",
+    re.IGNORECASE,
+)
+_LEAP = 8
+"""So many years on there is every day of a calendar again."""
 _ROUGH = re.compile(rf"\b(?:(?P<month>{_MONTH}) (?P<year>[12]\d{{3}})|in (?P<alone>[12]\d{{3}}))\b", re.IGNORECASE)
 _YEAR = re.compile(r"\d{4}")
 _IN_BRACKETS = re.compile(r"\((?:around )?([12]\d{3})\)")
@@ -35,6 +42,20 @@ def day_in(text: str) -> str | None:
         return rough["alone"] or f"{rough['year']}-{_number(rough['month']):02}"
     bracketed = _IN_BRACKETS.search(text)
     return None if bracketed is None else bracketed[1]
+
+
+def day_near(text: str, said: date, *, ahead: bool) -> str | None:
+    """The first date of a text that names no year: the next one from when it was `said`, or else the last one."""
+    for match in _WITHOUT_YEAR.finditer(text):
+        month = _number(match["month"] or match["month_first"])
+        for years in range(_LEAP + 1):
+            try:
+                found = date(said.year + (years if ahead else -years), month, int(match["day"] or match["day_after"]))
+            except ValueError:
+                continue  # There is no such day that year.
+            if found == said or (found > said) is ahead:
+                return found.isoformat()
+    return None
 
 
 def _date_of(match: re.Match[str]) -> date:

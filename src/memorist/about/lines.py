@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from memorist.about.days import day_in
+from memorist.about.days import day_in, day_near
 from memorist.about.names import Named, names, names_in
 from memorist.about.subjects import in_small_letters
 from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
@@ -32,13 +32,17 @@ def line_of(memory: Memory, topic: str) -> ProfileLine:
     meta = memory.meta or {}
     stated = meta.get("stated")
     importance = memory.relevance if memory.relevance is not None else memory.confidence
+    said = memory.event_time or memory.created_at
+    day = day_in(memory.content)
+    if day is None and topic in TIMELINE:
+        day = day_near(memory.content, said.date(), ahead=topic == "plan")
     return ProfileLine(
         memory.id,
         memory.content,
         topic,
         person_of(memory),
-        memory.event_time or memory.created_at,
-        day_in(memory.content),
+        said,
+        day,
         1.0 if importance is None else importance,
         stated if isinstance(stated, int) else 1,
         sources_of(memory),
