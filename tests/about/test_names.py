@@ -32,6 +32,8 @@ from memorist.about.names import Named, names, names_in
         ("Asked for it, User said Yeah, Here's one from last Fri.", []),
         ("Nutzer hat eine Wohnung mit Balkon und Garten.", []),
         ("Nutzer hat eine Schwester Mia, und sie ist Lehrerin.", [("Mia", "Schwester")]),
+        ("User: Meine Freundin Lea hat am 3. März Geburtstag.", [("Lea", "Freundin")]),
+        ("Mein Bruder Kai wohnt im Zentrum, bei der Oper.", [("Kai", "Bruder")]),
         ("", []),
     ],
 )
