@@ -75,10 +75,15 @@ def _guarded(site: Site, request: Request, work: Callable[[], Response]) -> Resp
 
 
 def _show(site: Site, request: Request) -> Response:
+    return _home(site, request) or _form(request, None, 200)
+
+
+def _home(site: Site, request: Request) -> Response | None:
+    """The way there for who is signed in; None for others."""
     try:
         site.core.sign_ins.find(request.cookies.get(cookie_name(request), ""))
     except MemoristError:
-        return _form(request, None, 200)
+        return None
     response = RedirectResponse(HOME, 303)
     rendering.protect(response)
     return response
@@ -99,7 +104,14 @@ def _enter(site: Site, request: Request) -> Response:
     if _comes_from_elsewhere(site, request):
         said = say("Another page led here. Paste the link into the address bar if it is yours.")
         return _form(request, said, 403)
-    return _signed_in(site, request, site.core.sign_ins.enter(request.query_params.get("link", "")))
+    try:
+        token = site.core.sign_ins.enter(request.query_params.get("link", ""))
+    except Unauthenticated:
+        # A link that is opened a second time, where the first one worked.
+        if (home := _home(site, request)) is not None:
+            return home
+        raise
+    return _signed_in(site, request, token)
 
 
 async def _short_body(request: Request) -> bytes | None:
