@@ -54,17 +54,19 @@ def test_malformed_body_is_refused(ada: httpx2.Client, body: bytes, status: int,
 
 
 @pytest.mark.parametrize("sent_as", ["text/plain", "application/x-www-form-urlencoded", "text/json; charset=utf-8"])
-def test_json_that_is_sent_as_something_else_is_told_which_header_to_send(ada: httpx2.Client, sent_as: str) -> None:
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/tools/recall"])
+def test_json_that_is_sent_as_something_else_is_told_which_header_to_send(
+    ada: httpx2.Client, path: str, sent_as: str
+) -> None:
     body = json.dumps({"type": "user", "name": "n", "body": "b"})
-    problem = assert_problem(
-        ada.post("/v1/memories", content=body, headers={"Content-Type": sent_as}), 422, "invalid_field"
-    )
+    problem = assert_problem(ada.post(path, content=body, headers={"Content-Type": sent_as}), 422, "invalid_field")
     assert problem["field"] == "body"
     assert "Content-Type: application/json" in str(problem["detail"])
 
 
-def test_json_that_is_no_object_is_told_so(ada: httpx2.Client) -> None:
-    problem = assert_problem(ada.post("/v1/memories", json=["text"]), 422, "invalid_field")
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/tools/recall"])
+def test_json_that_is_no_object_is_told_so(ada: httpx2.Client, path: str) -> None:
+    problem = assert_problem(ada.post(path, json=["text"]), 422, "invalid_field")
     assert (problem["field"], problem["detail"]) == ("body", "body: Input should be a JSON object")
 
 

@@ -68,7 +68,7 @@ BY_STATUS: dict[int, type[errors.MemoristError]] = {
 _UNKNOWN_FIELD = "extra_forbidden"
 _BROKEN_JSON = "json_invalid"
 _MISSING = "missing"
-_NO_OBJECT = "model_attributes_type"
+_NO_OBJECT = ("model_attributes_type", "dict_type")
 _SHOULD_BE = "Input should be "
 _MOST_DETAILS = 20
 _LONGEST_MESSAGE = 300
@@ -204,7 +204,7 @@ def _field(item: Mapping[str, Any], body: Any) -> str:
 def _message(item: Mapping[str, Any], request: Request) -> str:
     if item["type"] == _UNKNOWN_FIELD:
         return "there is no such field"
-    if item["type"] == _NO_OBJECT and len(item["loc"]) == 1:
+    if item["type"] in _NO_OBJECT and len(item["loc"]) == 1:
         if not _is_json(request.headers.get("content-type", "")):
             return "It was not read as JSON: send it with the header Content-Type: application/json"
         return "Input should be a JSON object"
