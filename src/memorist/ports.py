@@ -1,6 +1,6 @@
 """What the features need of a database, as Protocols: a capability each, and the store that has them all."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -219,8 +219,12 @@ class Store(Protocol):
         """
         ...
 
-    def tenants_of_other_models(self, model: str, *, limit: int = 100) -> list[str]:
-        """Some of those whose vectors are not of this model, likewise."""
+    def tenants_of_other_models(self, model: str, same: Sequence[str] = (), *, limit: int = 100) -> list[str]:
+        """Some of those whose vectors are neither of this model nor of those that make the same, likewise."""
+        ...
+
+    def tenants_of_model(self, model: str, *, limit: int = 100) -> list[str]:
+        """Some of those whose vectors are of this model."""
         ...
 
     def index_model(self, tenant: str) -> str | None:

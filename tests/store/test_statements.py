@@ -95,6 +95,7 @@ def test_only_statements_above_tenants_are_global() -> None:
         "record_migration",
         "set_index_model",
         "share_tenant",
+        "tenants_of_model",
         "tenants_of_other_models",
         "tenants_with_erasures",
         "tenants_with_jobs",

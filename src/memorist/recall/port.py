@@ -60,7 +60,13 @@ class IndexReads(Protocol):
         """What a model made of the tokens of these memories, by id: of those where it made anything of them."""
         ...
 
-    def count(self, model: str) -> IndexCounts: ...
+    def count(self, model: str, same: Sequence[str] = ()) -> IndexCounts:
+        """How far the index is for a model; the vectors of the `same` ones are as good as its own."""
+        ...
+
+    def has_any_of(self, models: Sequence[str]) -> bool:
+        """Whether rows have vectors of these models."""
+        ...
 
     def has_waiting(self) -> bool:
         """Whether rows wait for vectors."""
@@ -78,8 +84,26 @@ class IndexWrites(IndexReads, Protocol):
         """Let anybody take what was claimed until a moment or, without one, whatever was claimed by whomever."""
         ...
 
+    def claim_of(
+        self, models: Sequence[str], after: tuple[str, str], now: datetime, until: datetime, limit: int
+    ) -> list[tuple[str, str]]:
+        """Users ('' for nobody) and ids of rows with vectors of these models, in the store's order after one of them,
+        nobody else's until then.
+        """
+        ...
+
+    def give_back(self, claimed: Sequence[tuple[str, str]]) -> None:
+        """Let anybody take these."""
+        ...
+
     def save_vectors(self, embedded: Iterable[Embedded]) -> int:
         """Returns how many were kept: a text that changed meanwhile waits again."""
+        ...
+
+    def renew(self, embedded: Iterable[Embedded], models: Sequence[str]) -> int:
+        """Keep the vectors that one of `models` made, as those of the model that is named now, with the tokens that it
+        made: nothing that was read changes. Returns how many, without those whose text changed meanwhile.
+        """
         ...
 
     def unindex(self, model: str, limit: int) -> int:

@@ -158,8 +158,11 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class IndexCounts:
-    """How far the index of a tenant is: all rows, those that wait for vectors, those with another model's."""
+    """How far the index of a tenant is: all rows, those that wait for vectors, those with another model's, and those
+    with vectors of a model that makes the same, which lack tokens.
+    """
 
     total: int
     waiting: int
     outdated: int
+    kept: int = 0

@@ -84,8 +84,9 @@ class IndexStatements(TenantStatements):
         rows = self._rows("get_tokens", ids=self._encode_list(memory_ids), model=model)
         return {row[0]: row[1] for row in rows}
 
-    def count(self, model: str) -> IndexCounts:
-        return IndexCounts(*map(int, self._rows("count_index", model=model)[0]))
+    def count(self, model: str, same: Sequence[str] = ()) -> IndexCounts:
+        rows = self._rows("count_index", model=model, ids=self._encode_list(same))
+        return IndexCounts(*map(int, rows[0]))
 
     def has_waiting(self) -> bool:
         return bool(self._rows("any_waiting"))
@@ -93,6 +94,29 @@ class IndexStatements(TenantStatements):
     def claim_waiting(self, now: datetime, until: datetime, limit: int) -> list[str]:
         rows = self._rows("claim_waiting", now=to_micros(now), until=to_micros(until), limit=limit)
         return [row[0] for row in rows]
+
+    def has_any_of(self, models: Sequence[str]) -> bool:
+        return bool(self._rows("any_of_models", ids=self._encode_list(models)))
+
+    def claim_of(
+        self, models: Sequence[str], after: tuple[str, str], now: datetime, until: datetime, limit: int
+    ) -> list[tuple[str, str]]:
+        user, memory_id = after
+        asked = {"user_id": user, "after_id": memory_id, "now": to_micros(now), "limit": limit}
+        rows = self._rows("pick_of_models", ids=self._encode_list(models), **asked)
+        found = [(row[0], row[1]) for row in rows]
+        self._claim(found, to_micros(until))
+        return found
+
+    def give_back(self, claimed: Sequence[tuple[str, str]]) -> None:
+        self._claim(claimed, 0)
+
+    def _claim(self, rows: Iterable[tuple[str, str]], until: int) -> None:
+        # In id order, so that two processes never wait for each other.
+        ordered = sorted(rows, key=lambda row: row[1])
+        given = [{"tenant": self._tenant, "user_id": user, "memory_id": one, "until": until} for user, one in ordered]
+        if given:
+            self._connection.run_many(self._statements["claim_row"], given)
 
     def release_claims(self, until: datetime | None = None) -> None:
         self._run("release_claims", until=optional_micros(until))
@@ -117,6 +141,18 @@ class IndexStatements(TenantStatements):
         kept = self._connection.run_many(self._statements["save_vectors"], rows)
         self._save_tokens(ordered if kept == len(ordered) else self._kept(ordered, changes))
         return kept
+
+    def renew(self, embedded: Iterable[Embedded], models: Sequence[str]) -> int:
+        ordered = sorted(embedded, key=lambda one: one.memory_id)
+        # No row gets the numbers. Who takes them changes nothing among the same rows meanwhile.
+        self._index_changes.numbers([one.user or "" for one in ordered])
+        renewed = [one for one in ordered if self._renew(one, models)]
+        self._save_tokens(renewed)
+        return len(renewed)
+
+    def _renew(self, one: Embedded, models: Sequence[str]) -> bool:
+        row = {"user_id": one.user or "", "memory_id": one.memory_id, "digest": one.digest, "model": one.model}
+        return self._run("renew_index", ids=self._encode_list(models), **row) > 0
 
     def _kept(self, embedded: Sequence[Embedded], changes: Mapping[str, int]) -> list[Embedded]:
         """Those whose rows have the number of this change."""

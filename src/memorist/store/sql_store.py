@@ -1,6 +1,6 @@
 """The one store: ports.Store over a driver and its named statements."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -142,8 +142,12 @@ class SqlStore:
 
         return self.driver.read(_ANYBODY, count, snapshot=False, seconds=seconds)
 
-    def tenants_of_other_models(self, model: str, *, limit: int = 100) -> list[str]:
-        return [row[0] for row in self._global_rows("tenants_of_other_models", {"model": model, "limit": limit})]
+    def tenants_of_other_models(self, model: str, same: Sequence[str] = (), *, limit: int = 100) -> list[str]:
+        given = {"model": model, "ids": self.driver.encode_list(same), "limit": limit}
+        return [row[0] for row in self._global_rows("tenants_of_other_models", given)]
+
+    def tenants_of_model(self, model: str, *, limit: int = 100) -> list[str]:
+        return [row[0] for row in self._global_rows("tenants_of_model", {"model": model, "limit": limit})]
 
     def index_model(self, tenant: str) -> str | None:
         rows = self._global_rows("find_index_model", {"tenant": tenant})

@@ -384,6 +384,59 @@ class IndexConformance(StoreFixtures):
         assert len({row.memory_id for row in _refresh(store, tenant, "bob", watermark) if row.model == ""}) == 3
         assert len(store.write(tenant, lambda tx: tx.index.claim_waiting(START, START, 100))) == 8
 
+    def test_rows_of_some_models_are_claimed_in_order_by_one_each(self, store: Store, tenant: str) -> None:
+        owners = (Owner("ada"), Owner("bob"), Owner())
+        memories = [insert(store, make_memory(tenant, owner=owner)) for owner in owners for _ in range(4)]
+        of_models = ("model-1", "model-2", "model-3")
+        for model, part in zip(of_models, (memories[::3], memories[1::3], memories[2::3]), strict=True):
+            save_vectors(store, tenant, *(make_embedded(memory, model) for memory in part))
+        waiting = insert(store, make_memory(tenant))
+        kept = {(memory.owner.user or "", memory.id) for one in (memories[::3], memories[1::3]) for memory in one}
+        until = START + timedelta(minutes=1)
+
+        def claim(after: tuple[str, str] = ("", ""), now: datetime = START, limit: int = 3) -> list[tuple[str, str]]:
+            return store.write(tenant, lambda tx: tx.index.claim_of(of_models[:2], after, now, until, limit))
+
+        first = claim()
+        second = claim(first[-1])
+        assert len(first) == len(second) == 3
+        rest = claim(limit=100)
+        assert len(rest) == 2, "what is taken is nobody else's"
+        assert {*first, *second, *rest} == kept
+        assert claim(limit=100) == claim(second[-1]) == []
+        assert set(claim(now=until, limit=100)) == kept, "a claim ends by its time"
+        store.write(tenant, lambda tx: tx.index.give_back(second))
+        assert claim(limit=100) == second
+        store.write(tenant, lambda tx: tx.index.give_back([]))
+        assert store.write(tenant, lambda tx: tx.index.claim_waiting(START, until, 100)) == [waiting.id]
+
+    def test_vectors_that_are_the_same_are_renewed_and_stay_as_they_are(self, store: Store, tenant: str) -> None:
+        memories = [insert(store, make_memory(tenant, owner=owner)) for owner in (Owner("ada"), Owner("ada"), Owner())]
+        other, changed = (insert(store, make_memory(tenant)) for _ in range(2))
+        ids = [memory.id for memory in (*memories, other, changed)]
+        before = [replace(make_embedded(memory), tokens=b"") for memory in memories]
+        save_vectors(store, tenant, *before, make_embedded(other, "model-0"), make_embedded(changed))
+        change(store, changed, content="another text")
+        rows = {row.memory_id: row for user in ("ada", None) for row in index_rows(store, tenant, user)}
+        watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
+        count = lambda: store.read(tenant, lambda tx: tx.index.count("model-2", ["model-1"]))  # noqa: E731
+        assert count() == IndexCounts(5, 1, 1, 3)
+        assert store.read(tenant, lambda tx: tx.index.has_any_of(["model-1", "model-9"])) is True
+        made = [
+            replace(make_embedded(memory, "model-2", tokens=tokens), vectors=b"", terms=b"")
+            for memory, tokens in zip((*memories, other, changed), (b"one", b"", b"three", b"no", b"no"), strict=True)
+        ]
+        assert store.write(tenant, lambda tx: tx.index.renew(made, ["model-1"])) == 3
+        after = {row.memory_id: row for user in ("ada", None) for row in index_rows(store, tenant, user)}
+        for memory in memories:
+            assert after[memory.id] == rows[memory.id]._replace(model="model-2"), "not even its change"
+        assert (after[other.id], after[changed.id]) == (rows[other.id], rows[changed.id])
+        assert _tokens(store, tenant, ids, "model-2") == {ids[0]: b"one", ids[2]: b"three"}
+        assert _changed(store, tenant, IndexPosition("ada", watermark), 100).rows == []
+        assert count() == IndexCounts(5, 1, 1, 0)
+        assert store.read(tenant, lambda tx: tx.index.has_any_of(["model-1"])) is False
+        assert store.write(tenant, lambda tx: tx.index.renew(made, ["model-1"])) == 0
+
     def test_nothing_is_adopted_where_everything_is_in_the_index(self, store: Store, tenant: str) -> None:
         insert(store, make_memory(tenant))
         assert store.write(tenant, lambda tx: writing.adopt(tx, 100)) == 0

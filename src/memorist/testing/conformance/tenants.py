@@ -106,6 +106,10 @@ class TenantConformance(StoreFixtures):
         store.set_index_model(tenant, "model-1")
         assert tenant in store.tenants_of_other_models("model-2", limit=100_000)
         assert tenant not in store.tenants_of_other_models("model-1", limit=100_000)
+        assert tenant not in store.tenants_of_other_models("model-2", ["model-0", "model-1"], limit=100_000)
+        assert tenant in store.tenants_of_other_models("model-2", ["model-0", "model-3"], limit=100_000)
+        assert tenant in store.tenants_of_model("model-1", limit=100_000)
+        assert tenant not in store.tenants_of_model("model-2", limit=100_000)
 
     def test_model_of_a_tenant_is_noted(self, store: Store, tenant: str, neighbour: str) -> None:
         assert store.index_model(tenant) == ""

@@ -53,6 +53,12 @@ UPDATE memory_index AS i SET claimed_until = :until FROM picked
 WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id
 RETURNING i.memory_id
 
+-- name: pick_of_models
+-- Rows with vectors of some models that nobody has taken, by user and id after one of them: without waiting for who holds one.
+SELECT user_id, memory_id FROM memory_index
+WHERE tenant_id = :tenant AND (user_id, memory_id) > (:user_id, :after_id) AND model {among_ids} AND claimed_until <= :now
+ORDER BY user_id, memory_id LIMIT :limit FOR UPDATE SKIP LOCKED
+
 -- name: release_claims
 -- Give back what was taken to embed until a moment, or whatever a process that is gone had taken.
 -- What somebody holds is being given its vectors: who waited for it here might hold what that one needs next.

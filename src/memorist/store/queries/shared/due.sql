@@ -64,9 +64,14 @@ WHERE session_id = id AND status <> 'running' AND created_at <= :now AND {of_any
 
 -- name: tenants_of_other_models
 -- scope: global
--- Whose vectors are of another model, or of none yet.
-SELECT id FROM tenants WHERE index_model < :model
-UNION ALL SELECT id FROM tenants WHERE index_model > :model LIMIT :limit
+-- Whose vectors are of another model, or of none yet, but for those of some models.
+SELECT id FROM tenants WHERE index_model < :model AND NOT index_model {among_ids}
+UNION ALL SELECT id FROM tenants WHERE index_model > :model AND NOT index_model {among_ids} LIMIT :limit
+
+-- name: tenants_of_model
+-- scope: global
+-- Whose vectors are of a model.
+SELECT id FROM tenants WHERE index_model = :model LIMIT :limit
 
 -- name: find_tenant
 -- scope: global

@@ -326,14 +326,25 @@ GROUP BY user_id ORDER BY max(created_at) DESC, user_id LIMIT :limit
 SELECT id FROM memories WHERE tenant_id = :tenant AND user_id = :user_id AND governed_by = 'companion'
 
 -- name: count_index
--- How many rows the index has for a tenant, how many wait for vectors, and how many have those of another model.
+-- How many rows the index has for a tenant, how many wait for vectors, how many have those of another model, and how many
+-- those of one of some models.
 SELECT count(*), coalesce(sum(CASE WHEN model = '' THEN 1 ELSE 0 END), 0),
-    coalesce(sum(CASE WHEN model NOT IN ('', :model) THEN 1 ELSE 0 END), 0)
+    coalesce(sum(CASE WHEN model NOT IN ('', :model) AND NOT model {among_ids} THEN 1 ELSE 0 END), 0),
+    coalesce(sum(CASE WHEN model {among_ids} THEN 1 ELSE 0 END), 0)
 FROM memory_index WHERE tenant_id = :tenant
 
 -- name: any_waiting
 -- Whether a tenant has rows that wait for vectors.
 SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND model = '' LIMIT 1
+
+-- name: any_of_models
+-- Whether a tenant has rows with vectors of some models.
+SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND model {among_ids} LIMIT 1
+
+-- name: claim_row
+-- Take a row of the index for a while, or give it back.
+UPDATE memory_index SET claimed_until = :until
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id
 
 -- name: find_index_model
 -- scope: global
@@ -505,8 +516,13 @@ RETURNING model
 UPDATE memory_index SET change = :change, model = :model, vectors = :vectors, terms = :terms, digest = :digest
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id AND digest IN (0, :digest)
 
+-- name: renew_index
+-- Name another model for vectors that are the same, unless the text changed meanwhile. It is no change for who has read them.
+UPDATE memory_index SET model = :model, claimed_until = 0
+WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id AND digest = :digest AND model {among_ids}
+
 -- name: save_tokens
--- What a model made of the tokens of a memory whose vectors were just saved.
+-- What a model made of the tokens of a memory whose vectors were just saved or renewed.
 INSERT INTO memory_tokens (tenant_id, memory_id, model, tokens) VALUES (:tenant, :memory_id, :model, :tokens)
 ON CONFLICT (tenant_id, memory_id) DO UPDATE SET model = excluded.model, tokens = excluded.tokens
 

@@ -46,6 +46,12 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
 )
 RETURNING memory_id
 
+-- name: pick_of_models
+-- Rows with vectors of some models that nobody has taken, by user and id after one of them.
+SELECT user_id, memory_id FROM memory_index
+WHERE tenant_id = :tenant AND (user_id, memory_id) > (:user_id, :after_id) AND model {among_ids} AND claimed_until <= :now
+ORDER BY user_id, memory_id LIMIT :limit
+
 -- name: release_claims
 -- Give back what was taken to embed until a moment, or whatever a process that is gone had taken.
 UPDATE memory_index SET claimed_until = 0
