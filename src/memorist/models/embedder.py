@@ -47,6 +47,7 @@ class LocalEmbedder(_Embedding):
     is_local = True
     file = "embedder.onnx"
     model_id = "memorist-embedder-7"
+    same_vectors_as: Sequence[str] = ("memorist-embedder-6",)
     dimensions = DIMENSIONS
 
     def __init__(self, threads: int | None = None, folder: Path = FOLDER) -> None:
@@ -68,3 +69,8 @@ class LocalEmbedder(_Embedding):
             for index, tokens in zip(indexes, made.tokens, strict=True):
                 found.tokens[index] = tokens
         return found
+
+    def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        """What it says of the tokens of each English text; the others are not read. Raises WeightsDamaged."""
+        made = iter(self.read(list(filter(is_english, texts))).tokens)
+        return [next(made) if is_english(text) else None for text in texts]

@@ -57,9 +57,13 @@ class Embedder(Protocol):
     is_local: bool
     """Whether it answers in milliseconds, so that a write may wait for it."""
 
+    same_vectors_as: Sequence[str]
+    """Models of before whose vectors are its own, bit for bit, the oldest first: what they made is searched as it is,
+    and only what it says of tokens is added."""
+
     @property
     def model_id(self) -> str:
-        """Names the vectors: those of different models are never compared."""
+        """Names the vectors: those of different models are never compared, but for `same_vectors_as`."""
         ...
 
     def load(self) -> None:
@@ -72,6 +76,10 @@ class Embedder(Protocol):
 
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
         """The same, with what it says of the tokens of each text, where it does."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> "list[NDArray[np.float32] | None]":
+        """Only what it says of their tokens."""
         ...
 
 

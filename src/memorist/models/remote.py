@@ -24,6 +24,7 @@ class RemoteEmbedder:
     """Asks `POST {address}/embeddings` for vectors, a batch at a time."""
 
     is_local = False
+    same_vectors_as: Sequence[str] = ()
 
     def __init__(self, address: str, model: str, api_key: str, timeout_s: float) -> None:
         self._service = _Service(address, "/embeddings", api_key, timeout_s)
@@ -40,7 +41,10 @@ class RemoteEmbedder:
 
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
         """The same: nothing is said of tokens. Raises ModelUnavailable."""
-        return Embeddings(self.embed(texts), [None] * len(texts))
+        return Embeddings(self.embed(texts), self.tokens(texts))
+
+    def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        return [None] * len(texts)
 
     def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         answer = self._service.ask({"model": self._model, "input": list(texts)})

@@ -46,6 +46,10 @@ class _Embedder(_Model):
         with self._call(len(texts)):
             return self._model.embed_tokens(texts)
 
+    def tokens(self, texts: Sequence[str]) -> Any:
+        with self._call(len(texts)):
+            return self._model.tokens(texts)
+
 
 class _Reranker(_Model):
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
