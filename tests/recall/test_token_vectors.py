@@ -77,6 +77,11 @@ def test_agreement_takes_its_share_of_the_first_scores_over_their_range() -> Non
     assert with_tokens(first, scores(0.1, 0.3, 0.2), windows, FUSION).tolist() == pytest.approx([0.7, 0.85, 0.6])
     unknown = with_tokens(first, scores(0.1, np.nan, 0.3), windows, FUSION)
     assert unknown.tolist() == pytest.approx([0.7, 0.8, 0.7])
+    four, agreements = scores(1.0, 0.3, 0.3, 0.3), scores(0.5, np.nan, 0.5, 0.1)
+    mixed = with_tokens(four, agreements, np.array([1, 1, 1, 1]), FUSION)
+    assert mixed.tolist() == pytest.approx([1.0, 0.3 + 0.35 / 3, 0.65, 0.3]), (
+        "not behind those that are known to agree less"
+    )
     alone = with_tokens(first, scores(0.3, np.nan, np.nan), windows, FUSION)
     assert alone.tolist() == first.tolist(), "the only one that is known falls behind none for that"
     assert with_tokens(first, scores(np.nan, np.nan, np.nan), windows, FUSION).tolist() == first.tolist()

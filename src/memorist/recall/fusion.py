@@ -192,7 +192,7 @@ def first_order(rows: Rows, words: ByWords, meaning: ByMeaning, fusion: Fusion) 
 
 def with_tokens(first: Scores, agreements: Scores, windows: Counts, fusion: Fusion) -> Scores:
     """First scores, of which a share becomes how well the tokens agree, over the range of those of which that is known;
-    the others (NaN) stay.
+    the others (NaN) gain what these do on the mean, lest they fall behind for being unknown.
     """
     known = ~np.isnan(agreements)
     if not known.any():
@@ -203,7 +203,8 @@ def with_tokens(first: Scores, agreements: Scores, windows: Counts, fusion: Fusi
     low, high = first[known].min(), first[known].max()
     agreed = low + (high - low) * normalised(corrected, known)
     share = np.float32(fusion.tokens)
-    mixed: Scores = np.where(known, (1 - share) * first + share * agreed, first).astype(np.float32, copy=False)
+    gained = share * (agreed - first)
+    mixed: Scores = first + np.where(known, gained, gained[known].mean(dtype=np.float32))
     return mixed
 
 
