@@ -261,7 +261,7 @@ class _Timings:
         self._core = core
         self._principals = {user: Principal(tenant, Role.USER, user) for user in users}
         # Shelves beside those of recall: the lists of words to look a question's words up in, and nothing else.
-        shelves = Shelves(core.store, model="", limit_bytes=sys.maxsize)
+        shelves = Shelves(core.store, models=[""], limit_bytes=sys.maxsize)
         self._lists = {user: shelves.look(tenant, user).postings for user in users}
         self._embedder = core.embedder
         dimensions = self._embedder.embed(["x"]).shape[1] if self._embedder else 1

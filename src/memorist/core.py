@@ -163,18 +163,19 @@ class Core:
         from memorist.recall.index.saving import Saving
         from memorist.recall.service import Recall
 
-        model, folder = self.indexer.model, self.options.index_folder
+        models, folder = self.indexer.models, self.options.index_folder
         saving = (
             None
             if folder is None or not folder.limit_bytes
-            else Saving(self.store, folder, model, background=self._background)
+            # What the first of them had saved stays good.
+            else Saving(self.store, folder, models[0], background=self._background)
         )
         return Recall(
             self.store,
             self.clock,
             self.accesses,
             self.indexer,
-            Shelves(self.store, model=model, limit_bytes=self.options.index_memory_bytes, saving=saving),
+            Shelves(self.store, models=models, limit_bytes=self.options.index_memory_bytes, saving=saving),
             self.embedder,
             self.reranker,
             redaction=self.redaction,

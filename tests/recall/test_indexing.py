@@ -21,7 +21,7 @@ from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.models import passages
 from memorist.options import Options
 from memorist.platform.values import Job, Principal, Role
-from memorist.recall.index import indexer, vectors
+from memorist.recall.index import embedding, indexer, vectors
 from memorist.recall.index.indexer import Progress
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import PARAMETERS, memory_to_values
@@ -103,7 +103,7 @@ def test_indexer_stops_in_the_middle_of_a_long_text_and_another_does_it(open_wit
     eventually(lambda: bool(asked))
     core.indexer.close()
     assert len(asked) == 1
-    assert asked[0] * passages.WINDOW_WORDS <= indexer._WORDS_AT_ONCE
+    assert asked[0] * passages.WINDOW_WORDS <= embedding._WORDS_AT_ONCE
     other = open_with(WordEmbedder())
     assert not is_done(other, ada.tenant)
     assert list(other.indexer.finish(ada.tenant))[-1].waiting == 0

@@ -113,7 +113,7 @@ def test_load_that_fails_in_its_middle_leaves_nothing_behind(monkeypatch: pytest
         return load(user, after, limit)
 
     monkeypatch.setattr(store, "load", fails)
-    both = Shelves(store, model=MODEL, limit_bytes=10**9)  # type: ignore[arg-type]
+    both = Shelves(store, models=[MODEL], limit_bytes=10**9)  # type: ignore[arg-type]
     with pytest.raises(StoreUnavailable):
         both.look("t", "ada")
     monkeypatch.setattr(store, "load", load)
@@ -124,7 +124,7 @@ def test_shelves_are_loaded_before_the_transaction_that_reads_what_changed() -> 
     """A connection that waits for a long load is one that others cannot have."""
     store = Rows()
     store.put("mem_000001", ["tea"])
-    both = Shelves(store, model=MODEL, limit_bytes=10**9)  # type: ignore[arg-type]
+    both = Shelves(store, models=[MODEL], limit_bytes=10**9)  # type: ignore[arg-type]
     open_now: list[int] = []
     read, load = store.read, store.load
     depth = 0
@@ -166,10 +166,10 @@ def test_shelves_that_were_not_searched_for_long_are_let_go_of() -> None:
     store = Rows()
     for number in range(500):
         store.put(f"mem_{number:06}", text(rng))
-    one = Shelves(store, model=MODEL, limit_bytes=1 << 30)
+    one = Shelves(store, models=[MODEL], limit_bytes=1 << 30)
     one.look("t", "ada")
     size = one.size_bytes()
-    few = Shelves(store, model=MODEL, limit_bytes=int(size * 3.5))
+    few = Shelves(store, models=[MODEL], limit_bytes=int(size * 3.5))
     for user in range(10):
         few.look("t", f"user-{user}")
     assert size <= few.size_bytes() <= size * 3.5
@@ -184,7 +184,7 @@ def test_a_shelf_above_the_limit_is_kept_while_it_is_the_only_one() -> None:
     store = Rows()
     for number in range(100):
         store.put(f"mem_{number:06}", text(random.Random(number)))
-    small = Shelves(store, model=MODEL, limit_bytes=1)
+    small = Shelves(store, models=[MODEL], limit_bytes=1)
     assert small.look("t", "ada").size == 100
     assert small.look("t", "bob").size == 100
     assert small.look("t", "ada").size == 100
@@ -193,7 +193,7 @@ def test_a_shelf_above_the_limit_is_kept_while_it_is_the_only_one() -> None:
 def test_forgotten_shelves_are_read_anew() -> None:
     store = Rows()
     store.put("mem_1", ["tea"])
-    all_shelves = Shelves(store, model=MODEL, limit_bytes=1 << 30)
+    all_shelves = Shelves(store, models=[MODEL], limit_bytes=1 << 30)
     assert set(places_in(all_shelves.look("t", "ada"))) == {"mem_1"}
     del store.rows["mem_1"]
     all_shelves.forget("t", ["bob", "ada", None])
@@ -282,7 +282,7 @@ def test_what_a_search_uses_is_not_dropped_however_large_it_is() -> None:
     store = Rows()
     for number in range(100):
         store.put(f"mem_{number:06}", text(random.Random(number)))
-    few = Shelves(store, model=MODEL, limit_bytes=1)
+    few = Shelves(store, models=[MODEL], limit_bytes=1)
     few.look("t", "carol")
     few.look_at("t", ["ada", None])
     loads = store.loads
@@ -304,10 +304,10 @@ def test_of_what_does_not_fit_the_oldest_are_found_by_their_words_alone(
     rng = random.Random(5)
     for number in range(1000):
         store.put(f"mem_{number:06}", text(rng, windows))
-    whole = Shelves(store, model=MODEL, limit_bytes=1 << 30)
+    whole = Shelves(store, models=[MODEL], limit_bytes=1 << 30)
     whole.look("t", "ada")
     limit = whole.size_bytes() - 1000 * DIMENSIONS * windows // 2
-    small = Shelves(store, model=MODEL, limit_bytes=limit)
+    small = Shelves(store, models=[MODEL], limit_bytes=limit)
     for round_ in range(2):
         view = small.look("t", "ada")
         embedded = view.columns["windows"] > 0

@@ -30,7 +30,7 @@ class Process:
 
     def __init__(self, store: Rows, folder: SnapshotFolder, *, limit_bytes: int = 1 << 30, model: str = MODEL) -> None:
         self.saving = Saving(store, folder, model)  # type: ignore[arg-type]
-        self.shelves = Shelves(store, model=model, limit_bytes=limit_bytes, saving=self.saving)  # type: ignore[arg-type]
+        self.shelves = Shelves(store, models=[model], limit_bytes=limit_bytes, saving=self.saving)  # type: ignore[arg-type]
 
     def look(self, user: str | None = "ada") -> Any:
         return self.shelves.look("t", user)

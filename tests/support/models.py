@@ -15,7 +15,9 @@ DIMENSIONS = 64
 
 
 class WordEmbedder:
-    """Deterministic. `before` is called with the texts before they are embedded, and may wait or raise."""
+    """Deterministic. `before` is called with the texts before they are embedded or their tokens read, and may wait or
+    raise.
+    """
 
     def __init__(
         self,
@@ -23,8 +25,10 @@ class WordEmbedder:
         *,
         is_local: bool = True,
         before: Callable[[Sequence[str]], None] | None = None,
+        same_vectors_as: Sequence[str] = (),
     ) -> None:
         self.model_id = model_id
+        self.same_vectors_as = same_vectors_as
         self.is_local = is_local
         self.before = before
         self.embedded: list[str] = []
@@ -42,6 +46,11 @@ class WordEmbedder:
     def embed_tokens(self, texts: Sequence[str]) -> Embeddings:
         """Of the tokens it says nothing."""
         return Embeddings(self.embed(texts), [None] * len(texts))
+
+    def tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        if self.before is not None:
+            self.before(texts)
+        return [None] * len(texts)
 
 
 def word_vector(text: str) -> NDArray[np.float32]:

@@ -151,10 +151,13 @@ class TenantLoop(Loop):
         *,
         background: bool = True,
         last: Callable[[], None] = lambda: None,
+        spare: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`spare` is what can wait until nobody has work: it does a little, and says whether there is more."""
         super().__init__(name, self._go_round, every, backoff, background=background, last=last)
         self._rounds = Rounds(find_due)
         self._work_for = work
+        self._spare = spare
 
     def tell(self, tenant: str) -> None:
         """There is something to do for a tenant: it is done soon."""
@@ -178,9 +181,13 @@ class TenantLoop(Loop):
         """Look at a tenant the next time too, whenever that is."""
         self._rounds.tell(tenant)
 
-    def _go_round(self) -> None:
-        for tenant in self.each(self._rounds.take(), self._work_for):
+    def _go_round(self) -> float | None:
+        failed = self.each(self._rounds.take(), self._work_for)
+        for tenant in failed:
             self.again(tenant)
+        has_more = not self.stopping and self._spare()
+        # At once, after whoever was told of meanwhile; but who failed is not tried again so soon.
+        return 0 if has_more and not failed else None
 
 
 @contextmanager

@@ -29,11 +29,13 @@ _Key = tuple[str, str | None]
 class Shelves:
     """The shelves of all tenants and users, the least recently searched of which are dropped above a limit."""
 
-    def __init__(self, store: Store, *, model: str, limit_bytes: int, saving: Saving | None = None) -> None:
-        """`saving` keeps large shelves for the next process, and takes them out of this one's own memory."""
+    def __init__(self, store: Store, *, models: Sequence[str], limit_bytes: int, saving: Saving | None = None) -> None:
+        """`models` are those whose vectors are looked at. `saving` keeps large shelves for the next process, and takes
+        them out of this one's own memory.
+        """
         self._saving = saving
         self._store = store
-        self._model = model
+        self._models = models
         self._limit_bytes = limit_bytes
         self._lock = threading.Lock()
         self._shelves: OrderedDict[_Key, Shelf] = OrderedDict()
@@ -122,7 +124,7 @@ class Shelves:
         with self._lock:
             shelf = self._shelves.get(key)
             if shelf is None:
-                shelf = self._shelves[key] = Shelf(key[1], self._model, limit_bytes=self._limit_bytes)
+                shelf = self._shelves[key] = Shelf(key[1], *self._models, limit_bytes=self._limit_bytes)
             shelf.limit_bytes = self._limit(key)
             self._shelves.move_to_end(key)
             return shelf

@@ -1,6 +1,7 @@
-"""What of a memory the embedder reads, and what of it is saved."""
+"""What of a memory the embedder reads, how much at a time, and what of it is saved."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -10,13 +11,17 @@ from memorist.memories.searchable import as_turn, is_turn, searchable
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.models.values import Embeddings
-from memorist.ports import Reader
+from memorist.ports import Reader, Store, Writer
 from memorist.recall.index import tokens, vectors
 from memorist.recall.ranking import Scores
 from memorist.recall.values import Embedded
 
 _MOST_WINDOWS = 4096
 """A memory shows this many windows to meaning search at most; keywords see all of it."""
+
+_WORDS_AT_ONCE = 4096
+_AT_ONCE_REMOTE = 64
+"""Words, and for a remote model windows, that are embedded before it is looked whether to stop."""
 
 
 def texts_of(memories: Sequence[Memory], tx: Reader) -> list[list[str]]:
@@ -54,7 +59,63 @@ def embedded(
     ]
 
 
+def tokens_alone(memory: Memory, signs: Sequence[bytes], model: str) -> Embedded:
+    """A memory whose vectors stay as they are, with what is kept of the tokens of its first windows."""
+    found = searchable(memory)
+    return Embedded(memory.id, memory.owner.user, found.digest(), b"", model, b"", tokens.pack(signs))
+
+
 def embedded_one(memory: Memory, windows: Sequence[Window], model: str) -> Embedded:
     found = searchable(memory)
     packed = vectors.pack(np.stack([one.vector for one in windows])), tokens.pack([one.tokens for one in windows])
     return Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), model, *packed)
+
+
+def pieces_of(texts: Sequence[str], *, is_local: bool) -> Iterator[list[str]]:
+    """The texts in their order, as many at a time as are embedded in about a second."""
+    piece: list[str] = []
+    words = 0
+    for text in texts:
+        more = passages.count_words(text) if is_local else _WORDS_AT_ONCE // _AT_ONCE_REMOTE
+        if piece and words + more > _WORDS_AT_ONCE:
+            yield piece
+            piece, words = [], 0
+        piece.append(text)
+        words += more
+    if piece:
+        yield piece
+
+
+Read = tuple[Memory, Sequence[str], Embedded]
+"""A memory, the texts that were embedded for it, and what was made of them."""
+
+
+class _Outdated(Exception):
+    """Of some memories the message before, which they were embedded with, was changed meanwhile."""
+
+    def __init__(self, others: Sequence[Read]) -> None:
+        super().__init__()
+        self.others = others
+
+
+def save(store: Store, tenant: str, read: Sequence[Read], keep: Callable[[Writer, list[Embedded]], object]) -> bool:
+    """Have what was made of memories kept. False where some of it is of words that are gone: that is not kept."""
+    is_whole = True
+    while True:
+        try:
+            store.write(tenant, partial(_save, read, keep))
+        except _Outdated as found:
+            read, is_whole = found.others, False
+        else:
+            return is_whole
+
+
+def _save(read: Sequence[Read], keep: Callable[[Writer, list[Embedded]], object], tx: Writer) -> None:
+    """Raises _Outdated."""
+    keep(tx, [made for _, _, made in read])
+    # Not looked at before: who changes a message from now on waits for us, and then unindexes what was said next.
+    turns = [(memory, texts) for memory, texts, _ in read if is_turn(memory)]
+    now = texts_of([memory for memory, _ in turns], tx)
+    outdated = {memory.id for (memory, texts), new in zip(turns, now, strict=True) if new != texts}
+    if outdated:
+        raise _Outdated([one for one in read if one[0].id not in outdated])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from typing import TypeVar
 
 from memorist.errors import MemoristError, ModelError, StoreBusy, StoreFull, StoreReadOnly, StoreUnavailable
 from memorist.memories import writing
@@ -21,13 +22,16 @@ from memorist.models.port import Embedder
 from memorist.platform import acts
 from memorist.platform.loop import TenantLoop
 from memorist.platform.values import DueWork
-from memorist.ports import Store, Writer
-from memorist.recall.index.embedding import Window, embedded, texts_of, windows_of
-from memorist.recall.values import Embedded, IndexCounts
+from memorist.ports import Store
+from memorist.recall.index.embedding import Window, embedded, pieces_of, save, texts_of, windows_of
+from memorist.recall.index.renewal import Renewal
+from memorist.recall.values import IndexCounts
 from memorist.secrets.logs import redacting_logger
 from memorist.times import Clock
 
 _log = redacting_logger(__name__)
+
+T = TypeVar("T")
 
 _CLAIM = 128
 _CLAIMED_FOR = timedelta(seconds=60)
@@ -35,9 +39,6 @@ _POLL_SECONDS = 1.0
 _MOST_DOUBLINGS = 5
 _INLINE_WORDS = 3 * passages.WINDOW_WORDS
 """What a write waits for at most, however few memories it has: tens of milliseconds of a local model."""
-_WORDS_AT_ONCE = 4096
-_AT_ONCE_REMOTE = 64
-"""Words, and for a remote model windows, that are embedded before the indexer looks whether it is to stop."""
 _UNINDEX_BATCH = 2000
 _ADOPT_BATCH = 500
 _NO_MODEL = "none"
@@ -49,25 +50,14 @@ _LONG_WORD = 24
 """Characters: what has more of them than so many long words is not counted, which takes a while itself."""
 
 
-_Read = tuple[Memory, Sequence[str], Embedded]
-"""A memory, the texts that were embedded for it, and what was made of them."""
-
-
-class _Outdated(Exception):
-    """Of some memories the message before, which they were embedded with, was changed meanwhile."""
-
-    def __init__(self, others: Sequence[_Read]) -> None:
-        super().__init__()
-        self.others = others
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a tenant's index is."""
+    """How far a tenant's index is. `lacking` have vectors that a model of before made, and no tokens yet."""
 
     model: str | None
     total: int
     waiting: int
+    lacking: int = 0
 
     @property
     def done(self) -> int:
@@ -83,10 +73,18 @@ class Indexer:
         self._clock = clock
         self._embedder = embedder
         self._inline = inline if embedder is not None and embedder.is_local else 0
+        self._same = () if embedder is None else tuple(embedder.same_vectors_as)
         self._prepared: set[str] = set()
         self._loop = TenantLoop(
-            "indexer", self._find_due, self._catch_up, _POLL_SECONDS, _MOST_DOUBLINGS, background=background
+            "indexer",
+            self._find_due,
+            self._catch_up,
+            _POLL_SECONDS,
+            _MOST_DOUBLINGS,
+            background=background,
+            spare=self._renew_some,
         )
+        self._renewal = Renewal(store, clock, embedder, lambda: self._loop.stopping)
         self._failed: str | None = None
         self._background = background
         self._told: Counter[str] = Counter()
@@ -98,6 +96,11 @@ class Indexer:
     def model(self) -> str:
         """Names the vectors that are made now; '' where none are."""
         return "" if self._embedder is None else self._embedder.model_id
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All whose vectors are searched, which are the same: the one that makes them now is the last."""
+        return (*self._same, self.model)
 
     @property
     def failure(self) -> str | None:
@@ -162,7 +165,8 @@ class Indexer:
     # Before a search
 
     def prepare(self, tenant: str) -> None:
-        """Make sure that a tenant's rows are in the index, and wait for vectors where they have another model's.
+        """Make sure that a tenant's rows are in the index, and wait for vectors where they have those of another model
+        that makes others.
 
         Where nothing can be written now, what is in the index must do, and it is tried again the next time. Raises
         StoreBusy where somebody else writes: who works on the index does it again.
@@ -190,6 +194,8 @@ class Indexer:
             while self._store.write(tenant, lambda tx: writing.adopt(tx, _ADOPT_BATCH)) == _ADOPT_BATCH:
                 pass
             self._store.set_index_model(tenant, self.model or _NO_MODEL)
+        elif known in self._same:
+            self._renewal.begin(tenant)
         elif self.model and known != self.model:
             self._unindex(tenant, self.model)
             self._store.set_index_model(tenant, self.model)
@@ -202,6 +208,8 @@ class Indexer:
             except StoreBusy:
                 self._prepared.discard(tenant)
                 raise
+            self._loop.tell(tenant)
+        elif known in self._same:
             self._loop.tell(tenant)
 
     def _unindex(self, tenant: str, model: str) -> None:
@@ -227,7 +235,9 @@ class Indexer:
             return found
         if len(found) == limit:
             return found
-        others = set(self._store.tenants_of_other_models(self.model, limit=limit)) - self._prepared
+        others = set(self._store.tenants_of_other_models(self.model, self._same, limit=limit))
+        others.update(*(self._store.tenants_of_model(one, limit=limit) for one in self._same))
+        others -= self._prepared
         # Fewer than were asked for, so that nobody goes on after the last: only the database knows the order of names.
         return [*found, *others.difference(found)][: limit - 1]
 
@@ -252,9 +262,15 @@ class Indexer:
                         self._since.pop(tenant, None)
                 self._caught_up.notify_all()
 
-    def _noting(self, work: Callable[[], object]) -> None:
+    def _renew_some(self) -> bool:
+        has_more = self._noting(self._renewal.some)
+        if has_more:
+            self._failed = None
+        return has_more
+
+    def _noting(self, work: Callable[[], T]) -> T:
         try:
-            work()
+            return work()
         except MemoristError as error:
             self._failed = error.message
             raise
@@ -285,27 +301,16 @@ class Indexer:
         """
         assert self._embedder is not None
         made: list[Window] = []
-        for piece in _pieces([text for one in texts for text in one], is_local=self._embedder.is_local):
+        for piece in pieces_of([text for one in texts for text in one], is_local=self._embedder.is_local):
             if made and self._loop.stopping:
                 return False
             made += windows_of(self._embedder.embed_tokens(piece))
         read = list(zip(memories, texts, embedded(memories, texts, made, self._embedder.model_id), strict=True))
-        is_whole = self._save(tenant, read)
+        is_whole = save(self._store, tenant, read, lambda tx, found: tx.index.save_vectors(found))
         self._failed = None
         if not is_whole:
             self.look_again(tenant)
         return is_whole
-
-    def _save(self, tenant: str, read: Sequence[_Read]) -> bool:
-        """Save what was made of memories. False where some of it is of words that are gone: that is not saved."""
-        is_whole = True
-        while True:
-            try:
-                self._store.write(tenant, partial(_save, read))
-            except _Outdated as found:
-                read, is_whole = found.others, False
-            else:
-                return is_whole
 
     def _note(self, error: MemoristError) -> None:
         if self._failed != error.message:
@@ -316,18 +321,27 @@ class Indexer:
 
     def progress(self, tenant: str) -> Progress:
         """How far the index is. Without an embedder nothing waits."""
-        counts: IndexCounts = self._store.read(tenant, lambda tx: tx.index.count(self.model))
+        counts: IndexCounts = self._store.read(tenant, lambda tx: tx.index.count(self.model, self._same))
         if self._embedder is None:
             return Progress(None, counts.total, 0)
-        return Progress(self.model, counts.total, counts.waiting + counts.outdated)
+        return Progress(self.model, counts.total, counts.waiting + counts.outdated, counts.kept)
 
-    def finish(self, tenant: str) -> Iterator[Progress]:
-        """Embed everything that waits, here and now, yielding the progress. Raises ModelError."""
+    def finish(self, tenant: str, *, tokens: bool = False) -> Iterator[Progress]:
+        """Embed everything that waits, here and now, yielding the progress; then, with `tokens`, add what is lacking.
+        Raises ModelError.
+        """
         self.prepare(tenant)
+        yield from self._do(tenant, "waiting", self._work_once)
+        if tokens and self._same:
+            self._renewal.begin(tenant)
+            yield from self._do(tenant, "lacking", self._renewal.some_of)
+            self._renewal.some_of(tenant)  # Which notes that nothing is left.
+
+    def _do(self, tenant: str, what: str, work: Callable[[str], int]) -> Iterator[Progress]:
         counted_at, progress, cost = self._count(tenant)
         yield progress
-        while progress.waiting and self._embedder is not None:
-            worked = self._work_once(tenant)
+        while (left := getattr(progress, what)) and self._embedder is not None:
+            worked = work(tenant)
             if not worked:
                 if self._failed is not None:
                     raise ModelError(self._failed)
@@ -336,7 +350,7 @@ class Indexer:
             if not worked or time.monotonic() - counted_at > max(1.0, _COUNTING_SHARE * cost):
                 counted_at, progress, cost = self._count(tenant)
             else:
-                progress = replace(progress, waiting=max(1, progress.waiting - worked))
+                progress = replace(progress, **{what: max(1, left - worked)})
             yield progress
 
     def _count(self, tenant: str) -> tuple[float, Progress, float]:
@@ -350,30 +364,4 @@ class Indexer:
         """Embed everything anew, while recall goes on with what is there. Raises ModelError."""
         self.prepare(tenant)
         self._unindex(tenant, "-")
-        yield from self.finish(tenant)
-
-
-def _pieces(texts: Sequence[str], *, is_local: bool) -> Iterator[list[str]]:
-    """The texts in their order, as many at a time as are embedded in about a second."""
-    piece: list[str] = []
-    words = 0
-    for text in texts:
-        more = passages.count_words(text) if is_local else _WORDS_AT_ONCE // _AT_ONCE_REMOTE
-        if piece and words + more > _WORDS_AT_ONCE:
-            yield piece
-            piece, words = [], 0
-        piece.append(text)
-        words += more
-    if piece:
-        yield piece
-
-
-def _save(read: Sequence[_Read], tx: Writer) -> None:
-    """Raises _Outdated."""
-    tx.index.save_vectors([made for _, _, made in read])
-    # Not looked at before: who changes a message from now on waits for us, and then unindexes what was said next.
-    turns = [(memory, texts) for memory, texts, _ in read if is_turn(memory)]
-    now = texts_of([memory for memory, _ in turns], tx)
-    outdated = {memory.id for (memory, texts), new in zip(turns, now, strict=True) if new != texts}
-    if outdated:
-        raise _Outdated([one for one in read if one[0].id not in outdated])
+        yield from self.finish(tenant, tokens=True)

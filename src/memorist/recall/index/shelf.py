@@ -25,10 +25,12 @@ _NEWEST = 64
 class Shelf:
     """One user's rows. Written under its lock, read through views that later writes do not disturb."""
 
-    def __init__(self, user: str | None, model: str, *, limit_bytes: int = sys.maxsize) -> None:
-        """Above the limit the oldest rows lose their vectors, and are found by their words alone."""
+    def __init__(self, user: str | None, *models: str, limit_bytes: int = sys.maxsize) -> None:
+        """Vectors of these models are looked at, which are the same. Above the limit the oldest rows lose theirs, and
+        are found by their words alone.
+        """
         self.user = user
-        self._model = model
+        self._models = models
         self.limit_bytes = limit_bytes
         self.lock = threading.RLock()
         self.clear()
@@ -225,7 +227,7 @@ class Shelf:
         made: list[int] = []
         taken: list[bytes] = []
         for place, model, one in zip(places, models, packed, strict=True):
-            if model != self._model:
+            if model not in self._models:
                 if windows[place]:
                     lost.append(place)
             elif one and not windows[place]:

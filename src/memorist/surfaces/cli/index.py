@@ -66,7 +66,7 @@ def rebuild(
 
 
 def _rebuild(door: Door, tenant: str, *, resume: bool) -> None:
-    steps = door.core.indexer.finish(tenant) if resume else door.core.indexer.rebuild(tenant)
+    steps = door.core.indexer.finish(tenant, tokens=True) if resume else door.core.indexer.rebuild(tenant)
     try:
         with progress_bar() as report:
             for progress in steps:

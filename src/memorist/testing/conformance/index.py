@@ -419,8 +419,7 @@ class IndexConformance(StoreFixtures):
         change(store, changed, content="another text")
         rows = {row.memory_id: row for user in ("ada", None) for row in index_rows(store, tenant, user)}
         watermark = store.read(tenant, lambda tx: tx.index.watermark("ada"))
-        count = lambda: store.read(tenant, lambda tx: tx.index.count("model-2", ["model-1"]))  # noqa: E731
-        assert count() == IndexCounts(5, 1, 1, 3)
+        assert store.read(tenant, lambda tx: tx.index.count("model-2", ["model-1"])) == IndexCounts(5, 1, 1, 3)
         assert store.read(tenant, lambda tx: tx.index.has_any_of(["model-1", "model-9"])) is True
         made = [
             replace(make_embedded(memory, "model-2", tokens=tokens), vectors=b"", terms=b"")
@@ -433,7 +432,7 @@ class IndexConformance(StoreFixtures):
         assert (after[other.id], after[changed.id]) == (rows[other.id], rows[changed.id])
         assert _tokens(store, tenant, ids, "model-2") == {ids[0]: b"one", ids[2]: b"three"}
         assert _changed(store, tenant, IndexPosition("ada", watermark), 100).rows == []
-        assert count() == IndexCounts(5, 1, 1, 0)
+        assert store.read(tenant, lambda tx: tx.index.count("model-2", ["model-1"])) == IndexCounts(5, 1, 1, 0)
         assert store.read(tenant, lambda tx: tx.index.has_any_of(["model-1"])) is False
         assert store.write(tenant, lambda tx: tx.index.renew(made, ["model-1"])) == 0
 

@@ -513,7 +513,8 @@ RETURNING model
 
 -- name: save_vectors
 -- What a model made of a text, unless the text changed meanwhile.
-UPDATE memory_index SET change = :change, model = :model, vectors = :vectors, terms = :terms, digest = :digest
+UPDATE memory_index SET
+    change = :change, model = :model, vectors = :vectors, terms = :terms, digest = :digest, claimed_until = 0
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = :memory_id AND digest IN (0, :digest)
 
 -- name: renew_index
