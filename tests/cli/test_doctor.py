@@ -5,6 +5,7 @@ import pty
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from memorist.bootstrap import open_core, open_store
 from memorist.memories.values import Draft
+from memorist.models.embedder import LocalEmbedder
 from memorist.platform.values import Job, JobStatus, Principal, Role
 from memorist.settings import Settings
 from memorist.store.migrations import Migration, Migrator, load_migrations
@@ -164,6 +166,26 @@ def test_vectors_of_another_model_are_found(cli: Cli, settings: Settings, monkey
     assert state == "warning"
     assert message.startswith("1 tenant has vectors of memorist-embedder-1, and the embedder is memorist-embedder-")
     assert "index rebuild --all" in message
+
+
+def test_vectors_that_stay_are_told_with_how_many_lack_tokens(
+    cli: Cli, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIST_EMBEDDER", "local")
+    with monkeypatch.context() as before:
+        before.setattr(LocalEmbedder, "model_id", "memorist-embedder-6")
+        before.setattr(LocalEmbedder, "same_vectors_as", ())
+        core = open_core(replace(settings, embedder="local"), background=False)
+        core.identity.create_tenant("local")
+        core.memories.remember(ADA, [Draft("a teapot"), Draft("a kettle")])
+        core.close()
+    state, message = finding(cli, "index")
+    assert state == "ok"
+    assert message.startswith("vectors of memorist-embedder-6 are those of memorist-embedder-7, and stay; ")
+    assert "tokens are still added to 2 memories" in message
+    assert cli.json("upgrade", "--check")["pending"] == [], "nobody has to do anything"
+    cli.ok("index", "rebuild", "--all", "--resume")
+    assert not any(one["check"] == "index" for one in cli("doctor", "--json").json["checks"])
 
 
 def test_index_that_finds_no_room_is_found(cli: Cli, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from memorist import Draft, Memorist
+from memorist.models.embedder import LocalEmbedder
 from memorist.platform.loop import Loop
 from memorist.recall.index import indexer
 from memorist.recall.index.indexer import Indexer
@@ -21,7 +22,7 @@ def filled(data: Path) -> None:
 @pytest.mark.usefixtures("filled")
 def test_status_without_an_embedder(cli: Cli) -> None:
     assert cli.json("index", "status") == {
-        "tenant": "local", "model": None, "total": 40, "waiting": 0, "percent": 100.0,
+        "tenant": "local", "model": None, "total": 40, "waiting": 0, "lacking_tokens": 0, "percent": 100.0,
     }  # fmt: skip
     assert "Meaning search is off" in cli.ok("index", "status").err
     assert cli("index", "rebuild").code == 2
@@ -47,8 +48,8 @@ def test_an_interrupted_rebuild_keeps_what_was_made(cli: Cli, monkeypatch: pytes
     monkeypatch.setattr(indexer, "_CLAIM", 32)  # Fewer than there are.
     whole = Indexer.finish
 
-    def interrupted(self: Indexer, tenant: str) -> object:
-        steps = whole(self, tenant)
+    def interrupted(self: Indexer, tenant: str, **options: bool) -> object:
+        steps = whole(self, tenant, **options)
         yield next(steps)
         yield next(steps)
         raise KeyboardInterrupt
@@ -61,6 +62,24 @@ def test_an_interrupted_rebuild_keeps_what_was_made(cli: Cli, monkeypatch: pytes
     assert 0 < waiting < 40
     assert cli.json("recall", "note 7")["total"] > 0
     assert cli.json("index", "rebuild", "--resume")["waiting"] == 0
+
+
+@pytest.mark.usefixtures("filled", "models")
+def test_what_lacks_tokens_is_counted_and_added(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Loop, "start", lambda *_, **__: None)  # Nothing happens in the background.
+    with monkeypatch.context() as before:
+        before.setattr(LocalEmbedder, "model_id", "memorist-embedder-6")
+        before.setattr(LocalEmbedder, "same_vectors_as", ())
+        assert cli.json("index", "rebuild", "--resume")["model"] == "memorist-embedder-6"
+    status = cli.json("index", "status")
+    assert (status["waiting"], status["lacking_tokens"], status["percent"]) == (0, 40, 100.0)
+    shown = cli.ok("index", "status")
+    assert "lacking tokens" in shown.out
+    assert "found all the same" in shown.err
+    assert "waits" not in shown.err
+    assert cli.json("recall", "note 7")["degraded"] is False
+    assert cli.json("index", "rebuild", "--resume")["lacking_tokens"] == 0
+    assert "lacking" not in cli.ok("index", "status").out
 
 
 @pytest.mark.usefixtures("filled")

@@ -150,9 +150,12 @@ def test_rounds_read_what_waits_and_not_the_tenants(crowded: SqlStore) -> None:
     assert crowded.due_tenants(DueWork.JOBS, START, after=due[0]) == due[1:]
     assert crowded.due_tenants(DueWork.LOST_TURNS, START) == crowded.due_tenants(DueWork.ERASURES, START) == []
     assert crowded.tenants_of_other_models("model-1") == []
-    assert len(crowded.tenants_of_other_models("model-2", limit=7)) == 7
-    for name in (*STATEMENTS, "tenants_of_other_models"):
-        plan = _plan(crowded, name)
+    for some in (crowded.tenants_of_other_models("model-2", limit=7), crowded.tenants_of_model("model-1", limit=7)):
+        assert len(some) == 7
+    assert crowded.tenants_of_other_models("model-2", ["model-1"]) == crowded.tenants_of_model("model-2") == []
+    models = {"tenants_of_model": "model-2"}  # Where all are meant, any will do.
+    for name in (*STATEMENTS, "tenants_of_other_models", *models):
+        plan = _plan(crowded, name, models.get(name, "model-1"))
         assert not re.search(r"SCAN (TABLE )?(?!found)\w+$|Seq Scan on tenants", plan, re.MULTILINE), (name, plan)
 
 
@@ -178,9 +181,9 @@ def _insert_one(tenant: str, tx: Writer) -> None:
     writing.insert(tx, make_memory(tenant))
 
 
-def _plan(store: SqlStore, name: str) -> str:
+def _plan(store: SqlStore, name: str, model: str) -> str:
     statement = store.statements[name]
-    values = {"now": 1, "after": "", "limit": 100, "model": "model-1"}
+    values = {"now": 1, "after": "", "limit": 100, "model": model, "ids": store.driver.encode_list(["model-0"])}
     given = {one: values[one] for one in statement.parameters}
     is_sqlite = "SQLite" in str(store.describe()["engine"])
     explain = SqlStatement(

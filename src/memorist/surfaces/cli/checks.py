@@ -230,7 +230,18 @@ def content(patient: Patient) -> Iterator[DoctorFinding]:
 def index(patient: Patient) -> Iterator[DoctorFinding]:
     if patient.condition is None or (model := open_embedder(patient.settings)) is None:
         return
-    others = {name: count for name, count in patient.condition.index_models.items() if name != model.model_id}
+    known = patient.condition.index_models
+    same = [name for name in model.same_vectors_as if known[name]]
+    if same:
+        lacking = sum(
+            patient.store.read(tenant.id, lambda tx: tx.index.count(model.model_id, same)).kept
+            for tenant in patient.store.list_tenants()
+            if patient.store.index_model(tenant.id) in same
+        )
+        told = f"vectors of {', '.join(same)} are those of {model.model_id}, and stay"
+        advice = f"tokens are still added to {counted(lacking, 'memory', 'memories')}, by a server, or by "
+        yield DoctorFinding("index", Health.OK, f"{told}; {advice}`memorist index rebuild --all --resume`")
+    others = {name: count for name, count in known.items() if name not in (model.model_id, *same)}
     if count := sum(count for name, count in others.items() if name not in ("", "none")):
         told = f"{counted(count, 'tenant has', 'tenants have')} vectors of {', '.join(sorted(filter(None, others)))}"
         advice = "a server makes them anew, or `memorist index rebuild --all`"

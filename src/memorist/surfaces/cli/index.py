@@ -19,20 +19,30 @@ AllTenants = Annotated[bool, typer.Option("--all", help="Every tenant of the dat
 
 @with_flags(*STORE, *CREDENTIAL)
 def status(flags: Flags, all_: AllTenants = False) -> None:
-    """Show how many memories have their vectors, and how many wait for them and are found by keyword only."""
+    """Show how many memories have their vectors, and how many wait for them and are found by keyword only.
+
+    After an upgrade that keeps the vectors, also how many of them still lack tokens, which make the order better.
+    """
     with reading(flags) as door:
         found = {tenant: door.core.indexer.progress(tenant) for tenant in _tenants(door, flags, all_)}
     records = [_described(tenant, progress) for tenant, progress in found.items()]
     if flags.as_json:
         print_json({"items": records} if all_ else records[0])
         return
+    lacks = any(record["lacking_tokens"] for record in records)
+    counts = ("total", "waiting", *(["lacking_tokens"] if lacks else []))
     rows = [
-        [record["tenant"], record["model"] or "none", str(record["total"]), str(record["waiting"]), _percent(record)]
+        [record["tenant"], record["model"] or "none", *(str(record[one]) for one in counts), _percent(record)]
         for record in records
     ]
-    print_table(["tenant", "model", "memories", "waiting", "indexed"], rows, whole=["tenant"])
+    head = ["tenant", "model", "memories", "waiting", *(["lacking tokens"] if lacks else []), "indexed"]
+    print_table(head, rows, whole=["tenant"])
     if any(record["waiting"] for record in records):
         note("What waits is found by keyword. A running server sees to it, or `memorist index rebuild --resume`.")
+    if lacks:
+        note(
+            "What lacks tokens is found all the same. A running server adds them, or `memorist index rebuild --resume`."
+        )
     if any(record["model"] is None for record in records):
         note("Meaning search is off: set MEMORIST_EMBEDDER=local, or MEMORIST_EMBEDDER_URL.")
 
@@ -42,7 +52,7 @@ def rebuild(
     flags: Flags,
     all_: AllTenants = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Keep the vectors that are there, and make those that are missing.")
+        bool, typer.Option("--resume", help="Keep the vectors that are there, and make what is missing.")
     ] = False,
 ) -> None:
     """Make every vector anew, while recall goes on: by keyword, and by meaning as far as the vectors are there again.
@@ -70,10 +80,16 @@ def _rebuild(door: Door, tenant: str, *, resume: bool) -> None:
     try:
         with progress_bar() as report:
             for progress in steps:
-                report(f"Indexing {tenant}", progress.done, progress.total)
+                if progress.waiting or not progress.lacking:
+                    report(f"Indexing {tenant}", progress.done, progress.total)
+                else:
+                    report(f"Adding tokens to {tenant}", progress.total - progress.lacking, progress.total)
     except KeyboardInterrupt:
-        left = door.core.indexer.progress(tenant).waiting
-        note(f"Stopped: {left} memories of {tenant} still wait. `memorist index rebuild --resume` goes on.")
+        left = door.core.indexer.progress(tenant)
+        still = f"{left.waiting} memories of {tenant} still wait" + (
+            f", {left.lacking} lack tokens" if left.lacking else ""
+        )
+        note(f"Stopped: {still}. `memorist index rebuild --resume` goes on.")
         raise
 
 
@@ -97,6 +113,7 @@ def _described(tenant: str, progress: "Progress") -> dict[str, Any]:
         "model": progress.model,
         "total": progress.total,
         "waiting": progress.waiting,
+        "lacking_tokens": progress.lacking,
         "percent": percent,
     }
 

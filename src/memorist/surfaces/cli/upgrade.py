@@ -101,7 +101,7 @@ def _of_index(settings: Settings, store: Any) -> list[PendingStep]:
         told = f"what an earlier version wrote in {counted(unindexed, 'tenant')} is not indexed"
         found.append(PendingStep("index", told, "run `memorist upgrade`"))
     if embedder is not None:
-        others = sorted(name for name in models if name not in (embedder.model_id, "none"))
+        others = sorted(name for name in models if name not in (embedder.model_id, *embedder.same_vectors_as, "none"))
         if others:
             told = f"vectors are of {', '.join(others)}, and the embedder is {embedder.model_id}"
             found.append(PendingStep("model", told, "run `memorist index rebuild --all`, or start the server"))
