@@ -8,6 +8,7 @@ from memorist.platform.values import Principal
 from memorist.recall.fusion import FUSION, with_tokens
 from memorist.recall.index.tokens import AskedTokens, States, pack, signs_of
 from memorist.recall.ranking import Scores
+from memorist.recall.scored import Scored
 from tests.recall.conftest import OpenCore, ask, remember
 
 Models = tuple[Embedder, Reranker]
@@ -87,6 +88,13 @@ def test_agreement_takes_its_share_of_the_first_scores_over_their_range() -> Non
     assert with_tokens(first, scores(np.nan, np.nan, np.nan), windows, FUSION).tolist() == first.tolist()
     longer = with_tokens(first, scores(0.3, 0.3, 0.2), np.array([1, 9, 1]), FUSION)
     assert longer[1] < longer[0], "the best of many windows is high by chance"
+
+
+def test_weights_are_those_with_tokens_where_most_candidates_have_them() -> None:
+    compared = Scored(*[None] * 4, agreements={3: 0.1, 7: 0.2})  # type: ignore[arg-type]
+    assert compared.knows_tokens([3, 7, 8])
+    assert not compared.knows_tokens([3, 7, 8, 9])
+    assert not compared.knows_tokens([])
 
 
 def test_recall_compares_tokens_and_says_so(open_with: OpenCore, models: Models, ada: Principal) -> None:

@@ -77,7 +77,7 @@ class Fusion:
     """Else so many, and others whose first score is at least this share of the best one's."""
 
     def without_tokens(self) -> "Fusion":
-        """Where nothing is known of tokens the first order says less: more is read, and that counts more."""
+        """Where nothing is known of most tokens the first order says less: more is read, and that counts more."""
         return replace(self, reranker=0.6, settled=6, close=0.8, convincing=2.0, doubted=12, behind=0.6)
 
 

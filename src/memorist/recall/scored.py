@@ -1,6 +1,6 @@
 """The second stage: every candidate's score, by its words and by its meaning."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 
@@ -57,6 +57,10 @@ class Scored:
         scores[places] = with_tokens(scores[places], agreements, windows, fusion)
         found = dict(zip(places.tolist(), agreements.tolist(), strict=True))
         return replace(self, scores=scores, agreements={place: one for place, one in found.items() if not isnan(one)})
+
+    def knows_tokens(self, places: Sequence[int]) -> bool:
+        """Whether the tokens of most of these places were compared."""
+        return 2 * sum(place in self.agreements for place in places) > len(places)
 
     def excerpt(self, place: int, memory: Memory) -> str:
         """The part of a text that fits the question best; all of a short one."""

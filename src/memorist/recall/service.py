@@ -285,9 +285,9 @@ class Recall:
         question = pool.scored.candidates.asked.question
         order = pool.still_wanted()
         judgement = None
-        fusion = self._fusion if pool.scored.agreements else self._fusion.without_tokens()
+        first = order[: self._fusion.pool]
+        fusion = self._fusion if pool.scored.knows_tokens(first) else self._fusion.without_tokens()
         if order and self._models.will_rerank(question):
-            first = order[: fusion.pool]
             extent = worth_reading(pool.scored.weighted[first], fusion)
             with self._watch.timed("stage", "rerank"):
                 judgement = self._models.judge(question.query, pool.passages(first), reading, extent)
