@@ -1,5 +1,7 @@
 """The local models: right shapes, the same answer every time, sensible neighbours, and safe on any input."""
 
+import base64
+import json
 import os
 import subprocess
 import sys
@@ -9,11 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from memorist.languages import is_english
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.fair_share import cores
 from memorist.models.passages import embedding_passage
 from memorist.models.port import Embedder, Reranker
 from memorist.models.reranker import LocalReranker
+from memorist.recall.index import vectors
+
+VECTORS_OF_BEFORE = Path(__file__).with_name("vectors_of_before.json")
 
 MEMORIES = [
     embedding_passage(text, speaker=speaker, date="8 May 2023")
@@ -161,3 +167,15 @@ def test_loading_a_model_reports_nothing_to_anybody(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment | {"TMPDIR": str(tmp_path)})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_vectors_of_before_that_are_said_to_be_the_same_are(embedder: LocalEmbedder) -> None:
+    """Made by the networks of before; another processor may round a little otherwise."""
+    kept = json.loads(VECTORS_OF_BEFORE.read_text("utf-8"))
+    assert kept.keys() == set(embedder.same_vectors_as)
+    for model, texts in kept.items():
+        assert {is_english(text) for text in texts} == {True, False}
+        for text, packed in texts.items():
+            steps, scales, _ = vectors.unpack([base64.b64decode(packed)])
+            before = steps[0].astype(np.float32) * scales[0]
+            assert float(before @ embedder.embed([text])[0]) / np.linalg.norm(before) > 0.9999, (model, text)
