@@ -1,6 +1,7 @@
 """How a whole database stands, for its operator: counts over all tenants, which name nobody."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -52,6 +53,14 @@ def condition_of(store: Store, now: datetime) -> StoreCondition:
         last = max(filter(None, (last, newest)), default=None)
         models[store.index_model(tenant.id) or ""] += 1
     return StoreCondition(len(tenants), rows, jobs, overdue, ahead, last, models, largest)
+
+
+def count_lacking(store: Store, model: str, same: Sequence[str]) -> int:
+    """How many memories have vectors of one of the `same` models, which are this one's, and lack its tokens. Raises
+    StoreError.
+    """
+    tenants = [tenant.id for tenant in store.list_tenants() if store.index_model(tenant.id) in same]
+    return sum(store.read(tenant, lambda tx: tx.index.count(model, same)).kept for tenant in tenants)
 
 
 def _look(

@@ -27,7 +27,7 @@ from memorist.surfaces.cli.flags import Flags
 from memorist.surfaces.cli.terminal import counted
 from memorist.times import SystemClock, to_iso
 from memorist.version import __version__
-from memorist.views.condition import StoreCondition, condition_of
+from memorist.views.condition import StoreCondition, condition_of, count_lacking
 
 _OLDEST_PYTHON = (3, 11)
 _LITTLE_SPACE = 1024**3
@@ -233,11 +233,7 @@ def index(patient: Patient) -> Iterator[DoctorFinding]:
     known = patient.condition.index_models
     same = [name for name in model.same_vectors_as if known[name]]
     if same:
-        lacking = sum(
-            patient.store.read(tenant.id, lambda tx: tx.index.count(model.model_id, same)).kept
-            for tenant in patient.store.list_tenants()
-            if patient.store.index_model(tenant.id) in same
-        )
+        lacking = count_lacking(patient.store, model.model_id, same)
         told = f"vectors of {', '.join(same)} are those of {model.model_id}, and stay"
         advice = f"tokens are still added to {counted(lacking, 'memory', 'memories')}, by a server, or by "
         yield DoctorFinding("index", Health.OK, f"{told}; {advice}`memorist index rebuild --all --resume`")
