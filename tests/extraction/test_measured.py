@@ -56,7 +56,7 @@ def test_unseen_conversations_are_understood() -> None:
 def test_unseen_contradictions_are_noticed() -> None:
     found, _ = measure_pairs(labelled("pairs-dev.json"))
     outcomes = found["outcomes"]
-    assert outcomes["contradicts"]["retired"] >= 0.57
+    assert outcomes["contradicts"]["retired"] >= 0.6
     assert outcomes["contradicts"]["retired"] + outcomes["contradicts"]["doubt"] >= 0.85
     both = [outcomes["compatible"], outcomes["refines"]]
     assert all(one["retired"] <= 0.03 for one in both)
@@ -69,8 +69,8 @@ def test_unseen_facts_of_other_matters_stay() -> None:
     others = [*pairs[_OTHER:], *pairs[:_OTHER]]
     strangers = [(_fact(one["newer"]), _fact(other["older"])) for one, other in zip(pairs, others, strict=True)]
     rulings = Counter(verdict.ruling for verdict in local_judge().judge(strangers))
-    assert rulings[Ruling.CONTRADICTS] <= 0.01 * len(pairs)
-    assert rulings[Ruling.UNSURE] <= 0.03 * len(pairs)
+    assert rulings[Ruling.CONTRADICTS] <= 0.02 * len(pairs)
+    assert rulings[Ruling.UNSURE] <= 0.05 * len(pairs)
 
 
 def _fact(content: str) -> Memory:

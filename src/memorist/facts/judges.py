@@ -56,10 +56,10 @@ DOUBTS = 0.4
 MERGES = 0.3
 """How certain it must be that two facts say the same, or that one says the other more exactly."""
 
-OF_ONE_MATTER = 0.7
+OF_ONE_MATTER = 0.76
 """How far apart the words of two facts may lie (cosine distance) for one to be retired or to be possibly contradicted.
 Beyond it somebody is asked about what is certain: most of it tells of other matters, and only sounds like a change."""
-STRANGERS = 0.8
+STRANGERS = 0.82
 """Beyond this distance nothing contradicts anything."""
 
 _LONGEST_COMPARED = 600
