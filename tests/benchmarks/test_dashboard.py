@@ -13,6 +13,7 @@ from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.rendering import menu
 from memorist_bench.dashboard import measure_dashboard
+from tests.support.stores import bare
 
 EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
 
@@ -22,6 +23,12 @@ def keywords_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """For the server that is started."""
     monkeypatch.setenv("MEMORIST_EMBEDDER", "off")
     monkeypatch.setenv("MEMORIST_RERANKER", "off")
+
+
+@pytest.fixture
+def settings(own_database_url: str) -> Settings:
+    """Of its own: the server that is started looks after all tenants that there are, and a page counts them."""
+    return bare(own_database_url)
 
 
 @pytest.fixture

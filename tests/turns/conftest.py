@@ -43,7 +43,7 @@ def served(
     if database == "postgres":
         # Of its own: it is started, and would do the jobs of all tenants that other tests have.
         postgres = request.getfixturevalue("postgres")
-        url = postgres.url(postgres.create_database())
+        url = postgres.url(postgres.create_database(template=request.getfixturevalue("postgres_template")))
     with serving(turn_settings(tmp_path_factory.mktemp("turns"), talking.url, provider, database=url)) as server:
         server.core.start()
         yield server
