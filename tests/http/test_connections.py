@@ -167,10 +167,10 @@ def test_server_with_few_descriptors_outlives_idle_sockets(tmp_path: Path) -> No
 
     command = [sys.executable, "-m", "memorist", "serve", "--port", "0", "--data", str(tmp_path), "--json"]
     environment = {"MEMORIST_EMBEDDER": "off", "MEMORIST_RERANKER": "off", "PATH": "", "HOME": str(tmp_path)}
+    log = tmp_path / "log"
     with (
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=few, env=environment
-        ) as process,
+        log.open("wb") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, preexec_fn=few, env=environment) as process,
         ExitStack() as held,
     ):
         try:
@@ -185,6 +185,8 @@ def test_server_with_few_descriptors_outlives_idle_sockets(tmp_path: Path) -> No
                 assert httpx2.get(f"{url}/v1/memories", headers=headers, timeout=20).status_code == 200
         finally:
             process.terminate()
+    # While it cannot take connections it would wait a second, and then another.
+    assert "Too many open files" not in log.read_text()
 
 
 def test_requests_in_one_go_are_answered_one_after_another(guarded: Served) -> None:

@@ -25,7 +25,7 @@ from memorist.surfaces.http.app import create_app
 from memorist.surfaces.http.connections import Connections, Limits
 from memorist.surfaces.http.logs import set_up_logging
 from memorist.surfaces.http.tls import Tls
-from memorist.surfaces.http.workers import BACKLOG, SharedSocket, Task, run_together, stop_with_parent
+from memorist.surfaces.http.workers import PatientSocket, Task, run_together, stop_with_parent
 from memorist.version import __version__
 
 _GRACE_SECONDS = 30
@@ -79,13 +79,9 @@ def serve_with_others(core: Core, task: Task) -> None:
     stop_with_parent()
     core.watch.share(task.folder, task.number, core.census.here)
     tls = Tls.of(task.settings)
-    config = configured(core, task.settings, task.origins, tls)
-    config.backlog = 1
-    # Another event loop would shorten the queue of the socket itself.
-    config.loop = "asyncio"
     # The protocol as in `_listen`: not every system can be asked for it.
-    shared = SharedSocket(fileno=task.descriptor, proto=socket.IPPROTO_TCP)
-    server = Server(config, core, tls=tls)
+    shared = PatientSocket(fileno=task.descriptor, proto=socket.IPPROTO_TCP)
+    server = Server(configured(core, task.settings, task.origins, tls), core, tls=tls)
     _keep_for_good()
     server.run(sockets=[shared])
 
@@ -107,6 +103,10 @@ def configured(
         http=Connections(Limits.of(settings)).protocol(tls),
         # An upgraded connection would be outside of the limits, and no door takes one.
         ws="none",
+        # One connection is taken at a time: it makes room for itself before the next takes a descriptor, and where
+        # several processes listen, whichever is free takes the next. Another event loop would shorten the queue.
+        backlog=1,
+        loop="asyncio",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -212,12 +212,12 @@ def _write_secret(path: Path, secret: str) -> None:
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # The protocol is named so that asyncio sends answers at once: otherwise one in parts waits 40 ms for its reader.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = PatientSocket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host.strip("[]"), settings.port))
         # From here on a connection waits instead of being refused, so that the greeting holds when it is read.
-        listener.listen(BACKLOG)
+        listener.listen()
     except OSError as error:
         listener.close()
         why = f"{error.strerror or error}. Choose another with --port"

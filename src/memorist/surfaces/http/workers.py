@@ -26,7 +26,7 @@ from memorist.settings import Settings
 
 _log = redacting_logger("memorist.workers")
 
-BACKLOG = 2048
+_BACKLOG = 2048
 _GRACE_S = 40.0
 """Longer than each takes at most to finish what is in flight."""
 _FIRST_WAIT_S = 0.1
@@ -61,12 +61,11 @@ class Task:
         return json.dumps({**asdict(self), "number": number}, default=str).encode() + b"\n"
 
 
-class SharedSocket(socket.socket):
-    """Keeps its queue long, though a process that takes one connection at a time asks for a short one: so whichever is
-    free takes the next."""
+class PatientSocket(socket.socket):
+    """Keeps its queue long, though who takes one connection at a time asks for a short one."""
 
-    def listen(self, backlog: int = BACKLOG, /) -> None:  # noqa: ARG002
-        super().listen(BACKLOG)
+    def listen(self, backlog: int = _BACKLOG, /) -> None:  # noqa: ARG002
+        super().listen(_BACKLOG)
 
 
 def stop_with_parent() -> None:
