@@ -13,7 +13,7 @@ from memorist.platform.values import OwnerFilter, Principal, Role
 from memorist.settings import Settings
 from memorist.surfaces.dashboard.rendering import menu
 from memorist_bench.dashboard import measure_dashboard
-from tests.support.stores import bare
+from tests.support.stores import bare, checked
 
 EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
 
@@ -68,4 +68,4 @@ def test_every_view_is_timed_over_memories_of_every_kind_and_nobody_stays_signed
     assert sum(memory.user == "run-0" for memory in stored if memory.kind is not Kind.DOCUMENT_CHUNK) == 150
     admin = Principal(tenant, Role.ADMIN)
     assert all(key.revoked_at is not None for key in core.identity.list_keys(admin))
-    assert core.store.check()[f"tenant {tenant}"] == "ok"
+    assert checked(core.store, tenant) == "ok"

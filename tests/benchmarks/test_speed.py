@@ -8,6 +8,7 @@ from memorist.recall.values import Question
 from memorist.settings import Settings
 from memorist_bench import speed
 from memorist_bench.speed import measure_speed
+from tests.support.stores import checked
 
 FIGURES = {
     "memories", "users", "questions", "embedder", "reranker", "synthetic_vectors", "embed_ms_p50", "floor_ms",
@@ -39,7 +40,7 @@ def test_every_figure_without_models(
     stored = core.store.read(tenant, lambda tx: tx.memories.scan(everything, "", 1000))
     assert len(stored) == 530
     assert len({memory.user for memory in stored}) == 7
-    assert core.store.check()[f"tenant {tenant}"] == "ok"
+    assert checked(core.store, tenant) == "ok"
 
 
 def test_everybody_has_a_session_where_there_are_hardly_more_memories_than_users() -> None:

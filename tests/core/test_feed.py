@@ -26,7 +26,7 @@ from memorist.testing import make_event, make_memory, new_tenant
 from memorist.testing.clocks import START as THEN
 from tests.support.jobs import remember_many
 from tests.support.processes import in_processes
-from tests.support.stores import bare
+from tests.support.stores import bare, checked
 from tests.support.waiting import eventually
 
 
@@ -273,7 +273,7 @@ def test_erasure_is_told_to_whom_it_concerned_alone(
     assert sorted(told(seen_by(core, ada))) == sorted(("erased", memory_id) for memory_id in gone)
     assert told(seen_by(core, bob)) == [("created", kept.id)]
     assert {change.action for change in seen_by(core, admin)} == {"created", "erased"}
-    assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
+    assert checked(core.store, ada.tenant) == "ok"
 
 
 def test_erasure_leaves_neither_id_nor_name(tmp_path: Path) -> None:

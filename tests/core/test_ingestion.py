@@ -13,6 +13,7 @@ from memorist.memories.hashes import content_hash
 from memorist.memories.values import Kind, Trust
 from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import new_tenant
+from tests.support.stores import checked
 
 
 def test_messages_are_stored_in_order_with_role_speaker_and_trust(core: Core, ada: Principal) -> None:
@@ -181,7 +182,7 @@ def test_document_uploaded_again_replaces_its_chunks_or_changes_nothing(core: Co
     assert [chunk.content for chunk in after] == ["Short now."]
     events = core.memories.events(ada, before[0].id)
     assert [event.event_type for event in events] == ["created", "replaced"]
-    assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
+    assert checked(core.store, ada.tenant) == "ok"
 
 
 def test_forgotten_document_is_gone_with_its_chunks(core: Core, ada: Principal, bob: Principal) -> None:
@@ -221,4 +222,4 @@ def test_reset_takes_payloads_and_documents(core: Core, ada: Principal, bob: Pri
     core.erasure.reset(ada)
     assert core.ingestion.list_documents(ada).items == ()
     assert len(core.ingestion.list_documents(bob).items) == 1
-    assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
+    assert checked(core.store, ada.tenant) == "ok"

@@ -17,6 +17,7 @@ from memorist.platform.values import Owner, Principal, Role
 from memorist.testing import full_memory, make_event, new_tenant
 from memorist.transfer.service import ImportReport
 from tests.core.test_remember import nested
+from tests.support.stores import checked
 
 Remember = Callable[..., Memory]
 
@@ -56,7 +57,7 @@ def test_export_into_an_empty_tenant_and_out_again_is_the_same(
     assert len(lines) == 5
     assert import_all(core, elsewhere, lines) == ImportReport(imported=4)
     assert export(core, elsewhere) == lines
-    assert core.store.check()[f"tenant {elsewhere.tenant}"] == "ok"
+    assert checked(core.store, elsewhere.tenant) == "ok"
 
 
 def test_largest_edited_memory_survives_the_journey(

@@ -20,7 +20,7 @@ from memorist.testing import FrozenClock, new_tenant
 from memorist.testing.clocks import START
 from tests.lifecycle.jobs import sweep_until_done, write_meanwhile
 from tests.support.processes import in_processes
-from tests.support.stores import bare
+from tests.support.stores import bare, checked
 
 DAY = timedelta(days=1)
 EVERYTHING = OwnerFilter(any_user=True, any_agent=True)
@@ -68,7 +68,7 @@ def check_trails(core: Core, tenant: str) -> None:
             assert after in lifecycle.TRANSITIONS[before], (memory_id, [event.event_type for event in events])
         [row] = [row for row in rows if row.id == memory_id]
         assert states[-1] is row.status
-    assert core.store.check()[f"tenant {tenant}"] == "ok"
+    assert checked(core.store, tenant) == "ok"
 
 
 @pytest.mark.parametrize("sweepers", [2, 4])

@@ -18,6 +18,7 @@ from memorist.ports import Reader, Writer
 from memorist.recall.values import Question
 from memorist.testing import FrozenClock, make_event, make_memory
 from memorist.testing.clocks import START
+from tests.support.stores import checked
 
 DAY = timedelta(days=1)
 STEP = timedelta(microseconds=1)
@@ -53,7 +54,7 @@ def test_policy_carries_a_memory_through_all_five_states(
     assert sweep().done == {"purged": {"fact": 1}}
     assert stored(core, memory) is None
     assert types(core, memory) == []
-    assert core.store.check()[f"tenant {memory.tenant}"] == "ok"
+    assert checked(core.store, memory.tenant) == "ok"
 
 
 def test_what_happened_to_a_purged_memory_is_told_to_admins_without_a_word_of_it(
@@ -320,7 +321,7 @@ def test_retired_fact_is_anonymized_after_its_time(
     history = core.facts.history(ada, newer.id)
     assert [one.memory.id for one in history] == [older.id, newer.id]
     assert [event.event_type for event in history[0].events] == ["created", "superseded", "anonymized"]
-    assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
+    assert checked(core.store, ada.tenant) == "ok"
 
 
 def test_what_repeats_an_anonymized_fact_goes(
@@ -337,7 +338,7 @@ def test_what_repeats_an_anonymized_fact_goes(
     clock.advance(31 * DAY)
     assert sweep().done == {"anonymized": {"fact": 1}}
     assert [stored(core, one.memory) is None for one in outputs] == [True, False]
-    assert core.store.check()[f"tenant {ada.tenant}"] == "ok"
+    assert checked(core.store, ada.tenant) == "ok"
 
 
 def test_anonymized_fact_is_never_recalled_and_has_no_words_left(

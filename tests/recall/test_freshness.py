@@ -15,7 +15,7 @@ from memorist.ports import Writer
 from memorist.testing import make_event, make_memory
 from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say, texts
 from tests.support.models import WordEmbedder
-from tests.support.stores import bare
+from tests.support.stores import bare, checked
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_memory_that_changes_hands_is_found_by_its_new_owner_alone(cores: tuple[
     change(one, memory, owner=Owner("bob"))
     for core in cores:
         assert (found(core, ada, "teapot"), found(core, bob, "teapot")) == ([], [memory.id])
-    assert one.store.check()[f"tenant {ada.tenant}"] == "ok"
+    assert checked(one.store, ada.tenant) == "ok"
 
 
 def test_answer_that_was_edited_is_still_found_through_its_question(cores: tuple[Core, Core], ada: Principal) -> None:

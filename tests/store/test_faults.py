@@ -18,7 +18,7 @@ from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
 from memorist.testing import new_tenant
 from tests.support.jobs import become, use_read_only
-from tests.support.postgres import PASSWORD_DATABASE, Postgres
+from tests.support.postgres import PASSWORD_DATABASE, Postgres, few_partitions
 from tests.support.processes import in_process
 from tests.support.stores import bare
 from tests.torture.faulty_disk import inserted
@@ -270,8 +270,8 @@ def test_closed_port_is_unavailable() -> None:
     assert caught.value.message.startswith(f"postgresql://ada:********@127.0.0.1:{port}/memorist: ")
 
 
-def test_wrong_password_is_unavailable_and_not_repeated(postgres: Postgres) -> None:
-    name = postgres.create_database(PASSWORD_DATABASE)
+def test_wrong_password_is_unavailable_and_not_repeated(postgres: Postgres, postgres_template: str) -> None:
+    name = postgres.create_database(PASSWORD_DATABASE, template=postgres_template)
     open_core(bare(postgres.url(name))).close()
     if postgres.trusts_everybody(name):
         pytest.skip("the server that MEMORIST_TEST_DATABASE_URL names asks for no password")
@@ -286,8 +286,10 @@ def test_missing_database_is_unavailable(postgres: Postgres) -> None:
         open_core(bare(postgres.url("no_such_database")))
 
 
-def test_database_dropped_while_running_is_unavailable_and_comes_back(postgres: Postgres) -> None:
-    name = postgres.create_database()
+def test_database_dropped_while_running_is_unavailable_and_comes_back(
+    postgres: Postgres, postgres_template: str
+) -> None:
+    name = postgres.create_database(template=postgres_template)
     core = open_core(bare(postgres.url(name), pool_timeout_s=1))
     core.identity.create_tenant("t")
     remember(core, "before")
@@ -296,7 +298,8 @@ def test_database_dropped_while_running_is_unavailable_and_comes_back(postgres: 
         with pytest.raises(StoreUnavailable):
             call()
     postgres.create_database(name)
-    again = open_core(bare(postgres.url(name)))
+    with few_partitions():
+        again = open_core(bare(postgres.url(name)))
     again.identity.create_tenant("t")
     assert stored(again, [remember(again, "after")])
     again.close()

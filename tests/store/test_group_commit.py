@@ -14,7 +14,7 @@ from memorist.store.group_commit import GroupCommit, QueuedWork
 from memorist.store.sql_store import SqlStore
 from memorist.testing import make_event, make_key, make_memory
 from memorist.testing.clocks import START
-from tests.support.stores import bare
+from tests.support.stores import bare, checked
 
 TENANT = "t"
 
@@ -86,7 +86,7 @@ def test_sixteen_threads_need_far_fewer_commits_than_writes(store: SqlStore) -> 
 
     with ThreadPoolExecutor(16) as threads:
         list(threads.map(write, range(800)))
-    assert store.check()[f"tenant {TENANT}"] == "ok"
+    assert checked(store, TENANT) == "ok"
     print(f"{len(seen)} commits for 800 writes")
     assert 0 < len(seen) <= 800 / 2
 
@@ -158,7 +158,7 @@ def test_many_threads_with_some_failures_keep_exactly_the_successes(store: SqlSt
         TENANT, lambda connection: connection.rows(store.statements["count_memories"], {"tenant": TENANT})
     )
     assert stored == [(len(ids),)]
-    assert store.check()[f"tenant {TENANT}"] == "ok"
+    assert checked(store, TENANT) == "ok"
 
 
 def test_failed_commit_is_acknowledged_to_nobody(store: SqlStore) -> None:

@@ -2,10 +2,13 @@
 
 import subprocess
 from base64 import b64encode
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memorist.ports import Store
 from memorist.settings import Settings
+from memorist.store.sql_store import SqlStore
 
 MASTER_KEY = b64encode(bytes(range(32))).decode()
 
@@ -13,6 +16,13 @@ MASTER_KEY = b64encode(bytes(range(32))).decode()
 def bare(url: str, **others: Any) -> Settings:
     """A database by its URL, searched by keywords alone."""
     return Settings(**({"database": url, "embedder": "off", "reranker": "off"} | others))
+
+
+def checked(store: Store, tenant: str) -> str:
+    """What `check` finds of one tenant: looking at all takes long in the database that the tests share."""
+    assert isinstance(store, SqlStore)
+    assert set(store.driver.health(True).values()) == {"ok"}
+    return store.driver.read(tenant, partial(store._check_tenant, tenant))
 
 
 def bytes_in(folder: Path) -> bytes:
