@@ -16,7 +16,6 @@ from memorist.store.sql_store import SqlStore
 from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing.clocks import START
 from tests.support.jobs import migrate
-from tests.support.postgres import few_partitions
 from tests.support.processes import in_processes
 from tests.support.stores import bare
 
@@ -31,13 +30,6 @@ SCHEMA_OF = {
         ORDER BY 1, 2, 3
     """,
 }
-
-
-@pytest.fixture(autouse=True)
-def partitions() -> Iterator[None]:
-    """What a migration does to some it does to all; other processes, here and elsewhere, make all of them."""
-    with few_partitions():
-        yield
 
 
 @pytest.fixture
