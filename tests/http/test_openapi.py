@@ -89,8 +89,9 @@ CONFIG = schemathesis.Config.from_dict(
         "operations": [{"include-path": "/v1/records/batch", "phases": {"coverage": {"enabled": False}}}],
     }
 )
-SCHEMA = schemathesis.openapi.from_dict(document(), config=CONFIG)
-LABELS = [f"{method.upper()} {path}" for path, methods in document()["paths"].items() for method in methods]
+DOCUMENT = document()
+LABELS = [f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods]
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
 
 
 @pytest.fixture(scope="module")
