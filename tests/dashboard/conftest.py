@@ -34,6 +34,54 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+class Desks:
+    """Profiles with a page that tests use after one another: a new one costs more than most of what is done on it."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._free: list[Page] = []
+
+    def take(self) -> Page:
+        """One as if it were new, but for what the browser keeps of scripts and styles."""
+        return self._free.pop() if self._free else self.new()
+
+    def new(self, **options: Any) -> Page:
+        context = self._browser.new_context(**({"viewport": DESKTOP} | options))
+        context.set_default_timeout(30_000)
+        return context.new_page()
+
+    def give_back(self, page: Page) -> None:
+        try:
+            self._clear(page)
+        except Error:
+            page.context.close()  # The test left it as nobody else would want it.
+        else:
+            self._free.append(page)
+
+    def _clear(self, page: Page) -> None:
+        """Raises Error where it is not to be used again."""
+        if page.is_closed() or len(page.context.pages) > 1:
+            raise Error("not the only page, or none")
+        page.context.unroute_all(behavior="ignoreErrors")
+        page.unroute_all(behavior="ignoreErrors")
+        if page.url.startswith("http"):
+            page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        page.goto("about:blank")
+        page.context.clear_cookies()
+        page.context.clear_permissions()
+        page.mouse.move(0, 0)
+        page.set_viewport_size(DESKTOP)
+        page.emulate_media(color_scheme="light")
+        browser = page.context.new_cdp_session(page)
+        browser.send("Page.resetNavigationHistory")
+        browser.detach()
+
+
+@pytest.fixture(scope="package")
+def desks(browser: Browser) -> Desks:
+    return Desks(browser)
+
+
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One server for all tests, without models: what a page shows does not depend on them."""
@@ -52,6 +100,8 @@ class Person:
     context: BrowserContext
     page: Page
     complaints: Complaints
+    has_own_profile: bool = False
+    """One that nobody uses afterwards: what is done to it, such as another clock, cannot be undone."""
 
     @property
     def core(self) -> Core:
@@ -96,10 +146,11 @@ class Person:
 class People:
     """Signs people in, each in a browser profile of their own."""
 
-    def __init__(self, browser: Browser, served: Served) -> None:
-        self._browser = browser
+    def __init__(self, desks: Desks, served: Served) -> None:
+        self._desks = desks
         self._served = served
         self._made: list[Person] = []
+        self._here: list[Person] = []
 
     def visit(self, *, served: Served | None = None, **options: Any) -> Person:
         """Somebody who is not signed in. `options` are Playwright's for a browser context: viewport, color_scheme, …"""
@@ -136,11 +187,11 @@ class People:
         return person
 
     def _open(self, served: Served, principal: Principal, key: str, options: dict[str, Any]) -> Person:
-        context = self._browser.new_context(**({"viewport": DESKTOP} | options))
-        context.set_default_timeout(30_000)
-        page = context.new_page()
-        person = Person(served, principal, key, context, page, Complaints(page))
+        page = self._desks.new(**options) if options else self._desks.take()
+        person = Person(served, principal, key, page.context, page, Complaints(page))
+        person.has_own_profile = bool(options)
         self._made.append(person)
+        self._here.append(person)
         return person
 
     def check(self) -> None:
@@ -148,14 +199,19 @@ class People:
             person.complaints.check()
 
     def close(self) -> None:
-        for person in self._made:
-            person.context.close()
+        while self._here:
+            person = self._here.pop()
+            if person.has_own_profile:
+                person.context.close()
+            else:
+                person.complaints.end()
+                self._desks.give_back(person.page)
 
 
 @pytest.fixture
-def people(browser: Browser, served: Served) -> Iterator[People]:
+def people(desks: Desks, served: Served) -> Iterator[People]:
     """Everybody that a test signs in. At its end nobody's page may have complained."""
-    people = People(browser, served)
+    people = People(desks, served)
     yield people
     people.close()
     people.check()

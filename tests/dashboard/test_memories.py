@@ -300,6 +300,7 @@ def test_facts_are_edited_from_the_list_and_what_was_said_is_not(people: People,
     page.get_by_role("link", name="Edit a fact").click()
     page.wait_for_url(f"**/dashboard/memories/{fact.id}/edit")
     user = people.sign_in(tenant, Role.USER, "ada")
+    user.has_own_profile = True
     user.page.clock.install()
     expect(user.goto("/memories").locator(".edit")).to_have_count(1)
     asked: list[str] = []

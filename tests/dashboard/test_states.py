@@ -193,6 +193,7 @@ def test_question_without_an_answer_is_asked_again(ada: Person) -> None:
 
 
 def test_slow_page_shows_that_it_comes(ada: Person) -> None:
+    ada.has_own_profile = True
     ada.page.clock.install()
     page = ada.goto()
     # The page never comes: nothing of the browser waits for it.

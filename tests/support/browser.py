@@ -39,9 +39,16 @@ class Complaints:
     def __init__(self, page: Page) -> None:
         self.found: list[str] = []
         self.expected: tuple[str, ...] = ()
+        self._page = page
         page.on("console", self._on_console)
         page.on("pageerror", self._on_error)
         page.on("requestfailed", self._on_failed)
+
+    def end(self) -> None:
+        """What the page complains of from now on is somebody else's."""
+        self._page.remove_listener("console", self._on_console)
+        self._page.remove_listener("pageerror", self._on_error)
+        self._page.remove_listener("requestfailed", self._on_failed)
 
     def expect(self, *pieces: str) -> None:
         """Complaints with one of these in them are what the test is about, such as an answer 401."""
