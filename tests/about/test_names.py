@@ -9,6 +9,7 @@ from memorist.about.names import Named, names, names_in
     ("text", "expected"),
     [
         ("User lives in Lisbon.", [("Lisbon", None)]),
+        ("User met Ursula von der Leyen in Brussels.", [("Ursula", None), ("Leyen", None), ("Brussels", None)]),
         ("User's sister Mia lives in Porto.", [("Mia", "sister"), ("Porto", None)]),
         ("User has a dog named Rex.", [("Rex", "dog")]),
         ("User's cat is called Minka.", [("Minka", "cat")]),

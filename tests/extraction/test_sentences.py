@@ -13,6 +13,8 @@ from memorist.learning.extractors.sentences import sentence_spans
         ("Der Umzug ist vom 1. bis 3. Juli.", ["Der Umzug ist vom 1. bis 3. Juli."]),
         ("Ich bin 30. Im Mai ziehe ich um.", ["Ich bin 30.", "Im Mai ziehe ich um."]),
         ("I am 30. May I ask?", ["I am 30.", "May I ask?"]),
+        ("im 30. I live in Boston with my dog.", ["im 30.", "I live in Boston with my dog."]),
+        ("I turned 30. August was hot this year.", ["I turned 30.", "August was hot this year."]),
         ("It costs 12. Dr. Meyer pays.", ["It costs 12.", "Dr. Meyer pays."]),
     ],
 )

@@ -48,8 +48,8 @@ _NO_NAMES = {
 }  # fmt: skip
 # All nouns are capitalised there.
 _GERMAN = re.compile(
-    r"\b(?:der|das|dem|den|und|ist|nicht|ein|eine|einen|mit|ich|für|auf|im|hat|zu|mich|mir|bitte|heißt|wohnt|wir|von|vom|zum|"
-    r"nach|auch|[Mm]ein|[Mm]eine[mnrs]?|[Ss]eine?|[Ii]hre|[Uu]nsere?)\b"
+    r"\b(?:der|das|dem|den|und|ist|nicht|ein|eine|einen|mit|ich|für|auf|im|hat|zu|mich|mir|bitte|heißt|wohnt|wir|vom|zum|"
+    r"nach|auch|[Mm]ein|[Mm]eine[mnrs]?|seine?|[Ii]hre|[Uu]nsere?)\b"
 )
 _GERMAN_ENOUGH = 2
 _AT = re.compile(r"\b(?:at|for|from|by|with) $")

@@ -2,6 +2,8 @@
 
 import re
 
+from memorist.languages import is_english
+
 GAP = "\x01"
 """Painted over what is no statement of the speaker's: it ends a sentence."""
 
@@ -39,7 +41,8 @@ def _goes_on(text: str, start: int, end: int) -> bool:
     if _ABBREVIATION.search(text[max(start, end - 9) : end]):
         return True
     before = text[max(start, end - 24) : end]
-    return bool(_ORDINAL.search(before)) or bool(_DAY.search(before) and _MONTH.match(text, end))
+    is_ordinal = _ORDINAL.search(before) or (_DAY.search(before) and _MONTH.match(text, end))
+    return bool(is_ordinal) and not is_english(text)
 
 
 def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
