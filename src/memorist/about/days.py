@@ -1,7 +1,7 @@
 """The day that a text names, as far as it does. Pure."""
 
 import re
-from datetime import date
+from datetime import date, timedelta
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -16,13 +16,17 @@ _DATE = re.compile(
     rf"(?P<month_first>{_MONTH}) (?P<day_after>\d{{1,2}}){_ORDINAL},? (?P<year_after>\d{{4}}))\b",
     re.IGNORECASE,
 )
+# In capitals alone: who plans to march 20 kilometres names no day.
+_MONTH_NAME = "|".join(month.capitalize() for month in _MONTHS)
 _WITHOUT_YEAR = re.compile(
-    rf"(?<!before )(?<!after )\b(?:(?P<day>\d{{1,2}}){_ORDINAL} (?:of )?(?P<month>{_MONTH})|"
-    rf"(?P<month_first>{_MONTH}) (?P<day_after>\d{{1,2}}){_ORDINAL})\b(?!,? \d{{4}})",
-    re.IGNORECASE,
+    rf"(?<!before )(?<!after )(?<!before the )(?<!after the )"
+    rf"\b(?:(?P<day>\d{{1,2}}){_ORDINAL} (?:of )?(?P<month>{_MONTH_NAME})|"
+    rf"(?P<month_first>{_MONTH_NAME}) (?P<day_after>\d{{1,2}}){_ORDINAL})\b(?!,? \d{{4}})"
 )
 _LEAP = 8
 """So many years on there is every day of a calendar again."""
+_LONG_AGO = timedelta(days=183)
+"""What is said of a day so long ago without its year may as well be said of the next one."""
 _ROUGH = re.compile(rf"\b(?:(?P<month>{_MONTH}) (?P<year>[12]\d{{3}})|in (?P<alone>[12]\d{{3}}))\b", re.IGNORECASE)
 _YEAR = re.compile(r"\d{4}")
 _IN_BRACKETS = re.compile(r"\((?:around )?([12]\d{3})\)")
@@ -45,7 +49,9 @@ def day_in(text: str) -> str | None:
 
 
 def day_near(text: str, said: date, *, ahead: bool) -> str | None:
-    """The first date of a text that names no year: the next one from when it was `said`, or else the last one."""
+    """The first date of a text that names no year: the next one from when it was `said`, or else the last one, unless
+    that is long ago.
+    """
     for match in _WITHOUT_YEAR.finditer(text):
         month = _number(match["month"] or match["month_first"])
         for years in range(_LEAP + 1):
@@ -54,7 +60,7 @@ def day_near(text: str, said: date, *, ahead: bool) -> str | None:
             except ValueError:
                 continue  # There is no such day that year.
             if found == said or (found > said) is ahead:
-                return found.isoformat()
+                return found.isoformat() if ahead or said - found < _LONG_AGO else None
     return None
 
 
