@@ -74,16 +74,18 @@ class Topics:
         self._loop.wake()
 
     def _read_waiting(self) -> None:
-        has_read = False
-        while self._waiting and not self._loop.stopping:
-            with self._lock:
-                some = dict(islice(self._waiting.items(), _AT_ONCE))
-            with in_background(AT_LEISURE):
-                self._read_anew({key: text for key, text in some.items() if key not in self._read}, _AT_ONCE)
-            with self._lock:
-                self._waiting = {key: text for key, text in self._waiting.items() if key not in some}
-            has_read = True
-        self.version += has_read
+        if not self._waiting:
+            return
+        try:
+            while self._waiting and not self._loop.stopping:
+                with self._lock:
+                    some = dict(islice(self._waiting.items(), _AT_ONCE))
+                with in_background(AT_LEISURE):
+                    self._read_anew({key: text for key, text in some.items() if key not in self._read}, _AT_ONCE)
+                with self._lock:
+                    self._waiting = {key: text for key, text in self._waiting.items() if key not in some}
+        finally:
+            self.version += 1  # Also where it failed: the next who asks has it tried again.
 
     def _read_anew(self, texts: dict[str, str], most: int) -> None:
         chosen = list(texts.items())[:most]
