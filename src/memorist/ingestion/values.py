@@ -1,10 +1,32 @@
-"""Documents as values."""
+"""Documents, and what a message says, as values."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner
+
+# What OpenAI and Anthropic call a part that is plain text.
+TEXT_PARTS = ("text", "input_text", "output_text")
+
+
+class NotText(ValueError):
+    """A part of a content is no text."""
+
+
+def joined_text(content: object) -> Any:
+    """The text of a content that comes in parts; anything else as it is. Raises NotText."""
+    if not isinstance(content, list):
+        return content
+    texts = []
+    for index, part in enumerate(content):
+        kind = part.get("type") if isinstance(part, dict) else None
+        text = part.get("text") if isinstance(part, dict) else None
+        if kind not in TEXT_PARTS or not isinstance(text, str):
+            raise NotText(f"Part {index} is not text. Only parts of type text are stored")
+        texts.append(text)
+    return "\n".join(texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from memorist.codec import to_record
 from memorist.errors import InvalidField
 from memorist.ids import parse_id
 from memorist.ingestion.service import Message, StoredDocument, ToolOutput
-from memorist.ingestion.values import Document
+from memorist.ingestion.values import Document, NotText, joined_text
 from memorist.memories.values import Remembered
 from memorist.platform.feed import changes as follow_changes
 from memorist.platform.paging import Page
@@ -65,11 +65,15 @@ def _message(index: int, given: Mapping[str, Any]) -> Message:
     if isinstance(moment, str):
         try:
             moment = from_iso(moment)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise InvalidField(
                 f"Message {index}: event_time must be a time.", field=f"messages.{index}.event_time"
             ) from error
-    return Message(**{**given, "event_time": moment})
+    try:
+        content = joined_text(given["content"])
+    except NotText as error:
+        raise InvalidField(f"Message {index}: {error}.", field=f"messages.{index}.content") from error
+    return Message(**{**given, "content": content, "event_time": moment})
 
 
 def add_tool_output(

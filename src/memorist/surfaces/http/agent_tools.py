@@ -13,7 +13,7 @@ from starlette.responses import Response
 from memorist import tools
 from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
-from memorist.ingestion.values import Document
+from memorist.ingestion.values import TEXT_PARTS, Document, NotText, joined_text
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
@@ -48,25 +48,15 @@ router = APIRouter(prefix="/v1", tags=["agent tools"], route_class=_Route)
 
 # Ids of sessions and documents are the caller's own words, and may hold slashes: their paths say `:path`.
 
-# What OpenAI and Anthropic call a part that is plain text.
-_TEXT_PARTS = ("text", "input_text", "output_text")
 _SAID = text_schema(longest=validation.MAX_CONTENT)
 
 
 def _joined_text(content: object) -> object:
     """The text of a content that comes in parts; anything else as it is."""
-    if not isinstance(content, list):
-        return content
-    texts = []
-    for index, part in enumerate(content):
-        kind = part.get("type") if isinstance(part, dict) else None
-        text = part.get("text") if isinstance(part, dict) else None
-        if kind not in _TEXT_PARTS or not isinstance(text, str):
-            raise PydanticCustomError(
-                "content_part", "Part {index} is not text. Only parts of type text are stored", {"index": index}
-            )
-        texts.append(text)
-    return "\n".join(texts)
+    try:
+        return joined_text(content)
+    except NotText as error:
+        raise PydanticCustomError("content_part", "{said}", {"said": str(error)}) from error
 
 
 Text = Annotated[
@@ -81,7 +71,7 @@ Text = Annotated[
                     "items": {
                         "type": "object",
                         "required": ["type", "text"],
-                        "properties": {"type": {"enum": list(_TEXT_PARTS)}, "text": ANY_TEXT},
+                        "properties": {"type": {"enum": list(TEXT_PARTS)}, "text": ANY_TEXT},
                     },
                     "contains": {"properties": {"text": _SAID}},
                 },
