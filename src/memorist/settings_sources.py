@@ -18,7 +18,8 @@ from memorist.known_servers import KnownServers, read_known_servers
 from memorist.settings import ENVIRONMENT_PREFIX, LOCAL_DATA, Settings
 
 # Read by the loader itself and by the test suite; not fields of Settings.
-_OTHER_VARIABLES = {"MEMORIST_CONFIG", "MEMORIST_TEST_DATABASE_URL", "MEMORIST_URL"}
+_OTHER_VARIABLES = {"MEMORIST_CONFIG", "MEMORIST_LABELLED", "MEMORIST_TRAINING_TESTS", "MEMORIST_URL"}
+_OF_TESTS = "MEMORIST_TEST_"
 
 _FIELDS = {setting.name: setting for setting in fields(Settings)}
 
@@ -220,7 +221,8 @@ def _type_name(kind: Any) -> str:
 
 def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
     known = {ENVIRONMENT_PREFIX + setting.name.upper() for setting in fields(Settings)} | _OTHER_VARIABLES
-    unknown = sorted(name for name in environment if name.startswith(ENVIRONMENT_PREFIX) and name not in known)
+    ours = [name for name in environment if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_OF_TESTS)]
+    unknown = sorted(name for name in ours if name not in known)
     return tuple(f"{name} is no setting of Memorist.{_suggestion(name, sorted(known))}" for name in unknown)
 
 
