@@ -163,10 +163,9 @@ def open_judge(settings: Settings, watch: Watch | None = None) -> Judge | None:
 
     watch = watch or Watch()
     if settings.judge_model in ("auto", "local"):
-        embedder = open_embedder(settings)
         local = LocalJudge(
             watch.model("comparer", _local_comparer(settings.model_threads or None)),
-            embedder if embedder is not None and embedder.is_local else None,
+            None if settings.embedder_url else open_embedder(settings),
         )
         llm = watch.model("llm", open_llm(settings)) if settings.judge_model == "auto" else None
         return local if llm is None else AutoJudge(local, LlmJudge(llm))
