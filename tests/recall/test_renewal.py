@@ -9,14 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 from memorist.core import Core
-from memorist.errors import ModelUnavailable
+from memorist.errors import ModelError, ModelUnavailable
 from memorist.languages import is_english
 from memorist.memories.values import Draft
 from memorist.models.embedder import LocalEmbedder
 from memorist.models.port import Embedder, Reranker
 from memorist.models.values import Embeddings
 from memorist.platform.values import Principal, Role
-from memorist.recall.index import reading, renewal
+from memorist.recall.index import indexer, reading, renewal
 from memorist.recall.index.embedding import windows_of
 from memorist.recall.index.indexer import Progress
 from memorist.recall.index.snapshot_folder import SnapshotFolder
@@ -272,11 +272,11 @@ def test_what_a_process_took_that_is_gone_is_done_after_a_while(open_with: OpenC
         tenant, lambda tx: tx.index.claim_of(["words-1"], ("", ""), now, now + renewal._CLAIMED_FOR, 10)
     )
     core.indexer.prepare(tenant)
-    assert [core.indexer._renew_some() for _ in range(3)] == [True, False, False]
+    assert [core.indexer._renewal.some() for _ in range(3)] == [True, False, False]
     assert core.indexer.progress(tenant).lacking == len(taken) == 10
     assert not is_renewed(core, tenant)
     clock.advance(2 * renewal._CLAIMED_FOR)
-    assert [core.indexer._renew_some() for _ in range(3)] == [True, False, False]
+    assert [core.indexer._renewal.some() for _ in range(3)] == [True, False, False]
     assert is_renewed(core, tenant)
     assert_renewed(core, tenant, before)
 
@@ -380,6 +380,30 @@ def test_turn_whose_message_before_is_changed_meanwhile_is_embedded_again(open_w
     assert {row.model for row in after.values()} == {"words-2"}
     assert after[second.id].vectors != before[second.id].vectors
     assert kept_tokens(core, ada.tenant, [first.id, second.id]).keys() == {first.id, second.id}
+
+
+def test_rows_of_a_model_that_went_on_elsewhere_are_embedded_again(open_with: OpenCore) -> None:
+    tenant, before = filled(open_with, 3)
+    other = open_with(WordEmbedder("words-9"), background=False)
+    list(other.indexer.finish(tenant))
+    other.store.set_index_model(tenant, "words-1")
+    other.close()
+    core = open_with(TokenEmbedder(), background=False)
+    assert core.indexer.progress(tenant).waiting == 3
+    assert list(core.indexer.finish(tenant, tokens=True))[-1] == Progress("words-2", 3, 0, 0)
+    assert is_renewed(core, tenant)
+    assert kept_tokens(core, tenant, list(before)).keys() == before.keys()
+
+
+def test_what_nobody_can_do_is_given_up(open_with: OpenCore, monkeypatch: pytest.MonkeyPatch) -> None:
+    tenant, before = filled(open_with, 3)
+    core = open_with(TokenEmbedder(), background=False)
+    now = core.clock.now()
+    forever = now + 1000 * renewal._CLAIMED_FOR
+    core.store.write(tenant, lambda tx: tx.index.claim_of(["words-1"], ("", ""), now, forever, len(before)))
+    monkeypatch.setattr(indexer, "_GIVEN_UP_S", 0.1)
+    with pytest.raises(ModelError, match="3 memories stay as they are"):
+        list(core.indexer.finish(tenant, tokens=True))
 
 
 def test_rebuild_makes_every_vector_anew(open_with: OpenCore) -> None:

@@ -5,6 +5,7 @@ Whoever has such work keeps only the work: how it waits, what becomes of a failu
 
 import atexit
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,9 @@ from memorist.secrets.logs import redacting_logger
 _log = redacting_logger(__name__)
 
 T = TypeVar("T")
+
+_SPARED_S = 5.0
+"""How long what can wait is done at a time, while some of the work fails and is tried again later."""
 
 
 class Loop:
@@ -187,6 +191,9 @@ class TenantLoop(Loop):
             self.again(tenant)
         has_more = not self.stopping and self._spare()
         # At once, after whoever was told of meanwhile; but who failed is not tried again so soon.
+        until = time.monotonic() + _SPARED_S
+        while failed and has_more and not self.stopping and time.monotonic() < until:
+            has_more = self._spare()
         return 0 if has_more and not failed else None
 
 

@@ -106,8 +106,10 @@ class IndexWrites(IndexReads, Protocol):
         """
         ...
 
-    def unindex(self, model: str, limit: int) -> int:
-        """Let some rows that have vectors of another model wait for new ones. Returns how many."""
+    def unindex(self, model: str, limit: int, same: Sequence[str] = ()) -> int:
+        """Let some rows wait for new vectors, which have those of another model than this and the `same`. Returns how
+        many.
+        """
         ...
 
     def unindexed(self, limit: int) -> list[Memory]:

@@ -181,9 +181,9 @@ class IndexStatements(TenantStatements):
         if without:
             self._erase_tokens(without)
 
-    def unindex(self, model: str, limit: int) -> int:
+    def unindex(self, model: str, limit: int, same: Sequence[str] = ()) -> int:
         by_user: dict[str, list[str]] = {}
-        for user, memory_id in self._rows("list_outdated", model=model, limit=limit):
+        for user, memory_id in self._rows("list_outdated", model=model, ids=self._encode_list(same), limit=limit):
             by_user.setdefault(user, []).append(memory_id)
         changes = self._index_changes.numbers(by_user)
         return sum(self._unindex_some(user, ids, changes[user]) for user, ids in by_user.items())

@@ -40,6 +40,8 @@ _MOST_DOUBLINGS = 5
 _INLINE_WORDS = 3 * passages.WINDOW_WORDS
 """What a write waits for at most, however few memories it has: tens of milliseconds of a local model."""
 _UNINDEX_BATCH = 2000
+_GIVEN_UP_S = 3 * _CLAIMED_FOR.total_seconds()
+"""What nobody does in this time, which others had claimed at first, cannot be done."""
 _ADOPT_BATCH = 500
 _NO_MODEL = "none"
 _MOST_KNOWN = 100_000
@@ -82,7 +84,7 @@ class Indexer:
             _POLL_SECONDS,
             _MOST_DOUBLINGS,
             background=background,
-            spare=self._renew_some,
+            spare=lambda: self._renewal.some(),
         )
         self._renewal = Renewal(store, clock, embedder, lambda: self._loop.stopping)
         self._failed: str | None = None
@@ -105,7 +107,7 @@ class Indexer:
     @property
     def failure(self) -> str | None:
         """Why the last attempt to embed failed; None where it did not."""
-        return self._failed
+        return self._failed or self._renewal.failure
 
     @property
     def lag(self) -> float:
@@ -212,8 +214,8 @@ class Indexer:
         elif known in self._same:
             self._loop.tell(tenant)
 
-    def _unindex(self, tenant: str, model: str) -> None:
-        while self._store.write(tenant, lambda tx: tx.index.unindex(model, _UNINDEX_BATCH)) == _UNINDEX_BATCH:
+    def _unindex(self, tenant: str, model: str, same: Sequence[str] = ()) -> None:
+        while self._store.write(tenant, lambda tx: tx.index.unindex(model, _UNINDEX_BATCH, same)) == _UNINDEX_BATCH:
             pass
 
     # In the background
@@ -261,12 +263,6 @@ class Indexer:
                     if is_done:
                         self._since.pop(tenant, None)
                 self._caught_up.notify_all()
-
-    def _renew_some(self) -> bool:
-        has_more = self._noting(self._renewal.some)
-        if has_more:
-            self._failed = None
-        return has_more
 
     def _noting(self, work: Callable[[], T]) -> T:
         try:
@@ -331,20 +327,32 @@ class Indexer:
         Raises ModelError.
         """
         self.prepare(tenant)
+        if self.model:
+            # Another process may have gone on with its own model after the one of this tenant changed.
+            self._unindex(tenant, self.model, self._same)
         yield from self._do(tenant, "waiting", self._work_once)
         if tokens and self._same:
-            self._renewal.begin(tenant)
-            yield from self._do(tenant, "lacking", self._renewal.some_of)
-            self._renewal.some_of(tenant)  # Which notes that nothing is left.
+            with self._renewal.holding(tenant):
+                yield from self._do(tenant, "lacking", self._renew)
+                self._renew(tenant)  # Which notes that nothing is left.
+
+    def _renew(self, tenant: str) -> int:
+        self._renewal.begin(tenant)
+        return self._renewal.some_of(tenant)
 
     def _do(self, tenant: str, what: str, work: Callable[[str], int]) -> Iterator[Progress]:
         counted_at, progress, cost = self._count(tenant)
         yield progress
+        least, changed_at = getattr(progress, what), counted_at
         while (left := getattr(progress, what)) and self._embedder is not None:
             worked = work(tenant)
+            if worked or left < least:
+                least, changed_at = left, time.monotonic()
             if not worked:
                 if self._failed is not None:
                     raise ModelError(self._failed)
+                if time.monotonic() - changed_at > _GIVEN_UP_S:
+                    raise ModelError(f"{left} memories stay as they are: `memorist doctor` says what is wrong.")
                 self._loop.rest(0.05)  # Others have claimed the rest.
             # Counting reads the whole index: it is done now and then, and in between what was done here is subtracted.
             if not worked or time.monotonic() - counted_at > max(1.0, _COUNTING_SHARE * cost):

@@ -4,12 +4,14 @@ They are searched as they are meanwhile. It is done a few at a time, where nobod
 its model whether it is done: whoever begins anew goes on where another ended, and several processes share the work.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
 
+from memorist.errors import MemoristError
 from memorist.models.port import Embedder
 from memorist.ports import Store
 from memorist.recall.index import tokens
@@ -38,18 +40,37 @@ class Renewal:
         self._embedder = embedder
         self._is_stopping = is_stopping
         self._places: dict[str, _Place] = {}
+        self._held: set[str] = set()
+        self.failure: str | None = None
+        """Why the last attempt failed; None where it did not."""
 
     def begin(self, tenant: str) -> None:
         """A tenant has such rows, or had them until now."""
         self._places.setdefault(tenant, _Place())
+
+    @contextmanager
+    def holding(self, tenant: str) -> Iterator[None]:
+        """Within this block `some` leaves a tenant alone: whoever is here sees to it."""
+        self._held.add(tenant)
+        try:
+            yield
+        finally:
+            self._held.discard(tenant)
 
     def some(self) -> bool:
         """Add what some rows lack, of one tenant after the other. Returns whether there is more to do now. Raises
         ModelError or StoreError.
         """
         now = self._clock.now()
-        due = [tenant for tenant, place in list(self._places.items()) if place.not_before <= now]
-        return any(self.some_of(tenant) for tenant in due)
+        places = list(self._places.items())
+        due = [tenant for tenant, place in places if place.not_before <= now and tenant not in self._held]
+        try:
+            has_more = any(self.some_of(tenant) for tenant in due)
+        except MemoristError as error:
+            self.failure = error.message
+            raise
+        self.failure = None
+        return has_more
 
     def some_of(self, tenant: str) -> int:
         """The same for one tenant. Returns how many rows there were: 0 where others have taken the rest, or all have
@@ -69,9 +90,9 @@ class Renewal:
             if self._store.read(tenant, lambda tx: tx.index.has_any_of(same)):
                 place = _Place(not_before=self._clock.now() + _CLAIMED_FOR)
             else:
-                place = None
                 if self._store.index_model(tenant) in same:
                     self._store.set_index_model(tenant, embedder.model_id)
+                place = None
             return 0
         finally:
             if place is not None:

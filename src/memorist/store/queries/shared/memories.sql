@@ -275,9 +275,9 @@ ON CONFLICT (tenant_id, counter) DO UPDATE SET change = index_changes.change + 1
 RETURNING change
 
 -- name: list_outdated
--- Some rows with vectors of another model.
+-- Some rows with vectors of another model, but for those of some models.
 SELECT user_id, memory_id FROM memory_index
-WHERE tenant_id = :tenant AND model NOT IN ('', :model) ORDER BY user_id, memory_id LIMIT :limit
+WHERE tenant_id = :tenant AND model NOT IN ('', :model) AND NOT model {among_ids} ORDER BY user_id, memory_id LIMIT :limit
 
 -- name: follow_index
 -- plan: by index
