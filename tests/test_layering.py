@@ -339,6 +339,7 @@ def test_the_index_knows_no_question() -> None:
             {
                 "errors",
                 "ingestion.values",
+                "languages",
                 "learning.values",
                 "memories.values",
                 "models.passages",
