@@ -1,6 +1,8 @@
 """The PostgreSQL driver (psycopg 3): a pool, one tenant a transaction, partitions or, with Citus, shards by tenant."""
 
+import random
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -85,6 +87,11 @@ _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _RETRYABLE = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 _ATTEMPTS = 4
 
+_PAUSE_S = 0.02
+"""Who was given up on lets the other one go first, which may take a moment to wake: twice as long each
+time, and hardly ever as long as another that was given up on, too.
+"""
+
 
 class _NeverBegan(psycopg.OperationalError):
     """The connection was dead before the transaction began, so that trying again is safe."""
@@ -145,6 +152,7 @@ class PostgresDriver:
                 except _RETRYABLE:
                     if number + 1 == _ATTEMPTS:
                         raise
+                    threading.Event().wait(_PAUSE_S * 2**number * random.uniform(0.5, 1))
                 except _NeverBegan:
                     # The server restarted under the pool: drop its dead connections and take a living one.
                     self._pool.check()
