@@ -52,6 +52,10 @@ _LONG_WORD = 24
 """Characters: what has more of them than so many long words is not counted, which takes a while itself."""
 
 
+class _Stopped(Exception):
+    """Everything ends, in the middle of a long text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a tenant's index is. `lacking` have vectors that a model of before made, and no tokens yet."""
@@ -295,18 +299,25 @@ class Indexer:
         """Save the vectors of memories. False where some wait for theirs again: all where the indexer was stopped in
         the middle of a long text, or those whose message before was changed meanwhile.
         """
-        assert self._embedder is not None
-        made: list[Window] = []
-        for piece in pieces_of([text for one in texts for text in one], is_local=self._embedder.is_local):
-            if made and self._loop.stopping:
-                return False
-            made += windows_of(self._embedder.embed_tokens(piece))
-        read = list(zip(memories, texts, embedded(memories, texts, made, self._embedder.model_id), strict=True))
+        try:
+            made = embedded(memories, texts, self._windows(texts), self.model)
+        except _Stopped:
+            return False
+        read = list(zip(memories, texts, made, strict=True))
         is_whole = save(self._store, tenant, read, lambda tx, found: tx.index.save_vectors(found))
         self._failed = None
         if not is_whole:
             self.look_again(tenant)
         return is_whole
+
+    def _windows(self, texts: Sequence[Sequence[str]]) -> Iterator[Window]:
+        """What the model makes of texts, a piece at a time: of what is long little is kept. Raises _Stopped."""
+        assert self._embedder is not None
+        pieces = pieces_of([text for one in texts for text in one], is_local=self._embedder.is_local)
+        for number, piece in enumerate(pieces):
+            if number and self._loop.stopping:
+                raise _Stopped
+            yield from windows_of(self._embedder.embed_tokens(piece))
 
     def _note(self, error: MemoristError) -> None:
         if self._failed != error.message:
