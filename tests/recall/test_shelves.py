@@ -234,6 +234,21 @@ def test_rows_that_wait_again_lose_their_vectors_at_once(monkeypatch: pytest.Mon
     assert_same(refreshed(shelf, store), store)
 
 
+def test_vectors_that_were_made_anew_take_the_place_of_the_old_ones() -> None:
+    """What was said next is embedded anew where a message is changed, though its own text stays the same."""
+    store, shelf = Rows(), Shelf("ada", MODEL)
+    for memory_id in ("mem_1", "mem_2"):
+        store.put(memory_id, ["tea"])
+    refreshed(shelf, store)
+    anew = vectors.pack(word_vector("river")[np.newaxis])
+    store.put("mem_2", ["tea"], vectors=anew)
+    view = refreshed(shelf, store)
+    assert by_id(view, view.cosines(word_vector("river"))[0]) == pytest.approx({"mem_1": 0, "mem_2": 1}, abs=0.05)
+    assert by_id(view, view.cosines(word_vector("tea"))[0]) == pytest.approx({"mem_1": 1, "mem_2": 0}, abs=0.05)
+    store.put("mem_2", ["tea"], vectors=anew, category="goal")
+    assert refreshed(shelf, store).matrix.scales.size == 3
+
+
 def test_empty_shelf_answers() -> None:
     view = refreshed(Shelf("ada", MODEL), Rows())
     assert view.size == 0

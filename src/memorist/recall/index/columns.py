@@ -29,6 +29,7 @@ KINDS = {
     "previous": np.int64,
     "linked": np.float32,
     "windows": np.int32,
+    "vectors": np.uint32,
 }
 
 TEXTS = ("agent", "thread", "kind", "category", "project")
@@ -38,7 +39,7 @@ ABSENT = {"expires_at": _NEVER, "valid_from": _ALWAYS, "valid_to": _NEVER, "reti
 """What an absent time stands for."""
 
 STATES = (*TEXTS, "standing", "event_time", "created_at", *ABSENT, "change")
-"""What may change while the text stays the same."""
+"""What may change while the text stays the same; vectors may, too, with the message before it."""
 
 
 _LEAST_ROOM = 1024

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -203,7 +204,8 @@ class Shelf:
         given = dict(zip(IndexRow._fields, zip(*rows, strict=True), strict=True))  # Column by column.
         for name in STATES:
             self._columns[name].extend(self._all_encoded(name, given[name]))
-        self._columns["windows"].extend(np.zeros(len(rows)))
+        for name in ("windows", "vectors"):
+            self._columns[name].extend(np.zeros(len(rows)))
         self._columns["digest"].extend(given["digest"])
         self._ids.extend(given["memory_id"])
         self._chains.add(places, self._columns["thread"].values[start : start + len(rows)])
@@ -221,25 +223,28 @@ class Shelf:
             self.is_cut = True
 
     def _add_vectors(self, places: Sequence[int], models: Sequence[str], packed: Sequence[bytes | None]) -> None:
-        """Those of rows whose places ascend."""
-        windows = self._columns["windows"].values
+        """Those of rows whose places ascend. Others than a row had are made of other words of the message before."""
+        windows, checksums = self._columns["windows"].values, self._columns["vectors"].values
         lost: list[int] = []
-        made: list[int] = []
-        taken: list[bytes] = []
+        made: dict[int, bytes] = {}
         for place, model, one in zip(places, models, packed, strict=True):
             if model not in self._models:
                 if windows[place]:
                     lost.append(place)
-            elif one and not windows[place]:
-                made.append(place)
-                taken.append(one)
+            elif one and not (windows[place] and checksums[place] == zlib.crc32(one)):
+                made[place] = one
+                if windows[place]:
+                    lost.append(place)
         if lost:
             self._put_back(lost)
-        fitting = self._matrix.fitting(taken)
-        if len(fitting) < len(taken):
-            made, taken = [made[number] for number in fitting], [taken[number] for number in fitting]
+        fitting = self._matrix.fitting(list(made.values()))
+        if len(fitting) < len(made):
+            given = list(made.items())
+            made = dict(given[number] for number in fitting)
         if made:
-            windows[made] = self._matrix.add(made, taken)
+            at, taken = list(made), list(made.values())
+            windows[at] = self._matrix.add(at, taken)
+            checksums[at] = list(map(zlib.crc32, taken))
 
     def _put_back(self, places: Sequence[int]) -> None:
         """Among the rows that wait: their old vectors are not looked at."""
