@@ -12,7 +12,7 @@ from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Memory
 from memorist.models.port import Embedder, Reranker
 from memorist.options import Options
-from memorist.platform.values import Principal
+from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question, Recalled
 from memorist.testing import StepClock, new_tenant
 from memorist.testing.clocks import START
@@ -112,3 +112,11 @@ def found(core: Core, who: Principal, query: str, **fields: Any) -> list[str]:
 
 def texts(recalled: Recalled) -> list[str]:
     return [hit.memory.content for hit in recalled.hits]
+
+
+def is_done(core: Core, tenant: str) -> bool:
+    return core.indexer.progress(tenant).waiting == 0
+
+
+def user_of(core: Core) -> Principal:
+    return Principal(make_tenant(core), Role.USER, "ada")

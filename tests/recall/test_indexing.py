@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import numpy as np
 import psycopg
 import pytest
 
@@ -21,31 +20,21 @@ from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.models import passages
 from memorist.options import Options
 from memorist.platform.values import Job, Principal, Role
-from memorist.recall.index import embedding, indexer, vectors
+from memorist.recall.index import embedding, indexer
 from memorist.recall.index.indexer import Progress
 from memorist.store.migrations import Migrator, load_migrations
 from memorist.store.rows import PARAMETERS, memory_to_values
 from memorist.store.statements import load_statements
 from memorist.testing import make_memory
 from memorist.testing.clocks import START
-from memorist.testing.conformance.helpers import index_rows
 from memorist.times import SystemClock
-from tests.recall.conftest import OpenCore, ask, found, make_tenant, remember, say
+from tests.recall.conftest import OpenCore, ask, found, is_done, make_tenant, remember, user_of
 from tests.support.jobs import remember_and_die
-from tests.support.models import BrokenEmbedder, WordEmbedder, word_vector
+from tests.support.models import BrokenEmbedder, WordEmbedder
 from tests.support.postgres import become
 from tests.support.processes import CONTEXT
 from tests.support.stores import bare
 from tests.support.waiting import SOON, eventually
-
-
-def is_done(core: Core, tenant: str) -> bool:
-    return core.indexer.progress(tenant).waiting == 0
-
-
-def user_of(core: Core) -> Principal:
-    return Principal(make_tenant(core), Role.USER, "ada")
-
 
 # At once, or in the background
 
@@ -180,56 +169,6 @@ def test_without_an_embedder_keywords_alone_count(open_with: OpenCore) -> None:
     assert found(core, ada, "teapot") == [memory.id]
     assert core.indexer.progress(ada.tenant) == Progress(None, 1, 0)
     assert list(core.indexer.finish(ada.tenant))[-1].waiting == 0
-
-
-@pytest.mark.parametrize("at_once", [True, False])
-def test_words_that_are_erased_while_they_are_embedded_are_not_kept(open_with: OpenCore, at_once: bool) -> None:
-    erased: list[str] = []
-
-    def erase(texts: Sequence[str]) -> None:
-        if not erased and any("Porto" in text and "teapot" in text for text in texts):
-            erased.append(first.id)
-            core.erasure.erase(ada, [first.id])
-
-    embedder = WordEmbedder(before=erase, is_local=at_once)
-    core = open_with(embedder)
-    ada = user_of(core)
-    (first,) = say(core, ada, "I was in Porto.")
-    list(core.indexer.finish(ada.tenant))
-    (second,) = say(core, ada, "I broke a teapot.")
-    list(core.indexer.finish(ada.tenant))
-    assert erased
-    assert is_done(core, ada.tenant)
-    (row,) = index_rows(core.store, ada.tenant, "ada")
-    assert row.memory_id == second.id
-    alone = word_vector("[2 January 2026] | user: I broke a teapot.")
-    assert row.vectors == vectors.pack(alone[np.newaxis]), "or it would tell of what was erased"
-
-
-def test_turns_are_embedded_with_who_spoke_when_and_the_turn_before(open_with: OpenCore) -> None:
-    embedder = WordEmbedder()
-    core = open_with(embedder)
-    ada = user_of(core)
-    say(core, ada, "Did the parcel arrive?", ("assistant", "Yes, last Friday!"))
-    say(core, ada, "Another session begins.", session="s2")
-    assert embedder.embedded == [
-        "[2 January 2026] | user: Did the parcel arrive?",
-        "[2 January 2026] user: Did the parcel arrive? | assistant: Yes, last Friday!",
-        "[2 January 2026] | user: Another session begins.",
-    ]
-
-
-def test_turn_is_embedded_anew_when_the_one_before_is_edited_or_erased(open_with: OpenCore) -> None:
-    embedder = WordEmbedder()
-    core = open_with(embedder)
-    ada = user_of(core)
-    first, _ = say(core, ada, "Did the parcel arrive?", ("assistant", "Yes, last Friday!"))
-    core.memories.edit(ada, first.id, {"content": "Did the book arrive?"})
-    edited = "[2 January 2026] user: Did the book arrive? | assistant: Yes, last Friday!"
-    eventually(lambda: edited in embedder.embedded)
-    eventually(lambda: is_done(core, ada.tenant))
-    core.erasure.erase(ada, [first.id])
-    eventually(lambda: embedder.embedded[-1] == "[2 January 2026] | assistant: Yes, last Friday!")
 
 
 def test_chunk_is_embedded_with_its_headings(open_with: OpenCore) -> None:

@@ -50,8 +50,10 @@ class MemoryWrites(MemoryReads, Protocol):
         """Write memories of which none can exist already. False where one does: then the transaction must not go on."""
         ...
 
-    def hold(self, memory_ids: Sequence[str]) -> set[str]:
-        """Which of these exist: they are not erased before this transaction ends."""
+    def hold(self, memory_ids: Sequence[str], *, wait: bool = True) -> set[str]:
+        """Which of these exist: they are not erased before this transaction ends. Those that another one erases right
+        now are waited for, unless it shall not `wait`: then they are not told.
+        """
         ...
 
     def replace(self, row: Row, expected_updated_at: datetime) -> bool:

@@ -4,6 +4,7 @@ import heapq
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from memorist.memories.values import Memory, Order, Query, Row
@@ -13,6 +14,7 @@ from memorist.store.rows import (
     PARAMETERS,
     breadth_of,
     index_to_parameters,
+    may_follow,
     may_precede,
     memory_from_row,
     memory_to_values,
@@ -73,6 +75,7 @@ class MemoryStatements(TenantStatements):
         if self._connection.run(self._statements["insert_memory"], self._values(row)) != 1:
             return False
         self._index([row])
+        self._part_followers([row.memory])
         return True
 
     def insert_many(self, rows: Sequence[Row]) -> bool:
@@ -81,18 +84,24 @@ class MemoryStatements(TenantStatements):
         if self._connection.run_many(self._statements["insert_memory"], list(map(self._values, rows))) != len(rows):
             return False
         self._index(rows)
+        self._part_followers([row.memory for row in rows])
         return True
 
-    def hold(self, memory_ids: Sequence[str]) -> set[str]:
-        return {row[0] for row in self._rows("hold_memories", ids=self._encode_list(memory_ids))}
+    def hold(self, memory_ids: Sequence[str], *, wait: bool = True) -> set[str]:
+        statement = "hold_memories" if wait else "hold_free_memories"
+        return {row[0] for row in self._rows(statement, ids=self._encode_list(memory_ids))}
 
     def replace(self, row: Row, expected_updated_at: datetime) -> bool:
+        is_moved = self._is_moved(row.memory)
+        if is_moved:
+            # Afterwards nothing tells that it stood before them.
+            self._unindex_followers([row.memory.id])
         parameters = dict(zip((*PARAMETERS, "due_at"), self._values(row), strict=True))
         if self._run("replace_memory", **parameters, expected_updated_at=to_micros(expected_updated_at)) != 1:
             return False
         entry = index_to_parameters(row)
-        if may_precede(row.memory) and not self._is_indexed_as(entry):
-            self._unindex_followers([row.memory.id])
+        if may_precede(row.memory) and (is_moved or not self._is_indexed_as(entry)):
+            self._part_followers([row.memory])
 
         def reindex(change: int) -> None:
             models = self._rows("replace_index", **entry, change=change)
@@ -102,7 +111,9 @@ class MemoryStatements(TenantStatements):
                     models = self._rows("replace_index", **entry, change=change)
                 else:
                     self._run("insert_index", **entry, change=change)
-            if models == [("",)]:
+            if is_moved:
+                self._unindex_some(entry["user_id"], [row.memory.id], change)
+            elif models == [("",)]:
                 self._erase_tokens([row.memory.id])
 
         self._index_changes.later(entry["user_id"], reindex)
@@ -139,6 +150,27 @@ class MemoryStatements(TenantStatements):
             **after,
         )
         return [memory_from_row(row) for row in rows]
+
+    def _is_moved(self, memory: Memory) -> bool:
+        """Whether something that was said in a session goes to another owner: other messages stand around it there."""
+        before = self.get(memory.id) if may_follow(memory) else None
+        return before is not None and before.owner != memory.owner
+
+    def _part_followers(self, messages: Sequence[Memory]) -> None:
+        """Put what was said after these messages, which have other words or were not there before, among what waits.
+
+        They are looked for where the transaction ends: who gives something its vectors then either has done so, or
+        sees these messages.
+        """
+        by_user: dict[str, list[str]] = {}
+        for message in filter(may_precede, messages):
+            by_user.setdefault(message.owner.user or "", []).append(message.id)
+        for user, ids in by_user.items():
+            self._index_changes.later(user, partial(self._unindex_next, user, ids))
+
+    def _unindex_next(self, user: str, messages: Sequence[str], change: int) -> None:
+        if followers := [row[1] for row in self._rows("list_followers", ids=self._encode_list(messages))]:
+            self._unindex_some(user, followers, change)
 
     def _is_indexed_as(self, entry: Mapping[str, Any]) -> bool:
         asked = {name: entry[name] for name in ("user_id", "memory_id", "digest")}

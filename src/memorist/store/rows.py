@@ -82,6 +82,11 @@ def may_precede(memory: Memory) -> bool:
     return memory.kind is Kind.CHAT_MESSAGE and memory.session is not None
 
 
+def may_follow(memory: Memory) -> bool:
+    """Whether it may be embedded with the words of a message before it."""
+    return memory.kind in (Kind.CHAT_MESSAGE, Kind.TOOL_OUTPUT) and memory.session is not None
+
+
 def index_to_parameters(row: Row) -> dict[str, Any]:
     """A memory's row of `memory_index`, without vectors."""
     memory, state, thread, event_time, digest, terms = row

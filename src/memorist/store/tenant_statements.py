@@ -58,7 +58,11 @@ class TenantStatements:
             self._connection.run_many(statement, entries)
 
     def _unindex_followers(self, messages: Sequence[str]) -> None:
-        """Put what is embedded with the words of these messages back among what waits, where the transaction ends."""
+        """Put what is embedded with the words of messages that go back among what waits, where the transaction ends.
+
+        They are held first: whoever embeds something with their words meanwhile has done so before, or does not.
+        """
+        self._rows("hold_for_good", ids=self._encode_list(messages))
         by_user: dict[str, list[str]] = {}
         for user, memory_id in self._rows("list_followers", ids=self._encode_list(messages)):
             by_user.setdefault(user, []).append(memory_id)

@@ -26,7 +26,8 @@ _AT_ONCE_REMOTE = 64
 
 def texts_of(memories: Sequence[Memory], tx: Reader) -> list[list[str]]:
     """For each memory the texts to embed: one for each window, with what the models read beside it."""
-    return [_windows(memory, tx.index.turn_before(memory) if is_turn(memory) else None) for memory in memories]
+    befores = [tx.index.turn_before(memory) if is_turn(memory) else None for memory in memories]
+    return list(map(_windows, memories, befores))
 
 
 def _windows(memory: Memory, before: Memory | None) -> list[str]:
@@ -113,9 +114,15 @@ def save(store: Store, tenant: str, read: Sequence[Read], keep: Callable[[Writer
 def _save(read: Sequence[Read], keep: Callable[[Writer, list[Embedded]], object], tx: Writer) -> None:
     """Raises _Outdated."""
     keep(tx, [made for _, _, made in read])
-    # Not looked at before: who changes a message from now on waits for us, and then unindexes what was said next.
-    turns = [(memory, texts) for memory, texts, _ in read if is_turn(memory)]
-    now = texts_of([memory for memory, _ in turns], tx)
-    outdated = {memory.id for (memory, texts), new in zip(turns, now, strict=True) if new != texts}
+    # Not looked at before: who changes a message from now on waits for us, and then unindexes what was said next. Who
+    # erases one has already looked for that; so it is held, and one that cannot be is as good as gone.
+    turns = [(memory, texts, tx.index.turn_before(memory)) for memory, texts, _ in read if is_turn(memory)]
+    messages = sorted({before.id for _, _, before in turns if before is not None})
+    held = tx.memories.hold(messages, wait=False) if messages else set()
+    outdated = {
+        memory.id
+        for memory, texts, before in turns
+        if (before is not None and before.id not in held) or _windows(memory, before) != texts
+    }
     if outdated:
         raise _Outdated([one for one in read if one[0].id not in outdated])

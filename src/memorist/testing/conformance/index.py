@@ -508,6 +508,25 @@ class IndexConformance(StoreFixtures):
         store.write(tenant, lambda tx: tx.erasure.erase_rows([turns[4].id]))
         assert {row.model for row in index_rows(store, tenant, "ada")} == {""}
 
+    def test_what_comes_between_two_turns_parts_them(self, store: Store, tenant: str) -> None:
+        first, between, late = (make_memory(tenant, kind=Kind.CHAT_MESSAGE, session="s1") for _ in range(3))
+        insert(store, first)
+        insert(store, late)
+        save_vectors(store, tenant, make_embedded(first), make_embedded(late))
+        insert(store, between)
+        assert _tokens(store, tenant, [first.id, late.id]).keys() == {first.id}
+        assert {row.memory_id for row in index_rows(store, tenant, "ada") if row.vectors} == {first.id}
+
+    def test_turn_that_another_owner_gets_is_parted_from_those_around_it(self, store: Store, tenant: str) -> None:
+        turns = [_turn(store, tenant, owner=Owner("ada", agent)) for agent in ("a", "a", "a", "b", "a")]
+        turns.append(_turn(store, tenant, kind=Kind.TOOL_OUTPUT, owner=Owner("ada", "b")))
+        save_vectors(store, tenant, *map(make_embedded, turns))
+        change(store, turns[1], owner=Owner("ada", "b"))
+        change(store, turns[5], owner=Owner("ada", "a"))
+        kept = {turns[0].id, turns[4].id}
+        assert {row.memory_id for row in index_rows(store, tenant, "ada") if row.vectors} == kept
+        assert _tokens(store, tenant, [one.id for one in turns]).keys() == kept
+
     def test_message_without_words_does_not_wait_again(self, store: Store, tenant: str) -> None:
         first, second = (_turn(store, tenant) for _ in range(2))
         save_vectors(store, tenant, make_embedded(first), make_embedded(second))

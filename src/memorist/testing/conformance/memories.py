@@ -244,6 +244,7 @@ class MemoryConformance(MemoryListConformance):
         store.write(tenant, lambda tx: writing.insert_many(tx, memories))
         asked = [memories[1].id, new_id("mem"), memories[0].id]
         assert store.write(tenant, lambda tx: tx.memories.hold(asked)) == {memory.id for memory in memories}
+        assert store.write(tenant, lambda tx: tx.memories.hold(asked, wait=False)) == {one.id for one in memories}
         assert store.write(tenant, lambda tx: tx.memories.hold([])) == set()
         assert store.write(neighbour, lambda tx: tx.memories.hold(asked)) == set()
 
