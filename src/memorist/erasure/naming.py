@@ -7,9 +7,10 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from memorist.erasure.values import Naming
+from memorist.memories import lifecycle
 from memorist.memories.values import QUOTES, Kind, Memory
 from memorist.platform.erased_names import ids_named_in
-from memorist.ports import Reader
+from memorist.ports import Reader, Writer
 
 PAGE = 500
 
@@ -57,6 +58,17 @@ def copies_of(tx: Reader, memory_ids: Collection[str]) -> list[str]:
     wanted = set(memory_ids)
     naming = memories_naming(lambda work: work(tx))
     return [one.id for one in naming if is_copy(one) and wanted & ids_named_in(one.meta or "")]
+
+
+def cut_events(tx: Writer, memory_ids: Collection[str]) -> None:
+    """Leave in no event what it says of these memories. It looks at every event that names one."""
+    wanted = set(memory_ids)
+    for seq, payload in events_naming(lambda work: work(tx)):
+        if ids_named_in(payload) & wanted:
+            told = json.loads(payload)
+            cut = lifecycle.without_texts_about(told, wanted)
+            if cut != told:
+                tx.erasure.rewrite_event(seq, json.dumps(cut, ensure_ascii=False))
 
 
 def sources_of(naming: Naming | Memory) -> set[str]:

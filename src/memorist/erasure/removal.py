@@ -15,7 +15,7 @@ from memorist.erasure.ledger import erased_documents, erased_ids
 from memorist.erasure.samples import Samples, strings_in, texts_of
 from memorist.erasure.values import EVERYTHING, Erased, Receipt
 from memorist.ingestion.values import Document
-from memorist.memories import writing
+from memorist.memories import lifecycle, writing
 from memorist.memories.accesses import AccessLog
 from memorist.memories.values import Kind, Memory
 from memorist.platform.erased_names import (
@@ -129,7 +129,8 @@ class Removal:
             erased.update(derived)
         for seq, payload in naming.events_naming(self._read):
             if ids_named_in(payload) & erased:
-                cut = json.dumps(naming.without(json.loads(payload), erased), ensure_ascii=False)
+                told = lifecycle.without_texts_about(json.loads(payload), erased)
+                cut = json.dumps(naming.without(told, erased), ensure_ascii=False)
                 self._store.write(self._tenant, partial(_rewrite_event, seq, cut))
         for turn_id, seq, data in naming.turns_naming(self._read):
             if ids_named_in(data) & erased:

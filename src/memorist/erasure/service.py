@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from memorist.erasure import ledger
-from memorist.erasure.naming import copies_of
+from memorist.erasure.naming import copies_of, cut_events
 from memorist.erasure.receipts import new_receipt, retention_receipt, still_open
 from memorist.erasure.removal import erase_batch
 from memorist.erasure.running import Runs
@@ -134,9 +134,12 @@ class Erasure:
             self._runs.remove_saved(memories[0].tenant, {memory.owner.user for memory in memories})
             erase_batch(tx, retention_receipt(tx, memories[0].tenant, now), memories, now)
 
-    def purge_copies(self, tx: Writer, memory_ids: Sequence[str]) -> None:
-        """Remove in the same way what repeats some memories word for word."""
+    def purge_quotes(self, tx: Writer, memory_ids: Sequence[str]) -> None:
+        """Remove in the same way what repeats some memories word for word, and what other memories' events say of
+        them.
+        """
         self.purge_rows(tx, copies_of(tx, memory_ids))
+        cut_events(tx, memory_ids)
 
     def preview(self, principal: Principal, user: str | None = None) -> dict[str, int]:
         """How many rows of each table are a user's. Raises Forbidden or InvalidField."""

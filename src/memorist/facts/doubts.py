@@ -154,6 +154,7 @@ def _with_verdicts(tx: Reader, pairs: Sequence[InDoubt]) -> list[InDoubt]:
     for event in tx.events.of(list({one.id for pair in pairs for one in (pair.fact, pair.other)})):
         if event.event_type == "judged":
             for said in event.payload.get("verdicts", ()):
-                verdict = Verdict(Ruling(said["verdict"]), said["reason"], said["confidence"])
+                # Of a fact that is gone the reason is, too.
+                verdict = Verdict(Ruling(said["verdict"]), said.get("reason", ""), said["confidence"])
                 verdicts[frozenset((event.memory_id, said["against"]))] = verdict
     return [replace(pair, verdict=verdicts.get(frozenset((pair.fact.id, pair.other.id)))) for pair in pairs]

@@ -11,7 +11,7 @@ the memory goes the way on which the policy would have sent it; one that is kept
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from memorist.errors import IllegalTransition
 from memorist.memories.fields import FIELDS
 from memorist.memories.policy import Move, Policy
 from memorist.memories.values import Governor, Memory, Retention, Status
+from memorist.platform.erased_names import ids_named_in
 from memorist.platform.values import Owner
 
 TRANSITIONS: dict[Status, frozenset[Status]] = {
@@ -38,6 +39,8 @@ _STEP = timedelta(microseconds=1)
 _NOTHING_PERSONAL: dict[str, Any] = dict.fromkeys(
     field.name for field in FIELDS if field.personal and field.name not in ("content", "user", "agent")
 )
+# Where an event says who judged or read something, and what came of it: in words of ours, not of a memory.
+_OF_OURS = frozenset({"judge", "verdict", "merged", "extractor", "code"})
 _ID = re.compile(r"[a-z]{2,8}_[0-7][0-9A-HJKMNP-TV-Z]{25}")
 
 
@@ -217,6 +220,27 @@ def without_names(payload: Mapping[str, Any]) -> dict[str, Any]:
     """The same without the ids."""
     told = without_texts(payload)
     return {name: value for name, value in told.items() if not isinstance(value, str) or value in set(Status)}
+
+
+def without_texts_about(value: Any, memory_ids: Set[str]) -> Any:
+    """A JSON value in which whatever names one of these memories says nothing in words beside it: a judge's reason may
+    quote them.
+    """
+    if isinstance(value, Mapping):
+        is_about = any(_names(one, memory_ids) for one in value.values())
+        return {
+            name: without_texts_about(one, memory_ids)
+            for name, one in value.items()
+            if not (is_about and isinstance(one, str)) or name in _OF_OURS or _tells_nothing(one)
+        }
+    if isinstance(value, list | tuple):
+        return [without_texts_about(one, memory_ids) for one in value]
+    return value
+
+
+def _names(value: Any, memory_ids: Set[str]) -> bool:
+    texts = value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(one, str) and bool(ids_named_in(one) & memory_ids) for one in texts)
 
 
 def _tells_nothing(value: Any) -> bool:

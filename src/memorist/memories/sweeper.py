@@ -54,8 +54,8 @@ class Eraser(Protocol):
 
     def purge_rows(self, tx: Writer, memory_ids: Sequence[str]) -> None: ...
 
-    def purge_copies(self, tx: Writer, memory_ids: Sequence[str]) -> None:
-        """Remove what repeats these memories word for word."""
+    def purge_quotes(self, tx: Writer, memory_ids: Sequence[str]) -> None:
+        """Remove what repeats these memories word for word, and what other memories' events say of them."""
         ...
 
 
@@ -267,12 +267,12 @@ class Sweeper:
         for memory in claimed:
             after = lifecycle.anonymize(memory, now)
             if writing.replace(tx, after, memory.updated_at):
-                writing.clear_traces(tx, after, _events_about(tx, memory))
+                writing.clear_traces(tx, after, tx.events.of([memory.id]))
                 tx.events.append([Event(memory.id, Move.ANONYMIZED, SOURCE, now)])
                 moved[Move.ANONYMIZED, memory.kind] += 1
                 anonymized.append(memory.id)
         if anonymized:
-            self._eraser.purge_copies(tx, anonymized)
+            self._eraser.purge_quotes(tx, anonymized)
         return len(claimed), moved
 
     def _conclude(self, found: Sweep, tx: Writer) -> None:
@@ -340,12 +340,6 @@ def _survey(found: Sweep, policy: Policy, tx: Reader) -> Sweep:
 
 def _with_rows(step: Callable[[Writer, int], tuple[int, _Moved]], rows: int, tx: Writer) -> tuple[int, _Moved]:
     return step(tx, rows)
-
-
-def _events_about(tx: Reader, memory: Memory) -> list[Event]:
-    """The events of a retired fact, and those that what replaced it has about it."""
-    events = tx.events.of([memory.id, memory.superseded_by or ""])
-    return [event for event in events if event.memory_id == memory.id or memory.id in str(event.payload)]
 
 
 def _event(before: Memory, after: Memory, move: Move, now: datetime) -> Event:
