@@ -260,6 +260,22 @@ def test_user_does_not_decide_about_what_everybody_shares(people: People, tenant
     assert forged(user, "confirm", doubt.id) == 403
 
 
+def test_only_decisions_that_would_be_taken_are_offered(people: People, tenant: str) -> None:
+    admin = people.sign_in(tenant, user=None)
+    bob = people.sign_in(tenant, Role.USER, "bob")
+    [older], [newer] = bob.remember(OLD), admin.remember(NEW)
+    doubt = make_doubt(newer, older)
+    admin.core.store.write(tenant, lambda tx: tx.facts.insert_doubt(doubt))
+    page = bob.goto("/doubts")
+    assert pairs(page).get_by_role("button").all_inner_texts() == ["Retire the older one"]
+    assert [forged(bob, action, doubt.id) for action in ("refute", "dismiss")] == [403, 403]
+    admin.core.facts.dismiss(admin.principal, doubt.id)
+    bob.goto("/doubts?show=kept")
+    assert pairs(page).count() == 1
+    assert pairs(page).get_by_role("button").count() == 0
+    assert forged(bob, "reopen", doubt.id) == 403
+
+
 def test_two_tenants_do_not_meet(people: People, ada: Person) -> None:
     older, _, doubt = doubted(ada)
     [berlin, _] = tell(ada, "The user lives in Berlin.", "The user lives in Lisbon.")

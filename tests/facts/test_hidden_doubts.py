@@ -1,12 +1,16 @@
-"""A doubt is listed to those who see both of its facts."""
+"""A doubt is listed to those who see both of its facts, and decided by those who may change what goes."""
 
 from dataclasses import replace
 
+import pytest
+
 from memorist.core import Core
-from memorist.facts.values import Doubt
+from memorist.errors import Forbidden
+from memorist.facts.doubts import decisions
+from memorist.facts.values import Doubt, DoubtStatus
 from memorist.ids import new_id
 from memorist.memories import writing
-from memorist.memories.values import Memory
+from memorist.memories.values import Memory, Status
 from memorist.platform.values import Owner, Principal, Role
 from memorist.ports import Writer
 from memorist.testing import make_memory
@@ -50,3 +54,41 @@ def test_doubt_about_an_agents_fact_is_shown_to_no_other_agent(core: Core, tenan
     rest = core.facts.in_doubt(finance, limit=1, cursor=first.next_cursor)
     assert [one.doubt.id for one in (*first.items, *rest.items)] == plain[::-1]
     assert rest.next_cursor is None
+
+
+def test_pair_is_decided_by_who_may_change_what_goes(core: Core, admin: Principal, tenant: str) -> None:
+    older = make_memory(tenant, owner=Owner(agent="bot"), content="The deploy target is Hetzner.")
+    newer = make_memory(tenant, owner=Owner(), content="The deploy target is Amazon.")
+    doubt_id = _store_doubt(core, older, newer)
+    user = Principal(tenant, Role.USER, "ada", "bot")
+    (pair,) = core.facts.in_doubt(user).items
+    assert decisions(user, pair) == {DoubtStatus.CONFIRMED}
+    assert decisions(admin, pair) == {DoubtStatus.CONFIRMED, DoubtStatus.REFUTED, DoubtStatus.DISMISSED}
+    for decide in (core.facts.refute, core.facts.dismiss):
+        with pytest.raises(Forbidden):
+            decide(user, doubt_id)
+    core.facts.refute(admin, doubt_id)
+    for take_back in (core.facts.reopen, lambda who, _: core.facts.restore(who, newer.id)):
+        with pytest.raises(Forbidden):
+            take_back(user, doubt_id)
+    core.facts.reopen(admin, doubt_id)
+    core.facts.dismiss(admin, doubt_id)
+    with pytest.raises(Forbidden):
+        core.facts.reopen(user, doubt_id)
+    core.facts.reopen(admin, doubt_id)
+    assert core.facts.confirm(user, doubt_id).other.status is Status.ARCHIVED
+
+
+def test_agent_does_not_retire_a_note_of_all_profiles_through_a_doubt(core: Core, ada: Principal, tenant: str) -> None:
+    note = make_memory(tenant, owner=Owner("ada"), name="pay_week", content="The pay week is Friday.")
+    fact = make_memory(tenant, owner=Owner("ada"), content="The pay week is Monday.")
+    doubt_id = _store_doubt(core, note, fact)
+    coder = replace(ada, agent="coder")
+    with pytest.raises(Forbidden):
+        core.facts.confirm(coder, doubt_id)
+    core.facts.confirm(ada, doubt_id)
+    for take_back in (core.facts.reopen, lambda who, _: core.facts.restore(who, note.id)):
+        with pytest.raises(Forbidden):
+            take_back(coder, doubt_id)
+    core.facts.reopen(ada, doubt_id)
+    assert core.facts.refute(coder, doubt_id).fact.status is Status.ARCHIVED

@@ -1,14 +1,16 @@
 """What somebody is to decide: pairs of facts that the judge was unsure of."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from memorist.errors import Conflict, NotFound
+from memorist.errors import Conflict, Forbidden, NotFound
 from memorist.facts.superseding import Superseding
 from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Ruling, Verdict
 from memorist.ids import parse_id
 from memorist.memories import writing
 from memorist.memories.entries import note_reading
+from memorist.memories.values import Memory
 from memorist.platform import access, validation
 from memorist.platform.actors import actor_of, event_by
 from memorist.platform.paging import Page, id_cursors, page_of
@@ -70,7 +72,7 @@ class Doubts(Superseding):
 
         def work(tx: Writer) -> InDoubt:
             pair = _visible_doubt(tx, principal, doubt_id)
-            access.require_writable(principal, pair.doubt.owner)
+            _require_decidable(principal, pair, status)
             if not tx.facts.settle_doubt(doubt_id, DoubtStatus.OPEN, status, self._clock.now()):
                 raise Conflict(f"This was decided before: {pair.doubt.status}.")
             who = actor_of(principal)
@@ -78,7 +80,7 @@ class Doubts(Superseding):
                 details = {"against": pair.other.id, "reason": pair.doubt.reason}
                 tx.events.append([event_by(principal, pair.fact.id, "doubt_dismissed", self._clock.now(), details)])
             else:
-                stays, goes = (pair.fact, pair.other) if status is DoubtStatus.CONFIRMED else (pair.other, pair.fact)
+                stays, goes = _sides(pair, status)
                 details = {"reason": f"{status.capitalize()} by {who}: {pair.doubt.reason}", "judge": who}
                 # Written as it is, what stays is not retired by somebody else before this is done.
                 is_kept = stays.is_current(self._clock.now()) and writing.replace(tx, stays, stays.updated_at)
@@ -100,8 +102,8 @@ class Doubts(Superseding):
 
         def work(tx: Writer) -> InDoubt:
             pair = _visible_doubt(tx, principal, doubt_id)
-            access.require_writable(principal, pair.doubt.owner)
             decided = pair.doubt.status
+            _require_decidable(principal, pair, decided)
             if decided is DoubtStatus.OPEN:
                 raise Conflict("This is not decided yet.")
             both = {pair.fact.id, pair.other.id}
@@ -119,6 +121,31 @@ class Doubts(Superseding):
             return reopened
 
         return self._store.write(principal.tenant, work)
+
+
+def decisions(principal: Principal, pair: InDoubt) -> frozenset[DoubtStatus]:
+    """What the caller may decide about a pair, and take back."""
+    found = []
+    for status in (DoubtStatus.CONFIRMED, DoubtStatus.REFUTED, DoubtStatus.DISMISSED):
+        with suppress(Forbidden):
+            _require_decidable(principal, pair, status)
+            found.append(status)
+    return frozenset(found)
+
+
+def _require_decidable(principal: Principal, pair: InDoubt, status: DoubtStatus) -> None:
+    """Raises Forbidden where the caller may not change what a decision retires; one that keeps both is about both."""
+    access.require_writable(principal, pair.doubt.owner)
+    if status in (DoubtStatus.CONFIRMED, DoubtStatus.REFUTED):
+        access.require_changeable(principal, _sides(pair, status)[1])
+    else:
+        access.require_writable(principal, pair.fact.owner)
+        access.require_writable(principal, pair.other.owner)
+
+
+def _sides(pair: InDoubt, status: DoubtStatus) -> tuple[Memory, Memory]:
+    """Which of the two stays and which goes, by a decision for one of them."""
+    return (pair.fact, pair.other) if status is DoubtStatus.CONFIRMED else (pair.other, pair.fact)
 
 
 def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str) -> InDoubt:

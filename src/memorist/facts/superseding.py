@@ -49,7 +49,7 @@ class Superseding:
     def _restore(self, principal: Principal, memory_id: str, tx: Writer) -> Memory:
         def attempt() -> Memory | None:
             before = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
-            access.require_writable(principal, before.owner)
+            access.require_changeable(principal, before)
             if before.status is not Status.ARCHIVED or before.superseded_by is None:
                 raise Conflict("Nothing took the place of this fact: there is nothing to restore.")
             after = lifecycle.restore(before, self._rows.policy(tx), self._clock.now())

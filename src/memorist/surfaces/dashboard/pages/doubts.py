@@ -7,10 +7,10 @@ from typing import Any
 from starlette.responses import Response
 
 from memorist.errors import Forbidden
+from memorist.facts.doubts import decisions
 from memorist.facts.values import DoubtStatus, InDoubt, Ruling, Supersession
 from memorist.memories.values import Memory
 from memorist.platform import access
-from memorist.platform.values import Owner
 from memorist.surfaces.dashboard.routing import Pages
 from memorist.surfaces.dashboard.visits import HOME, Toast, Visit
 from memorist.surfaces.dashboard.word_diff import DiffPiece, side_by_side
@@ -36,7 +36,9 @@ class DoubtPair:
     judge: str
     confidence: float | None
     at: datetime
-    may_decide: bool
+    decisions: frozenset[DoubtStatus] = frozenset()
+    """What the visitor may decide about it, and take back."""
+    may_restore: bool = False
     say_the_same: bool = False
 
     @property
@@ -128,22 +130,30 @@ def _doubted(visit: Visit, pair: InDoubt) -> DoubtPair:
         doubt.judge,
         confidence=None if verdict is None else verdict.confidence,
         at=doubt.created_at if doubt.status is DoubtStatus.OPEN else doubt.updated_at,
-        may_decide=_may_write(visit, doubt.owner),
+        decisions=decisions(visit.principal, pair),
         say_the_same=verdict is not None and verdict.ruling is Ruling.SAME,
     )
 
 
 def _retired(visit: Visit, one: Supersession) -> DoubtPair:
     older, newer = side_by_side(one.retired.content, one.by.content if one.by is not None else "")
-    may_decide = _may_write(visit, one.retired.owner)
     return DoubtPair(
-        one.retired.id, one.retired, one.by, older, newer, one.reason, one.judge, one.confidence, one.at, may_decide
+        one.retired.id,
+        one.retired,
+        one.by,
+        older,
+        newer,
+        one.reason,
+        one.judge,
+        one.confidence,
+        one.at,
+        may_restore=_may_change(visit, one.retired),
     )
 
 
-def _may_write(visit: Visit, owner: Owner) -> bool:
+def _may_change(visit: Visit, memory: Memory) -> bool:
     try:
-        access.require_writable(visit.principal, owner)
+        access.require_changeable(visit.principal, memory)
     except Forbidden:
         return False
     return True
