@@ -104,6 +104,26 @@ def test_change_is_told_once_with_what_stands_now(open_with: OpenCore, tenant: s
     assert text.split("## Changed lately\n")[1] == f"- ({core.clock.now():%Y-%m-%d}) No longer: Ada lives in Kiel."
 
 
+def test_what_was_forgotten_or_is_outdated_is_not_told_as_what_stands_now(
+    open_with: OpenCore,  # noqa: F811
+    tenant: str,
+) -> None:
+    core = open_with(judge=contradicting, background=False)
+    core.identity.create_tenant(tenant)
+    ada = Principal(tenant, Role.USER, "ada")
+    facts = [core.facts.remember(ada, f"Ada lives in {town}.").memory for town in ("Rome", "Oslo", "Bergen")]
+    replaced = {one.text: one.by_text for one in core.profiles.about(ada).replaced}
+    assert replaced == {facts[0].content: facts[2].content, facts[1].content: facts[2].content}
+    core.memories.forget(ada, facts[2].id)
+    text = core.composer.compose(ada).text
+    assert ("Bergen" in text, "Now:" in text) == (False, False)
+    about = core.profiles.about(ada)
+    assert [(one.text, one.by_id, one.by_text) for one in about.replaced] == [
+        (facts[1].content, None, None),
+        (facts[0].content, None, None),
+    ]
+
+
 def test_budget_is_kept_and_every_part_has_its_room(core: Core, ada: Principal) -> None:
     for number in range(60):
         core.companion.add(ada, f"Entry {number} {'word ' * 10}", Category.HISTORY)

@@ -10,6 +10,7 @@ from memorist.errors import Conflict, DuplicateContent, Forbidden, InvalidCursor
 from memorist.facts.values import DoubtStatus, InDoubt, Ruling
 from memorist.memories.values import Draft, Status
 from memorist.platform.values import Owner, Principal, Role
+from memorist.recall.values import Question
 from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import new_tenant
 from memorist.testing.clocks import START
@@ -100,6 +101,43 @@ def test_restored_or_forgotten_fact_is_no_longer_listed(core: Core, ada: Princip
     [left] = core.facts.retired(ada).items
     assert left.by is not None
     assert left.by.status is Status.SOFT_DELETED
+
+
+def test_what_stands_now_is_the_end_of_the_chain(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=contradicting)
+    first, second, third = (tell(core, ada, text) for text in (BERLIN, LISBON, OSLO))
+
+    def ends() -> dict[str, str | None]:
+        return {one.retired.id: one.current and one.current.id for one in core.facts.retired(ada).items}
+
+    assert ends() == {first.id: third.id, second.id: third.id}
+    core.facts.restore(ada, second.id)
+    assert ends() == {first.id: second.id}
+    core.memories.forget(ada, second.id)
+    assert ends() == {first.id: None}
+
+
+def test_deleted_fact_is_shown_to_those_alone_who_may_restore_it(open_with: OpenCore, ada: Principal) -> None:
+    core = open_with(judge=contradicting)
+    old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
+    core.memories.forget(ada, new.id)
+    reader = Principal(ada.tenant, Role.READER, "ada")
+    assert [one.memory.id for one in core.facts.history(ada, new.id)] == [old.id, new.id]
+    assert [one.memory.id for one in core.facts.history(reader, old.id)] == [old.id]
+    with pytest.raises(NotFound):
+        core.facts.history(reader, new.id)
+    with pytest.raises(NotFound):
+        core.recall.recall(reader, Question("home", why_not=new.id))
+    assert [one.by and one.by.id for who in (ada, reader) for one in core.facts.retired(who).items] == [new.id, None]
+
+
+def test_kept_pair_with_a_deleted_fact_is_shown_to_those_alone_who_may_restore_it(unsure: Core, ada: Principal) -> None:
+    pair = in_doubt(unsure, ada)
+    unsure.facts.dismiss(ada, pair.doubt.id)
+    unsure.memories.forget(ada, pair.fact.id)
+    reader = Principal(ada.tenant, Role.READER, "ada")
+    counts = [len(unsure.facts.in_doubt(who, status=DoubtStatus.DISMISSED).items) for who in (ada, reader)]
+    assert counts == [1, 0]
 
 
 def test_list_walks_its_index_without_sorting(tmp_path: Path) -> None:

@@ -266,7 +266,8 @@ class Profiles:
         for one in self._retired(principal):
             if one.retired.updated_at < since:
                 return
-            by = one.by if one.by is not None and _is_own(one.by, slices) else None
+            # What was forgotten or replaced since is not told as what holds.
+            by = one.current if one.current is not None and _is_own(one.current, slices) else None
             if one.at >= since and _is_own(one.retired, slices) and _is_meant(one.retired, asked):
                 by_id, by_text = (None, None) if by is None else (by.id, by.content)
                 retired = one.retired

@@ -98,7 +98,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedFact:
-    """A fact that was retired or merged lately, and what stands in its place; None where that is gone."""
+    """A fact that was retired or merged lately, and what stands in its place now; None where nothing does."""
 
     at: datetime
     memory_id: str

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 from memorist.errors import Conflict, Forbidden, NotFound
 from memorist.facts.superseding import Superseding
@@ -10,6 +11,7 @@ from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Ruling, Verdict
 from memorist.ids import parse_id
 from memorist.memories import writing
 from memorist.memories.entries import note_reading
+from memorist.memories.reading import is_shown
 from memorist.memories.values import Memory
 from memorist.platform import access, validation
 from memorist.platform.actors import actor_of, event_by
@@ -34,6 +36,7 @@ class Doubts(Superseding):
         status = validation.choice("status", status, DoubtStatus)
         before = _DOUBTS.decode(cursor)
         slices = access.visible_slices(principal)
+        now = self._clock.now()
 
         def work(tx: Reader) -> list[InDoubt]:
             shown: list[InDoubt] = []
@@ -42,14 +45,14 @@ class Doubts(Superseding):
             while is_more and len(shown) <= limit:
                 found = [doubt for part in slices for doubt in tx.facts.doubts(part, last, limit + 1, status=status)]
                 found = sorted(found, key=lambda doubt: doubt.id, reverse=True)[: limit + 1]
-                shown += [pair for pair in _with_facts(tx, found) if _sees_both(principal, pair)]
+                shown += [pair for pair in _with_facts(tx, found) if _sees_both(principal, pair, now)]
                 is_more = len(found) > limit
                 last = found[-1].id if found else None
             return _with_verdicts(tx, shown[: limit + 1])
 
         found = self._store.read(principal.tenant, work)
         shown = [memory for pair in found[:limit] for memory in (pair.fact, pair.other)]
-        note_reading(self._store, principal, shown, self._clock.now())
+        note_reading(self._store, principal, shown, now)
         return page_of(found, limit, lambda last: _DOUBTS.encode(last.doubt.id))
 
     def confirm(self, principal: Principal, doubt_id: str) -> InDoubt:
@@ -71,7 +74,7 @@ class Doubts(Superseding):
         doubt_id = parse_id("dbt", doubt_id)
 
         def work(tx: Writer) -> InDoubt:
-            pair = _visible_doubt(tx, principal, doubt_id)
+            pair = _visible_doubt(tx, principal, doubt_id, self._clock.now())
             _require_decidable(principal, pair, status)
             if not tx.facts.settle_doubt(doubt_id, DoubtStatus.OPEN, status, self._clock.now()):
                 raise Conflict(f"This was decided before: {pair.doubt.status}.")
@@ -101,7 +104,7 @@ class Doubts(Superseding):
         doubt_id = parse_id("dbt", doubt_id)
 
         def work(tx: Writer) -> InDoubt:
-            pair = _visible_doubt(tx, principal, doubt_id)
+            pair = _visible_doubt(tx, principal, doubt_id, self._clock.now())
             decided = pair.doubt.status
             _require_decidable(principal, pair, decided)
             if decided is DoubtStatus.OPEN:
@@ -148,16 +151,16 @@ def _sides(pair: InDoubt, status: DoubtStatus) -> tuple[Memory, Memory]:
     return (pair.fact, pair.other) if status is DoubtStatus.CONFIRMED else (pair.other, pair.fact)
 
 
-def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str) -> InDoubt:
+def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str, now: datetime) -> InDoubt:
     doubt = tx.facts.get_doubt(doubt_id)
     pair = None if doubt is None or not access.can_see(principal, doubt.owner) else _with_its_facts(tx, doubt)
-    if pair is None or not _sees_both(principal, pair):
+    if pair is None or not _sees_both(principal, pair, now):
         raise NotFound(f"There is no doubt {doubt_id} that you may see.")
     return pair
 
 
-def _sees_both(principal: Principal, pair: InDoubt) -> bool:
-    return access.sees(principal, pair.fact) and access.sees(principal, pair.other)
+def _sees_both(principal: Principal, pair: InDoubt, now: datetime) -> bool:
+    return is_shown(principal, pair.fact, now) and is_shown(principal, pair.other, now)
 
 
 def _with_its_facts(tx: Reader, doubt: Doubt) -> InDoubt | None:

@@ -1,12 +1,14 @@
 """Looking back: the chain that a fact belongs to, and what was retired lately."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from memorist.facts.superseding import Superseding, age_of
 from memorist.facts.values import FactVersion, Supersession
 from memorist.ids import parse_id
 from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_cursors
+from memorist.memories.reading import is_shown
 from memorist.memories.values import Memory, Position
 from memorist.platform import access, validation
 from memorist.platform.paging import Page, page_of
@@ -23,16 +25,20 @@ _STEPS = (
 
 class FactHistory(Superseding):
     def history(self, principal: Principal, memory_id: str) -> tuple[FactVersion, ...]:
-        """The chain that a fact belongs to, oldest first: what it replaced, what replaced it, and why.
+        """The chain that a fact belongs to, oldest first: what it replaced, what replaced it, and why; what is deleted
+        only for those who may restore it.
 
         Raises NotFound or InvalidId.
         """
         memory_id = parse_id("mem", memory_id)
 
         def work(tx: Reader) -> tuple[FactVersion, ...]:
-            memory = access.require_visible(principal, tx.memories.get(memory_id), memory_id)
+            now = self._clock.now()
+            found = tx.memories.get(memory_id)
+            is_there = found is not None and is_shown(principal, found, now)
+            memory = access.require_visible(principal, found if is_there else None, memory_id)
             # What was anonymized is nobody's, and so seen by all; what replaced it is still somebody's.
-            chain = [one for one in _chain(tx, memory) if access.sees(principal, one)]
+            chain = [one for one in _chain(tx, memory) if is_shown(principal, one, now)]
             trail: dict[str, list[Event]] = {one.id: [] for one in chain}
             for event in tx.events.of(list(trail)):
                 if event.event_type in _STEPS:
@@ -57,7 +63,7 @@ class FactHistory(Superseding):
         def work(tx: Reader) -> list[Supersession]:
             found = [one for part in slices for one in tx.facts.retired(part, before, now, limit + 1)]
             found = sorted(found, key=lambda one: (one.updated_at, one.id), reverse=True)[: limit + 1]
-            return _supersessions(tx, principal, found)
+            return _supersessions(tx, principal, found, now)
 
         def cursor_of(last: Supersession) -> str:
             # The list is in the order of the last change, and so is its cursor.
@@ -89,25 +95,46 @@ def _chain(tx: Reader, memory: Memory) -> list[Memory]:
     return sorted(chain.values(), key=age_of)
 
 
-def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory]) -> list[Supersession]:
-    newer = {one.id: one for one in tx.memories.get_many([one.superseded_by for one in retired if one.superseded_by])}
+def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory], now: datetime) -> list[Supersession]:
+    following = _following(tx, retired)
     told: dict[str, Event] = {}
     for event in tx.events.of([one.id for one in retired]):
         if event.event_type == "superseded":
             told[event.memory_id] = event
     found = []
     for one in retired:
-        by = newer.get(one.superseded_by or "")
+        by = following.get(one.superseded_by or "")
+        last = _last(one, following)
         event = told.get(one.id, Event(one.id, "superseded", "", one.updated_at))
         found.append(
             Supersession(
                 one,
-                by if by is not None and access.sees(principal, by) else None,
+                by if by is not None and is_shown(principal, by, now) else None,
                 event.created_at,
                 event.payload.get("reason", ""),
                 event.payload.get("judge", ""),
                 event.payload.get("confidence"),
                 "merged" in event.payload,
+                last if last.is_current(now) and access.sees(principal, last) else None,
             )
         )
     return found
+
+
+def _following(tx: Reader, retired: Sequence[Memory]) -> dict[str, Memory]:
+    """All that took the place of some facts, and of these in turn; with them."""
+    found = {one.id: one for one in retired}
+    page = list(retired)
+    while missing := {one.superseded_by for one in page if one.superseded_by} - found.keys():
+        page = tx.memories.get_many(list(missing))
+        found.update((one.id, one) for one in page)
+    return found
+
+
+def _last(fact: Memory, following: Mapping[str, Memory]) -> Memory:
+    """The end of a fact's chain."""
+    seen = {fact.id}
+    while (next_one := following.get(fact.superseded_by or "")) is not None and next_one.id not in seen:
+        fact = next_one
+        seen.add(fact.id)
+    return fact

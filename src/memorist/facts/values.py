@@ -65,7 +65,8 @@ class InDoubt:
 class Supersession:
     """A fact that was retired, what replaced it, and when, why and by whose judgement that was.
 
-    `by` is None where it is gone; `confidence` where nobody said how certain it is.
+    `by` is None where it is gone, or deleted and not for the caller to restore; `confidence` where nobody said how
+    certain it is.
     """
 
     retired: Memory
@@ -76,6 +77,8 @@ class Supersession:
     confidence: float | None
     was_merged: bool = False
     """Whether `by` says the same, or more."""
+    current: Memory | None = None
+    """What stands in its place now, at the end of the chain; None where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)

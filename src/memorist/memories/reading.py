@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from memorist.errors import Conflict, InvalidField, NotFound
 from memorist.ids import parse_id
@@ -17,6 +18,12 @@ from memorist.ports import Reader, Store
 from memorist.times import Clock
 
 _CURSORS = position_cursors("memories")
+
+
+def is_shown(principal: Principal, memory: Memory, now: datetime) -> bool:
+    """Whether the caller sees a memory: one that is deleted, or past its expiry, only where it may be brought back."""
+    in_use = memory.status.in_use and not memory.is_expired(now)
+    return access.is_among(access.slices_of(principal, in_use=in_use), memory)
 
 
 class Reading:

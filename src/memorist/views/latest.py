@@ -97,6 +97,8 @@ def _change(row: FeedRow, found: dict[str, Memory]) -> LatestChange:
 
 
 def _is_shown(principal: Principal, change: LatestChange) -> bool:
-    memory = change.memory
-    slices = access.slices_of(principal, in_use=memory.status.in_use)
-    return access.is_among(slices, memory) and (change.by is None or access.sees(principal, change.by))
+    return all(
+        access.is_among(access.slices_of(principal, in_use=one.status.in_use), one)
+        for one in (change.memory, change.by)
+        if one is not None
+    )
