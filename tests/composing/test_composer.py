@@ -190,6 +190,26 @@ def test_one_profile_is_not_told_of_another(core: Core, ada: Principal) -> None:
     assert ("Rust" in text, "bonds" in text) == (True, False)
 
 
+def test_without_a_profile_no_profile_is_told_of(core: Core, ada: Principal) -> None:
+    finance = replace(ada, agent="finance")
+    for who, what in ((finance, "Balance"), (ada, "Height"), (replace(ada, agent="default"), "Weight")):
+        core.companion.add(who, f"{what} is 1234.", Category.HISTORY)
+        told(core, who, f"{what} is known of Ada.", "health")
+        core.chunks.remember(who, f"{what} goes into the ledger.", "decision", project="/shop")
+    texts = [
+        core.composer.compose(ada, "balance height weight", project="/shop").text,
+        core.composer.for_turn(ada, "balance height weight", window=8000, apart_from=()).composed.text,
+        core.composer.summary(ada).text,
+        core.composer.section(ada, None).text,
+    ]
+    for text in texts:
+        assert "Balance" not in text
+        assert text.count("1234") == 2
+    assert texts[0].count("ledger") == 2
+    assert core.composer.compose(finance, project="/shop").text.count("Balance") == 3
+    assert len(core.companion.list(ada).items) == 3, "who asks for the entries is shown all of them"
+
+
 @pytest.mark.parametrize("budget", [0, 99, 100_001])
 def test_budget_outside_its_limits_is_refused(core: Core, ada: Principal, budget: int) -> None:
     with pytest.raises(InvalidField, match="budget_tokens"):

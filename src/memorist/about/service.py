@@ -33,7 +33,7 @@ from memorist.about.values import (
     ReplacedFact,
 )
 from memorist.about.written import Writing
-from memorist.context.companion import own_slices
+from memorist.context.companion import told_slices
 from memorist.errors import NotFound
 from memorist.facts.service import Facts
 from memorist.facts.values import InDoubt, Supersession
@@ -41,7 +41,7 @@ from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_of
 from memorist.memories.values import Kind, Memory, Query
 from memorist.models.port import Tagger
-from memorist.platform import access, validation
+from memorist.platform import validation
 from memorist.platform.values import OwnerFilter, Principal
 from memorist.ports import Reader, Store
 from memorist.times import Clock
@@ -131,7 +131,7 @@ class Profiles:
         `written` LlmNotConfigured or LlmError.
         """
         validation.page_limit(limit)
-        slices = _whose(principal)
+        slices = told_slices(principal)
         since = self._clock.now() - LATELY
         what = ("about", person, limit, self._topics.version)
         known = self._kept.of(principal, slices, what, lambda: self._made(principal, slices, person, limit, most_read))
@@ -180,7 +180,7 @@ class Profiles:
 
         Raises Forbidden.
         """
-        slices = _whose(principal)
+        slices = told_slices(principal)
 
         def make() -> tuple[NameGraph, tuple[Memory, ...]]:
             facts = self._current(principal, slices, most=_MOST_NAMING + 1)
@@ -222,7 +222,7 @@ class Profiles:
         """The profiles of the user and of all who speak, from the newest facts alone, of which a tagger reads no more
         than `most_read` now; with `rest_later` the others in the background. Raises Forbidden.
         """
-        slices = _whose(principal)
+        slices = told_slices(principal)
 
         def make() -> tuple[PersonProfile, ...]:
             found = self._current(principal, slices, most=most)
@@ -237,11 +237,11 @@ class Profiles:
 
     def replaced(self, principal: Principal) -> Iterator[ReplacedFact]:
         """What was retired or merged lately, the last first. Raises Forbidden."""
-        return self._replaced(principal, _whose(principal), _Asked(None), self._clock.now() - LATELY)
+        return self._replaced(principal, told_slices(principal), _Asked(None), self._clock.now() - LATELY)
 
     def doubts(self, principal: Principal, most: int) -> list[OpenDoubt]:
         """What is in doubt, the last first. Raises Forbidden."""
-        return list(islice(self._doubts(principal, _whose(principal), _Asked(None), at_once=_TIMES * most), most))
+        return list(islice(self._doubts(principal, told_slices(principal), _Asked(None), at_once=_TIMES * most), most))
 
     def _current(self, principal: Principal, slices: Sequence[OwnerFilter], *, most: int | None = None) -> list[Memory]:
         """The facts that a profile is made of, newest first."""
@@ -299,12 +299,6 @@ class Profiles:
             yield from page.items
             if (cursor := page.next_cursor) is None:
                 return
-
-
-def _whose(principal: Principal) -> tuple[OwnerFilter, ...]:
-    """The user's own, of the profiles that recall and lists show. Raises Forbidden as the companion does."""
-    own_slices(principal)
-    return tuple(part for part in access.shown_slices(principal) if part.user is not None)
 
 
 def _known(principal: Principal, person: str, lines: Sequence[ProfileLine], named: Sequence[Occurrences]) -> str:

@@ -103,14 +103,15 @@ class Chunks:
         return [self._accesses.record_read(memory, now) for memory in found]
 
     def recent(self, principal: Principal, *, project: str | None = None, limit: int = 5) -> list[Memory]:
-        """What a session should begin with: of the newest memories the most relevant. Raises InvalidField.
+        """What a session should begin with: of the newest memories the most relevant, and where no profile is named no
+        profile's. Raises InvalidField.
 
         In a folder below a project, those of that project are among them.
         """
         validation.page_limit(limit, largest=MAX_RECENT)
         projects = None if project is None else validation.projects_around(_project(project))
         filters = self._filters(None, projects, _HIGH_RELEVANCE)
-        slices = access.visible_slices(principal)
+        slices = access.shown_slices(principal)
         now = self._clock.now()
 
         def work(tx: Reader) -> list[Memory]:

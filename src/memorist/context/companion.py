@@ -228,7 +228,7 @@ class Companion:
 
     def _latest(self, principal: Principal, most: int) -> List[Memory]:
         return _newest(
-            self._store, principal.tenant, own_slices(principal), (*Category, TESTED), self._clock.now(), most
+            self._store, principal.tenant, told_slices(principal), (*Category, TESTED), self._clock.now(), most
         )
 
     def note_reading(self, principal: Principal, ids: Sequence[str]) -> None:
@@ -322,6 +322,14 @@ def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     if not access.reads_entries(principal):
         raise Forbidden("Only the user reads these memories. A service or admin key may act for them.")
     return access.user_slices(principal)
+
+
+def told_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """The same as far as they are told without being asked for: of the profiles that recall and lists show. Raises
+    Forbidden likewise.
+    """
+    own_slices(principal)
+    return tuple(part for part in access.shown_slices(principal) if part.user is not None)
 
 
 def _require_user(principal: Principal) -> None:
