@@ -519,6 +519,16 @@ def test_doubt_about_a_fact_that_is_gone_is_not_listed(unsure: Core, ada: Princi
         unsure.facts.confirm(ada, pair.doubt.id)
 
 
+def test_doubt_about_an_expired_fact_is_neither_listed_nor_told(unsure: Core, ada: Principal, clock: StepClock) -> None:
+    unsure.facts.remember_all(ada, [Draft(BERLIN, ttl=timedelta(minutes=5))])
+    tell(unsure, ada, LISBON)
+    assert unsure.overview.waiting(ada).doubts == len(unsure.facts.in_doubt(ada).items) == 1
+    clock.advance(timedelta(minutes=6))
+    assert unsure.facts.in_doubt(ada).items == ()
+    assert unsure.overview.waiting(ada).doubts == 0
+    assert BERLIN not in unsure.composer.compose(ada).text
+
+
 def test_doubts_are_decided_by_those_who_may_write_the_facts(unsure: Core, ada: Principal, bob: Principal) -> None:
     tell(unsure, ada, BERLIN)
     tell(unsure, ada, LISBON)

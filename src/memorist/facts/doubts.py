@@ -43,7 +43,8 @@ class Doubts(Superseding):
             last, is_more = before, True
             # A doubt is its older fact's owner's, and the newer one may be of an agent that the caller does not see.
             while is_more and len(shown) <= limit:
-                found = [doubt for part in slices for doubt in tx.facts.doubts(part, last, limit + 1, status=status)]
+                pages = [tx.facts.doubts(part, last, limit + 1, now, status=status) for part in slices]
+                found = [doubt for page in pages for doubt in page]
                 found = sorted(found, key=lambda doubt: doubt.id, reverse=True)[: limit + 1]
                 shown += [pair for pair in _with_facts(tx, found) if _sees_both(principal, pair, now)]
                 is_more = len(found) > limit

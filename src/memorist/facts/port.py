@@ -43,11 +43,13 @@ class FactReads(Protocol):
 
     def find_doubt(self, fact_id: str, other_id: str) -> Doubt | None: ...
 
-    def doubts(self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: DoubtStatus) -> list[Doubt]:
-        """Doubts of a slice, newest first, those before an id; open ones as far as both facts are active."""
+    def doubts(
+        self, owner: OwnerFilter, before_id: str | None, limit: int, now: datetime, *, status: DoubtStatus
+    ) -> list[Doubt]:
+        """Doubts of a slice, newest first, those before an id; open ones as far as both facts are current."""
         ...
 
-    def count_open_doubts(self, owner: OwnerFilter, most: int) -> list[tuple[Owner, Owner, int]]:
+    def count_open_doubts(self, owner: OwnerFilter, most: int, now: datetime) -> list[tuple[Owner, Owner, int]]:
         """How many doubts `list_doubts` would list of a slice, by whose the two facts are; `most` at most in all."""
         ...
 

@@ -38,18 +38,21 @@ class FactStatements(TenantStatements):
         rows = self._rows("find_doubt", fact_id=fact_id, other_id=other_id)
         return _doubt(rows[0]) if rows else None
 
-    def doubts(self, owner: OwnerFilter, before_id: str | None, limit: int, *, status: DoubtStatus) -> list[Doubt]:
+    def doubts(
+        self, owner: OwnerFilter, before_id: str | None, limit: int, now: datetime, *, status: DoubtStatus
+    ) -> list[Doubt]:
         rows = self._rows(
             "list_doubts",
             before_id=before_id or NEWEST_ID,
             limit=limit,
+            now=to_micros(now),
             status=status,
             **slice_parameters(owner),
         )
         return [_doubt(row) for row in rows]
 
-    def count_open_doubts(self, owner: OwnerFilter, most: int) -> list[tuple[Owner, Owner, int]]:
-        rows = self._rows("count_open_doubts", most=most, **slice_parameters(owner))
+    def count_open_doubts(self, owner: OwnerFilter, most: int, now: datetime) -> list[tuple[Owner, Owner, int]]:
+        rows = self._rows("count_open_doubts", most=most, now=to_micros(now), **slice_parameters(owner))
         return [(owner_of(*row[:2]), owner_of(*row[2:4]), int(row[4])) for row in rows]
 
     def insert_doubt(self, doubt: Doubt) -> bool:

@@ -214,11 +214,12 @@ class Overview:
 
     def _find_waiting(self, principal: Principal, tx: Reader) -> Waiting:
         visible = access.visible_slices(principal)
+        now = self._clock.now()
         users = {(part.any_user, part.user): part for part in visible}.values()
         found = Waiting(
             vectors=sum(tx.overview.count_waiting(part, MOST + 1) for part in users) if self._embeds() else 0,
             jobs=_add_up([tx.jobs.count(part, MOST + 1) for part in access.followed_slices(principal)]),
-            doubts=sum(_count_doubts(tx, part, visible) for part in visible),
+            doubts=sum(_count_doubts(tx, part, visible, now) for part in visible),
         )
         if not access.allows(principal, access.Action.ADMINISTER):
             return found
@@ -228,7 +229,7 @@ class Overview:
             found.vectors,
             found.jobs,
             found.doubts,
-            revision.reach(self._clock.now()).mode,
+            revision.reach(now).mode,
             None if state is None else state.report,
             None if state is None else state.reported_at,
             revision.acts_from,
@@ -244,11 +245,11 @@ def _just_before(text: str) -> Owner:
     return Owner(f"{text[:-1]}{chr(max(ord(text[-1]) - 1, 1))}\uffff")
 
 
-def _count_doubts(tx: Reader, part: OwnerFilter, visible: Sequence[OwnerFilter]) -> int:
+def _count_doubts(tx: Reader, part: OwnerFilter, visible: Sequence[OwnerFilter], now: datetime) -> int:
     """Those of which the caller sees both facts: a doubt is its older fact's owner's, the newer may be another's."""
     return sum(
         count
-        for *owners, count in tx.facts.count_open_doubts(part, MOST + 1)
+        for *owners, count in tx.facts.count_open_doubts(part, MOST + 1, now)
         if all(any(one.matches(owner) for one in visible) for owner in owners)
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from memorist.errors import NotFound
 from memorist.facts.values import DoubtStatus
@@ -62,7 +63,8 @@ class TurnStories:
     def tell(self, principal: Principal, turn_id: str) -> TurnStory:
         """A turn of the caller, as far as it is. Raises NotFound or InvalidId."""
         turn = self._turns.get(principal, turn_id)
-        until = turn.completed_at or self._clock.now()
+        now = self._clock.now()
+        until = turn.completed_at or now
 
         def work(tx: Reader) -> TurnStory:
             events = _events(tx, turn)
@@ -82,19 +84,19 @@ class TurnStories:
                 learned,
                 _outputs(tx, events),
                 _seen(principal, [old for one in learned for old in tx.facts.superseded(one.id)]),
-                _seen(principal, _doubted(tx, turn, {one.id for one in learned})),
+                _seen(principal, _doubted(tx, turn, {one.id for one in learned}, now)),
                 {one.id: one for one in _seen(principal, list(there.values()))},
             )
 
         return self._store.read(principal.tenant, work)
 
 
-def _doubted(tx: Reader, turn: Turn, learned: Collection[str]) -> list[Memory]:
+def _doubted(tx: Reader, turn: Turn, learned: Collection[str], now: datetime) -> list[Memory]:
     """The other side of every open doubt that what was learned is in."""
     if not learned:
         return []
     owner = OwnerFilter(turn.owner.user, any_agent=True, entries=True)
-    doubts = tx.facts.doubts(owner, None, _MOST_MEMORIES, status=DoubtStatus.OPEN)
+    doubts = tx.facts.doubts(owner, None, _MOST_MEMORIES, now, status=DoubtStatus.OPEN)
     pairs = [(one.fact_id, one.other_id) for one in doubts]
     others = [old if new in learned else new for new, old in pairs if new in learned or old in learned]
     return tx.memories.get_many(others) if others else []

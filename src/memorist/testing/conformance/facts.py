@@ -1,7 +1,7 @@
 """What every store must do with `tx.facts`: chains of facts, and doubts between them."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from memorist.facts.values import Doubt, DoubtStatus
@@ -15,6 +15,7 @@ from memorist.testing.conformance.helpers import ADA, EVERYBODY, insert_all
 from memorist.testing.makers import make_doubt, make_memory
 
 _SOON = START + timedelta(minutes=5)
+_DISMISSED = DoubtStatus.DISMISSED
 
 
 class FactConformance(StoreFixtures):
@@ -75,18 +76,24 @@ class FactConformance(StoreFixtures):
             doubt, status=DoubtStatus.DISMISSED, updated_at=_SOON
         )
 
-    def test_open_doubts_are_listed_while_both_facts_are_active(
+    def test_open_doubts_are_listed_while_both_facts_are_current(
         self, store: Store, tenant: str, neighbour: str
     ) -> None:
-        facts = [make_memory(tenant) for _ in range(3)]
+        facts = [make_memory(tenant, expires_at=expires_at) for expires_at in (None, None, START + timedelta(hours=1))]
         bobs = [make_memory(tenant, owner=Owner("bob")) for _ in range(2)]
         insert_all(store, *facts, *bobs)
         doubts = [make_doubt(facts[1], facts[0]), make_doubt(facts[2], facts[1]), make_doubt(bobs[1], bobs[0])]
         for doubt in doubts:
             store.write(tenant, partial(_insert_doubt, doubt))
 
-        def listed(owner: OwnerFilter, before: str | None = None, in_tenant: str = tenant) -> list[str]:
-            found = store.read(in_tenant, lambda tx: tx.facts.doubts(owner, before, 10, status=DoubtStatus.OPEN))
+        def listed(
+            owner: OwnerFilter,
+            before: str | None = None,
+            in_tenant: str = tenant,
+            now: datetime = START,
+            status: DoubtStatus = DoubtStatus.OPEN,
+        ) -> list[str]:
+            found = store.read(in_tenant, lambda tx: tx.facts.doubts(owner, before, 10, now, status=status))
             return [doubt.id for doubt in found]
 
         assert listed(OwnerFilter("ada")) == [doubts[1].id, doubts[0].id]
@@ -94,11 +101,16 @@ class FactConformance(StoreFixtures):
         assert listed(EVERYBODY) == [doubt.id for doubt in doubts[::-1]]
         assert listed(EVERYBODY, in_tenant=neighbour) == []
         assert _counted(store, tenant) == (3, 2, 1)
+        later = START + timedelta(hours=1)
+        assert listed(EVERYBODY, now=later) == [doubts[2].id, doubts[0].id]
+        assert _counted(store, tenant, later) == (2, 1, 1)
         gone = replace(facts[0], status=Status.ARCHIVED, updated_at=_SOON)
         store.write(tenant, lambda tx: writing.replace(tx, gone, facts[0].updated_at))
         assert listed(OwnerFilter("ada")) == [doubts[1].id]
         assert _counted(store, tenant) == (2, 1, 1)
         assert _counted(store, neighbour) == (0, 0, 0)
+        store.write(tenant, lambda tx: tx.facts.settle_doubt(doubts[1].id, DoubtStatus.OPEN, _DISMISSED, later))
+        assert listed(EVERYBODY, now=later, status=_DISMISSED) == [doubts[1].id], "decided, whatever became of them"
 
     def test_erased_fact_takes_its_doubts_along(self, store: Store, tenant: str) -> None:
         facts = [make_memory(tenant) for _ in range(3)]
@@ -111,14 +123,14 @@ class FactConformance(StoreFixtures):
         assert left == [doubts[2].id]
 
 
-def _counted(store: Store, tenant: str) -> tuple[int, int, int]:
+def _counted(store: Store, tenant: str, now: datetime = START) -> tuple[int, int, int]:
     """Open doubts of everybody and of `ada`, and of everybody with a bound of one."""
 
     def count(tx: Reader) -> tuple[int, int, int]:
         return (
-            _in_all(tx.facts.count_open_doubts(EVERYBODY, 9)),
-            _in_all(tx.facts.count_open_doubts(ADA, 9)),
-            _in_all(tx.facts.count_open_doubts(EVERYBODY, 1)),
+            _in_all(tx.facts.count_open_doubts(EVERYBODY, 9, now)),
+            _in_all(tx.facts.count_open_doubts(ADA, 9, now)),
+            _in_all(tx.facts.count_open_doubts(EVERYBODY, 1, now)),
         )
 
     return store.read(tenant, count)

@@ -43,7 +43,7 @@ SELECT {doubt_columns} FROM doubts WHERE tenant_id = :tenant AND id = :id
 SELECT {doubt_columns} FROM doubts WHERE tenant_id = :tenant AND fact_id = :fact_id AND other_id = :other_id
 
 -- name: list_doubts
--- A page of the links of a slice of owners, newest first, as far as both facts are still there.
+-- A page of the links of a slice of owners, newest first; open ones as far as both facts still hold.
 SELECT {doubt_columns} FROM doubts AS d
 WHERE tenant_id = :tenant AND status = :status AND id < :before_id
     AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id)
@@ -51,8 +51,10 @@ WHERE tenant_id = :tenant AND status = :status AND id < :before_id
     {both_readable}
     -- One by one: for a list of ids, SQLite would rather read all active memories.
     AND (:status <> 'open' OR (
-        EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id AND m.status = 'active')
-        AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.other_id AND m.status = 'active')
+        EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.fact_id AND m.status = 'active'
+            AND (m.expires_at IS NULL OR m.expires_at > :now))
+        AND EXISTS (SELECT 1 FROM memories AS m WHERE m.tenant_id = :tenant AND m.id = d.other_id AND m.status = 'active'
+            AND (m.expires_at IS NULL OR m.expires_at > :now))
     ))
 ORDER BY id DESC LIMIT :limit
 

@@ -82,13 +82,15 @@ SELECT count(*) FROM (
 ) AS found
 
 -- name: count_open_doubts
--- How many pairs of a slice somebody is to decide, as far as both facts are still there, by the owners of the two; up to
+-- How many pairs of a slice somebody is to decide, as far as both facts still hold, by the owners of the two; up to
 -- a bound.
 SELECT fact_user, fact_agent, other_user, other_agent, count(*) FROM (
     SELECT f.user_id AS fact_user, f.agent_id AS fact_agent, o.user_id AS other_user, o.agent_id AS other_agent
     FROM doubts AS d
     JOIN memories AS f ON f.tenant_id = :tenant AND f.id = d.fact_id AND f.status = 'active'
+        AND (f.expires_at IS NULL OR f.expires_at > :now)
     JOIN memories AS o ON o.tenant_id = :tenant AND o.id = d.other_id AND o.status = 'active'
+        AND (o.expires_at IS NULL OR o.expires_at > :now)
     WHERE d.tenant_id = :tenant AND d.status = 'open'
         AND (CAST(:user_id AS text) IS NULL OR d.user_id = :user_id)
         AND (CAST(:agent_id AS text) IS NULL OR d.agent_id = :agent_id)
