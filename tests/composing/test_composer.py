@@ -12,7 +12,7 @@ from memorist.ingestion.service import Message
 from memorist.memories.entries import READ_FOR_USER
 from memorist.memories.values import Draft, Governor, Kind, Memory
 from memorist.platform.tokens import count_tokens
-from memorist.platform.values import Principal, Role
+from memorist.platform.values import Owner, Principal, Role
 from tests.facts.conftest import OpenCore, open_with  # noqa: F401
 from tests.facts.judges import contradicting
 
@@ -136,6 +136,22 @@ def test_budget_is_kept_and_every_part_has_its_room(core: Core, ada: Principal) 
     assert "Entry 59" in found.text
     assert "Fact 59" in found.text
     assert "zebras" in found.text
+
+
+def test_named_memories_leave_a_turn_its_room(core: Core, ada: Principal) -> None:
+    coder = replace(ada, agent="coder")
+    for number in range(40):
+        values = {"content": "x", "description": f"Note {'word ' * 80}", "importance": 1 + number % 10}
+        core.memories.put(coder, Owner("ada", "coder"), f"note-{number}", values)
+    told(core, coder, "Ada lives in Kiel.", "home")
+    found = core.composer.for_turn(coder, "hello", window=8000, apart_from=())
+    assert found.composed.tokens <= found.budget == 2000
+    shown = [core.memories.get(coder, one).importance for one in found.composed.ids[: found.composed.named]]
+    assert shown[:4] == [10] * 4, "the most important come first"
+    assert len(shown) < 40
+    assert "Kiel" in found.composed.text
+    section = core.composer.section(coder, None)
+    assert section.text.count("Note word") == 40, "a section tells all of them"
 
 
 def test_newest_eighty_entries_of_a_companion_are_told(core: Core, ada: Principal) -> None:

@@ -114,11 +114,7 @@ class Composer:
             raise InvalidField.of("budget_tokens", f"must be from {LEAST_TOKENS} to {MOST_TOKENS}.")
         validation.text("question", question, longest=validation.MAX_QUERY, empty=True)
         sheet = Sheet(budget, _HEADINGS)
-        named = self._context.named(principal, None)
-        with sheet.leaving(_AFTER_NAMED):
-            for memory in named:
-                if not sheet.add(_NAMED, _named_line(memory)):
-                    break
+        self._add_named(principal, sheet)
         return self._composed(principal, sheet, question, project, reading=reading)
 
     def section(self, principal: Principal, agent: str | None) -> Section:
@@ -143,8 +139,7 @@ class Composer:
         """
         sheet = Sheet(min(self._budget, window // 4), _HEADINGS)
         if principal.agent is not None:
-            for memory in self._context.named(principal, None):
-                sheet.add(_NAMED, _named_line(memory), always=True)
+            self._add_named(principal, sheet)
         asked = question[: validation.MAX_QUERY]
         return self._composed(principal, sheet, asked, apart_from=apart_from, is_turn=True)
 
@@ -211,6 +206,14 @@ class Composer:
         return LaidOut(composed, sheet.lines, sheet.budget)
 
     # What is known
+
+    def _add_named(self, principal: Principal, sheet: Sheet) -> None:
+        """Named memories, the most important first, as far as there is room for them."""
+        named = self._context.named(principal, None)
+        with sheet.leaving(_AFTER_NAMED):
+            for memory in named:
+                if not sheet.add(_NAMED, _named_line(memory)):
+                    break
 
     def _add_known(self, principal: Principal, sheet: Sheet, *, most: int, most_read: int) -> None:
         """The first line of each topic, then a companion's newest entries, then the other lines."""
