@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memorist.about.text import format_about
 from memorist.about.topics import Topics
 from memorist.about.values import SLOTS, About, ProfileLine
 from memorist.context.companion import Category, Finding, FindingVerdict
@@ -15,7 +16,8 @@ from memorist.memories.entries import READ_FOR_USER
 from memorist.memories.values import Draft, Governor, Kind, Memory, Trust
 from memorist.models.tagger import LocalTagger
 from memorist.platform.values import Owner, Principal, Role
-from memorist.testing import StepClock, new_tenant
+from memorist.ports import Writer
+from memorist.testing import StepClock, make_doubt, new_tenant
 from tests.facts.conftest import OpenCore, open_with  # noqa: F401
 from tests.facts.judges import ScriptedJudge
 
@@ -346,6 +348,26 @@ def test_open_doubts_are_told_to_their_owner(open_with: OpenCore, tenant: str) -
     assert core.profiles.about(bob).doubts == ()
     core.facts.dismiss(ada, doubt.id)
     assert core.profiles.about(ada).doubts == ()
+
+
+def test_replaced_facts_and_doubts_are_bounded_and_the_others_counted(core: Core, ada: Principal) -> None:
+    facts = [told(core, ada, f"Ada lives in town {number}.", "home") for number in range(14)]
+
+    def work(tx: Writer) -> None:
+        for older, newer in zip(facts[:6], facts[6:12], strict=True):
+            assert core.facts.retire(tx, ada, older, newer, {"reason": "It changed.", "judge": "test"})
+        for older in facts[6:13]:
+            assert tx.facts.insert_doubt(make_doubt(facts[13], older))
+
+    core.store.write(ada.tenant, work)
+    about = core.profiles.about(ada, limit=1)
+    assert (len(about.replaced), about.more_replaced) == (4, 2)
+    assert (len(about.doubts), about.more_doubts) == (4, 3)
+    assert [one.older for one in about.doubts] == [one.content for one in facts[12:8:-1]], "the newest come first"
+    text = format_about(about)
+    assert (text.count(" Or: "), "- and 3 more" in text, "- and 2 more" in text) == (4, True, True)
+    whole = core.profiles.about(ada)
+    assert (len(whole.replaced), whole.more_replaced, len(whole.doubts), whole.more_doubts) == (6, 0, 7, 0)
 
 
 def test_what_is_read_from_a_chat_is_in_the_profile(core: Core, ada: Principal) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from memorist.about.days import day_in, day_near
 from memorist.about.names import Named, names, names_in
@@ -15,6 +16,8 @@ _TOLD_BY = (Governor.COMPANION, Governor.AGENT_TOOLS, Governor.NATIVE)
 _WORDS = re.compile(r"\w+")
 _LISTED = 4
 """A list of all topics is this many times as long as the lines of one."""
+
+T = TypeVar("T")
 
 
 def is_of_profile(memory: Memory) -> bool:
@@ -76,7 +79,7 @@ def newest_first(lines: Iterable[ProfileLine]) -> list[ProfileLine]:
     return sorted(lines, key=lambda line: (line.date, line.memory_id), reverse=True)
 
 
-def first(lines: Sequence[ProfileLine], limit: int) -> tuple[tuple[ProfileLine, ...], int]:
+def first(lines: Sequence[T], limit: int) -> tuple[tuple[T, ...], int]:
     """The first of a list of all topics, and how many more there are."""
     most = _LISTED * limit
     return tuple(lines[:most]), max(0, len(lines) - most)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memorist.about.kept import KeptViews
 from memorist.about.lines import (
@@ -57,7 +57,12 @@ _QUICKLY_READ = 100
 _TIMES = 4
 """So many times as many doubts are read as are told: some are other agents' of the user."""
 
+_MOST_COUNTED = 1000
+"""Of replaced facts and of doubts, of which most are only counted."""
+
 _MOST_TEXTS_KEPT = 50_000
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,8 @@ class Profiles:
         most_read: int = MOST_READ,
     ) -> About:
         """What is known of the user and of all who speak or, with `person`, of that one alone: who speaks under that
-        name, or is named. At most `limit` lines of a topic. With `written` a language model writes it down as well.
+        name, or is named. At most `limit` lines of a topic, and of a list of all topics four times as many; of what was
+        replaced or is in doubt 1,000 are counted at most. With `written` a language model writes it down as well.
         A tagger reads the topics of `most_read` facts now, and those of others in the background.
 
         It is made of the user's own facts: those that a companion, the agent tools or the native door wrote, without
@@ -138,15 +144,19 @@ class Profiles:
         note_reading(self._store, principal, known.entries, self._clock.now())
         new, more_new = first([line for at, line in known.new if at >= since], limit)
         asked = _Asked(known.person)
+        replaced, more_replaced = first(_counted(self._replaced(principal, slices, asked, since)), limit)
+        doubts, more_doubts = first(_counted(self._doubts(principal, slices, asked)), limit)
         about = About(
             person=known.person,
             people=known.people,
             mentioned=known.mentioned,
             more_mentioned=known.more_mentioned,
-            replaced=tuple(self._replaced(principal, slices, asked, since)),
+            replaced=replaced,
+            more_replaced=more_replaced,
             new=new,
             more_new=more_new,
-            doubts=tuple(self._doubts(principal, slices, asked)),
+            doubts=doubts,
+            more_doubts=more_doubts,
         )
         return replace(about, written=self._writing.of(principal, about)) if written else about
 
@@ -326,6 +336,10 @@ def _by_person(lines: Sequence[ProfileLine], asked: str | None) -> list[tuple[st
     counts = Counter(line.person for line in lines)
     people = sorted(counts, key=lambda name: (name != USER, -counts[name], name))
     return [(name, [line for line in lines if line.person == name]) for name in people]
+
+
+def _counted(found: Iterator[T]) -> list[T]:
+    return list(islice(found, _MOST_COUNTED))
 
 
 def _is_own(memory: Memory, slices: Sequence[OwnerFilter]) -> bool:

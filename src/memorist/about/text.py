@@ -17,11 +17,11 @@ def format_about(about: About) -> str:
         f"- ({one.at:%Y-%m-%d}) {_one_line(one.text)} → {'gone' if one.by_text is None else _one_line(one.by_text)}"
         for one in about.replaced
     ]
-    parts.append(_part("## Replaced lately", replaced))
+    parts.append(_part("## Replaced lately", [*replaced, *_more(about.more_replaced)]))
     if new := [_line(line) for line in _unseen(about)]:
         parts.append(_part("## New lately", [*new, *_more(about.more_new)]))
     doubts = [f"- {_one_line(one.newer)} Or: {_one_line(one.older)} ({one.id})" for one in about.doubts]
-    parts.append(_part("## In doubt", doubts))
+    parts.append(_part("## In doubt", [*doubts, *_more(about.more_doubts)]))
     return "\n\n".join(filter(None, parts)) or NOTHING
 
 

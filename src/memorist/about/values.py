@@ -141,9 +141,11 @@ class About:
     mentioned: tuple[Mention, ...]
     more_mentioned: int
     replaced: tuple[ReplacedFact, ...]
+    more_replaced: int
     new: tuple[ProfileLine, ...]
     more_new: int
     doubts: tuple[OpenDoubt, ...]
+    more_doubts: int
     written: WrittenProfile | None = None
     """Where it was asked for."""
 

@@ -6,9 +6,11 @@ export interface About {
   mentioned: Mention[];
   more_mentioned: number;
   replaced: ReplacedFact[];
+  more_replaced: number;
   new: ProfileLine[];
   more_new: number;
   doubts: OpenDoubt[];
+  more_doubts: number;
   written: WrittenProfile | null;
 }
 

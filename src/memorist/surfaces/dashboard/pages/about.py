@@ -44,4 +44,6 @@ def show(visit: Visit) -> Response:
 
 
 def _has_more(about: About) -> bool:
-    return bool(about.more_mentioned) or any(slot.more for one in about.people for slot in one.slots)
+    return bool(about.more_mentioned or about.more_replaced or about.more_doubts) or any(
+        slot.more for one in about.people for slot in one.slots
+    )
