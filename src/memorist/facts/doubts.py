@@ -11,7 +11,6 @@ from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Ruling, Verdict
 from memorist.ids import parse_id
 from memorist.memories import writing
 from memorist.memories.entries import note_reading
-from memorist.memories.reading import is_shown
 from memorist.memories.values import Memory
 from memorist.platform import access, validation
 from memorist.platform.actors import actor_of, event_by
@@ -161,7 +160,7 @@ def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str, now: datetim
 
 
 def _sees_both(principal: Principal, pair: InDoubt, now: datetime) -> bool:
-    return is_shown(principal, pair.fact, now) and is_shown(principal, pair.other, now)
+    return all(access.is_shown(principal, one, in_use=one.is_in_use(now)) for one in (pair.fact, pair.other))
 
 
 def _with_its_facts(tx: Reader, doubt: Doubt) -> InDoubt | None:

@@ -8,7 +8,6 @@ from memorist.facts.values import FactVersion, Supersession
 from memorist.ids import parse_id
 from memorist.memories.entries import note_reading
 from memorist.memories.positions import position_cursors
-from memorist.memories.reading import is_shown
 from memorist.memories.values import Memory, Position
 from memorist.platform import access, validation
 from memorist.platform.paging import Page, page_of
@@ -35,10 +34,10 @@ class FactHistory(Superseding):
         def work(tx: Reader) -> tuple[FactVersion, ...]:
             now = self._clock.now()
             found = tx.memories.get(memory_id)
-            is_there = found is not None and is_shown(principal, found, now)
+            is_there = found is not None and access.is_shown(principal, found, in_use=found.is_in_use(now))
             memory = access.require_visible(principal, found if is_there else None, memory_id)
             # What was anonymized is nobody's, and so seen by all; what replaced it is still somebody's.
-            chain = [one for one in _chain(tx, memory) if is_shown(principal, one, now)]
+            chain = [one for one in _chain(tx, memory) if access.is_shown(principal, one, in_use=one.is_in_use(now))]
             trail: dict[str, list[Event]] = {one.id: [] for one in chain}
             for event in tx.events.of(list(trail)):
                 if event.event_type in _STEPS:
@@ -104,12 +103,14 @@ def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory], 
     found = []
     for one in retired:
         by = following.get(one.superseded_by or "")
+        if by is not None and not access.is_shown(principal, by, in_use=by.is_in_use(now)):
+            by = None
         last = _last(one, following)
         event = told.get(one.id, Event(one.id, "superseded", "", one.updated_at))
         found.append(
             Supersession(
                 one,
-                by if by is not None and is_shown(principal, by, now) else None,
+                by,
                 event.created_at,
                 event.payload.get("reason", ""),
                 event.payload.get("judge", ""),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from memorist.errors import Conflict, InvalidField, NotFound
 from memorist.ids import parse_id
@@ -20,12 +19,6 @@ from memorist.times import Clock
 _CURSORS = position_cursors("memories")
 
 
-def is_shown(principal: Principal, memory: Memory, now: datetime) -> bool:
-    """Whether the caller sees a memory: one that is deleted, or past its expiry, only where it may be brought back."""
-    in_use = memory.status.in_use and not memory.is_expired(now)
-    return access.is_among(access.slices_of(principal, in_use=in_use), memory)
-
-
 class Reading:
     def __init__(self, store: Store, clock: Clock, accesses: AccessLog) -> None:
         self._store = store
@@ -38,7 +31,7 @@ class Reading:
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id), snapshot=False)
         memory = access.require_visible(principal, found, memory_id)
         now = self._clock.now()
-        if memory.is_expired(now) or not memory.status.in_use:
+        if not memory.is_in_use(now):
             access.require_visible(principal, None, memory_id)
         note_reading(self._store, principal, [memory], now)
         return self._accesses.record_read(memory, now)

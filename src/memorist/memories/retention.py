@@ -49,7 +49,7 @@ class RetentionService:
 
         found, policy = self._store.read(principal.tenant, work, snapshot=False)
         now = self._clock.now()
-        if found is None or (found.status.in_use and not found.is_expired(now)):
+        if found is None or found.is_in_use(now):
             return self._memories.get(principal, memory_id)
         memory = lifecycle.as_swept(found, policy, now)
         viewer = principal if memory.status.in_use else access.looking_after(principal, memory)

@@ -181,6 +181,10 @@ class Memory:
         is_past = self.expires_at is not None and self.expires_at <= now
         return is_past and not (self.status is Status.ARCHIVED and self.retention is Retention.POLICY)
 
+    def is_in_use(self, now: datetime) -> bool:
+        """Neither deleted nor past its own expiry."""
+        return self.status.in_use and not self.is_expired(now)
+
     def is_current(self, now: datetime) -> bool:
         """Active and not past its own expiry."""
         return self.status is Status.ACTIVE and not self.is_expired(now)

@@ -187,6 +187,11 @@ def is_among(slices: Iterable[OwnerFilter], memory: Owned) -> bool:
     return any(part.matches(memory.owner) and (part.entries or not memory.is_entry) for part in slices)
 
 
+def is_shown(principal: Principal, memory: Owned, *, in_use: bool) -> bool:
+    """Whether the caller sees a memory in its state: one that is not in use only where it may be brought back."""
+    return is_among(slices_of(principal, in_use=in_use), memory)
+
+
 def require_visible(principal: Principal, memory: T | None, memory_id: str) -> T:
     """The memory, or NotFound: whether it exists is not told to those who may not see it."""
     if memory is None or not sees(principal, memory):

@@ -17,7 +17,6 @@ from memorist.ids import parse_id
 from memorist.memories.accesses import AccessLog
 from memorist.memories.entries import note_reading
 from memorist.memories.governance import are_compared
-from memorist.memories.reading import is_shown
 from memorist.memories.values import Memory
 from memorist.models.port import Embedder, Reranker
 from memorist.platform import access
@@ -297,7 +296,8 @@ class Recall:
     def _why_not(self, principal: Principal, memory_id: str, found: Answer) -> dict[str, Any]:
         memory_id = parse_id("mem", memory_id)
         memory = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
-        is_there = memory is not None and is_shown(principal, memory, self._clock.now())
+        now = self._clock.now()
+        is_there = memory is not None and access.is_shown(principal, memory, in_use=memory.is_in_use(now))
         memory = access.require_visible(principal, memory if is_there else None, memory_id)
         return why_not(found.ranked, found.shown, found.hits, memory)
 

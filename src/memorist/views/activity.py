@@ -277,5 +277,4 @@ def _with_memories(tx: Reader, principal: Principal, items: Sequence[Happening])
 
 
 def _is_seen(principal: Principal, memory: Memory) -> bool:
-    slices = access.slices_of(principal, in_use=memory.status.in_use)
-    return memory.anonymized_at is None and access.is_among(slices, memory)
+    return memory.anonymized_at is None and access.is_shown(principal, memory, in_use=memory.status.in_use)

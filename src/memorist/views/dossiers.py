@@ -152,8 +152,7 @@ def _anonymized_from(memory: Memory, policy: Policy) -> datetime | None:
 
 def _require_inspectable(principal: Principal, memory: Memory | None, memory_id: str, now: datetime) -> Memory:
     memory = access.require_visible(principal, memory, memory_id)
-    is_readable = memory.status.in_use and not memory.is_expired(now)
-    if not is_readable and not _looks_after(principal, memory):
+    if not memory.is_in_use(now) and not _looks_after(principal, memory):
         access.require_visible(principal, None, memory_id)
     return memory
 
@@ -193,7 +192,7 @@ def _source(tx: Reader, principal: Principal, memory: Memory, now: datetime) -> 
     for named in (_text(memory.meta or {}, "message_id"), memory.source_ref):
         if named and named.startswith("mem_"):
             found = tx.memories.get(named)
-            if found is not None and access.sees(principal, found) and _is_shown(found, now):
+            if found is not None and access.sees(principal, found) and found.is_in_use(now):
                 return found
     return None
 
@@ -204,14 +203,10 @@ def _conversation(tx: Reader, principal: Principal, memory: Memory, session: str
         return Origin()
     before, after = tx.surroundings.said_around(memory, session, _LINES_BEFORE, _LINES_AFTER)
     return Origin(
-        before=tuple(one for one in before if _is_shown(one, now) and access.sees(principal, one)),
-        after=tuple(one for one in after if _is_shown(one, now) and access.sees(principal, one)),
+        before=tuple(one for one in before if one.is_in_use(now) and access.sees(principal, one)),
+        after=tuple(one for one in after if one.is_in_use(now) and access.sees(principal, one)),
         session=session,
     )
-
-
-def _is_shown(memory: Memory, now: datetime) -> bool:
-    return memory.status.in_use and not memory.is_expired(now)
 
 
 def _text(meta: Mapping[str, object], name: str) -> str | None:

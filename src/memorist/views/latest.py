@@ -98,7 +98,7 @@ def _change(row: FeedRow, found: dict[str, Memory]) -> LatestChange:
 
 def _is_shown(principal: Principal, change: LatestChange) -> bool:
     return all(
-        access.is_among(access.slices_of(principal, in_use=one.status.in_use), one)
+        access.is_shown(principal, one, in_use=one.status.in_use)
         for one in (change.memory, change.by)
         if one is not None
     )
