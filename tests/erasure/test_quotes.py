@@ -1,6 +1,6 @@
 """What a judge wrote of two facts quotes both: with one of them it goes from the history of the other."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 
 import pytest
@@ -10,7 +10,8 @@ from memorist.core import Core
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory, Status
 from memorist.options import Options
-from memorist.platform.values import Principal
+from memorist.platform.values import Event, Principal
+from memorist.ports import Writer
 from memorist.settings import Settings
 from memorist.testing import StepClock
 from memorist.testing.clocks import START
@@ -108,3 +109,22 @@ def test_reason_that_quotes_an_anonymized_fact_is_in_nobodys_history(
     [judged] = payloads(core, ada, beside, "judged")
     assert judged["verdicts"] == [{"against": old.id, "verdict": "unrelated", "confidence": 0.9}]
     assert [event["id"] for event in payloads(core, ada, new, "supersedes")] == [old.id], "it says what it replaced"
+
+
+def test_reason_that_comes_while_facts_are_anonymized_goes_too(
+    core: Core, ada: Principal, admin: Principal, facts: list[Memory], clock: StepClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, _, new = facts
+    core.policies.change(admin, {"mode": "enforce"})
+    clock.advance(timedelta(days=31))
+    purge_quotes = core.erasure.purge_quotes
+
+    def then_noted(tenant: str, memory_ids: Collection[str]) -> Callable[[Writer, Collection[str]], None]:
+        purge_new = purge_quotes(tenant, memory_ids)
+        late = Event(new.id, "judged", "", clock.now(), payload={"verdicts": [{"against": old.id, "reason": SECRET}]})
+        core.store.write(tenant, lambda tx: tx.events.append([late]))
+        return purge_new
+
+    monkeypatch.setattr(core.erasure, "purge_quotes", then_noted)
+    assert core.sweeper.sweep(ada.tenant).done == {"anonymized": {"fact": 1}}
+    assert {"verdicts": [{"against": old.id}]} in payloads(core, ada, new, "judged")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from memorist.erasure.values import Naming
 from memorist.memories import lifecycle
 from memorist.memories.values import QUOTES, Kind, Memory
 from memorist.platform.erased_names import ids_named_in
-from memorist.ports import Reader, Writer
+from memorist.ports import Reader
 
 PAGE = 500
 
@@ -19,14 +20,14 @@ Read = Callable[[Callable[[Reader], list[Any]]], list[Any]]
 """Runs what reads: in a transaction of its own, or in one that is open."""
 
 
-def memories_naming(read: Read) -> Iterator[Naming]:
+def memories_naming(read: Read, after_id: str = "") -> Iterator[Naming]:
     """Memories that name another one."""
-    return _walk(read, lambda after, tx: tx.erasure.scan_naming(after, PAGE), "", lambda row: row.id)
+    return _walk(read, lambda after, tx: tx.erasure.scan_naming(after, PAGE), after_id, lambda row: row.id)
 
 
-def events_naming(read: Read) -> Iterator[tuple[int, str]]:
+def events_naming(read: Read, after_seq: int = -1) -> Iterator[tuple[int, str]]:
     """Events that name a memory: their number and payload."""
-    return _walk(read, lambda after, tx: tx.erasure.scan_naming_events(after, PAGE), -1, lambda row: row[0])
+    return _walk(read, lambda after, tx: tx.erasure.scan_naming_events(after, PAGE), after_seq, lambda row: row[0])
 
 
 def turns_naming(read: Read) -> Iterator[tuple[str, int, str]]:
@@ -53,22 +54,35 @@ def is_copy(naming: Naming) -> bool:
     return naming.kind == Kind.TOOL_OUTPUT and QUOTES in json.loads(naming.meta or "{}")
 
 
-def copies_of(tx: Reader, memory_ids: Collection[str]) -> list[str]:
-    """The ids of those that repeat any of these memories. It looks at every memory that names another one."""
-    wanted = set(memory_ids)
-    naming = memories_naming(lambda work: work(tx))
-    return [one.id for one in naming if is_copy(one) and wanted & ids_named_in(one.meta or "")]
+@dataclass(frozen=True, slots=True)
+class Quotes:
+    """What says something of some memories: copies of their words, by id, and the events of others, as they are to be
+    without that. What comes after `last_id` and `last_seq` was not looked at.
+    """
+
+    copies: list[str]
+    events: dict[int, str]
+    last_id: str = ""
+    last_seq: int = -1
 
 
-def cut_events(tx: Writer, memory_ids: Collection[str]) -> None:
-    """Leave in no event what it says of these memories. It looks at every event that names one."""
+def quotes_of(read: Read, memory_ids: Collection[str], after: Quotes | None = None) -> Quotes:
+    """It looks at everything that names a memory, or at what came after it was last looked at."""
     wanted = set(memory_ids)
-    for seq, payload in events_naming(lambda work: work(tx)):
+    last_id, last_seq = (after.last_id, after.last_seq) if after else ("", -1)
+    found = Quotes([], {})
+    for naming in memories_naming(read, last_id):
+        last_id = naming.id
+        if is_copy(naming) and wanted & ids_named_in(naming.meta or ""):
+            found.copies.append(naming.id)
+    for seq, payload in events_naming(read, last_seq):
+        last_seq = seq
         if ids_named_in(payload) & wanted:
             told = json.loads(payload)
             cut = lifecycle.without_texts_about(told, wanted)
             if cut != told:
-                tx.erasure.rewrite_event(seq, json.dumps(cut, ensure_ascii=False))
+                found.events[seq] = json.dumps(cut, ensure_ascii=False)
+    return replace(found, last_id=last_id, last_seq=last_seq)
 
 
 def sources_of(naming: Naming | Memory) -> set[str]:

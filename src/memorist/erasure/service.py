@@ -1,12 +1,12 @@
 """Erasure with a receipt: some memories, a user, or a whole tenant; gone from every table, and from the files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from memorist.erasure import ledger
-from memorist.erasure.naming import copies_of, cut_events
+from memorist.erasure.naming import in_pages, quotes_of
 from memorist.erasure.receipts import new_receipt, retention_receipt, still_open
 from memorist.erasure.removal import erase_batch
 from memorist.erasure.running import Runs
@@ -134,12 +134,22 @@ class Erasure:
             self._runs.remove_saved(memories[0].tenant, {memory.owner.user for memory in memories})
             erase_batch(tx, retention_receipt(tx, memories[0].tenant, now), memories, now)
 
-    def purge_quotes(self, tx: Writer, memory_ids: Sequence[str]) -> None:
+    def purge_quotes(self, tenant: str, memory_ids: Collection[str]) -> Callable[[Writer, Collection[str]], None]:
         """Remove in the same way what repeats some memories word for word, and what other memories' events say of
-        them.
+        them: all that there is, in short transactions. Returns what does the same, inside one, with what came since.
         """
-        self.purge_rows(tx, copies_of(tx, memory_ids))
-        cut_events(tx, memory_ids)
+        found = quotes_of(partial(self._store.read, tenant), memory_ids)
+        for copies in in_pages(found.copies):
+            self._store.write(tenant, partial(self.purge_rows, memory_ids=copies))
+        for events in in_pages(found.events.items()):
+            self._store.write(tenant, partial(_rewrite, events))
+
+        def purge_new(tx: Writer, memory_ids: Collection[str]) -> None:
+            new = quotes_of(lambda work: work(tx), memory_ids, after=found)
+            self.purge_rows(tx, new.copies)
+            _rewrite(list(new.events.items()), tx)
+
+        return purge_new
 
     def preview(self, principal: Principal, user: str | None = None) -> dict[str, int]:
         """How many rows of each table are a user's. Raises Forbidden or InvalidField."""
@@ -308,3 +318,8 @@ def _documents_of(memories: Iterable[Memory], tx: Reader) -> list[Document]:
             if document is not None:
                 found[document.owner, document.id] = document
     return list(found.values())
+
+
+def _rewrite(events: Sequence[tuple[int, str]], tx: Writer) -> None:
+    for seq, payload in events:
+        tx.erasure.rewrite_event(seq, payload)

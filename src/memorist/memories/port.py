@@ -111,6 +111,10 @@ class AgingReads(Protocol):
         """Whether a fact is to be anonymized that was retired by then."""
         ...
 
+    def retired(self, before: datetime) -> list[str]:
+        """The ids of all these."""
+        ...
+
     def count_due(self, as_of: datetime, retired_before: datetime) -> list[DueCount]:
         """How many memories are due for each move."""
         ...

@@ -7,7 +7,7 @@ memory moves it, once, and what is interrupted was not done.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -48,14 +48,18 @@ _MOVED = {Reach.PROMISED: Governor.LIFECYCLE, Reach.ALL: None}
 
 _Moved = Counter[tuple[Move, Kind]]
 
+PurgeNewQuotes = Callable[[Writer, Collection[str]], None]
+
 
 class Eraser(Protocol):
-    """Removes memories with all that belongs to them, inside a transaction."""
+    """Removes memories with all that belongs to them."""
 
     def purge_rows(self, tx: Writer, memory_ids: Sequence[str]) -> None: ...
 
-    def purge_quotes(self, tx: Writer, memory_ids: Sequence[str]) -> None:
-        """Remove what repeats these memories word for word, and what other memories' events say of them."""
+    def purge_quotes(self, tenant: str, memory_ids: Collection[str]) -> PurgeNewQuotes:
+        """Remove what repeats these memories word for word, and what other memories' events say of them. All that names
+        a memory is looked at, outside of any transaction. Returns what does the same, inside one, with what came since.
+        """
         ...
 
 
@@ -131,7 +135,7 @@ class Sweeper:
         if look.due:
             done += self._drain(tenant, lambda tx, rows: self._move_some(tx, as_of, rows))
         if look.retired:
-            done += self._drain(tenant, lambda tx, rows: self._anonymize_some(tx, as_of, rows))
+            done += self._anonymize(tenant, look.policy, as_of)
         if any(move is Move.PURGED for move, _ in done):
             self._empty_logs()
         found = Sweep(tenant, as_of, look.reach.mode, done=_by_move(done))
@@ -213,6 +217,14 @@ class Sweeper:
             self._rest(min(_LONGEST_REST_SECONDS, _REST * took))
         return moved
 
+    def _anonymize(self, tenant: str, policy: Policy, as_of: datetime) -> _Moved:
+        """First what others say of them goes: where it is cut off, they are still due."""
+        before = lifecycle.anonymizable_before(policy, as_of)
+        ids = self._store.read(tenant, lambda tx: tx.aging.retired(before))
+        with working(Principal(tenant, Role.ADMIN), "sweep"):
+            purge_new_quotes = self._eraser.purge_quotes(tenant, ids)
+        return self._drain(tenant, lambda tx, rows: self._anonymize_some(tx, as_of, purge_new_quotes, rows))
+
     # Steps, each inside one transaction
 
     def _expire_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
@@ -256,7 +268,9 @@ class Sweeper:
             for one in tx.events.of(memory_ids)
         )
 
-    def _anonymize_some(self, tx: Writer, as_of: datetime, rows: int) -> tuple[int, _Moved]:
+    def _anonymize_some(
+        self, tx: Writer, as_of: datetime, purge_new_quotes: PurgeNewQuotes, rows: int
+    ) -> tuple[int, _Moved]:
         moved: _Moved = Counter()
         policy = self._policies.of(tx)
         if self._policies.reach(tx) is not Reach.ALL:
@@ -272,7 +286,7 @@ class Sweeper:
                 moved[Move.ANONYMIZED, memory.kind] += 1
                 anonymized.append(memory.id)
         if anonymized:
-            self._eraser.purge_quotes(tx, anonymized)
+            purge_new_quotes(tx, anonymized)
         return len(claimed), moved
 
     def _conclude(self, found: Sweep, tx: Writer) -> None:

@@ -51,6 +51,9 @@ class AgingStatements(TenantStatements):
     def has_retired(self, before: datetime) -> bool:
         return bool(self._rows("any_retired", before=to_micros(before)))
 
+    def retired(self, before: datetime) -> list[str]:
+        return [row[0] for row in self._rows("list_anonymizable", before=to_micros(before))]
+
     def count_due(self, as_of: datetime, retired_before: datetime) -> list[DueCount]:
         rows = [
             *self._rows("count_expired", as_of=to_micros(as_of), samples=_SAMPLES),

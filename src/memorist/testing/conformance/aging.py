@@ -110,6 +110,7 @@ class AgingConformance(StoreFixtures):
         ]
         store.write(tenant, lambda tx: [writing.insert(tx, memory) for memory in (retired, *others)])
         assert store.write(tenant, lambda tx: tx.aging.claim_retired(START, 10)) == [retired]
+        assert store.read(tenant, lambda tx: tx.aging.retired(START)) == [retired.id]
         assert store.read(tenant, lambda tx: (tx.aging.has_retired(START), tx.aging.has_retired(START - _STEP))) == (
             True,
             False,

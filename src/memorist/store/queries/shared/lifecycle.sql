@@ -32,6 +32,12 @@ WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL 
     AND updated_at <= :before {anonymized_in_time}
 LIMIT 1
 
+-- name: list_anonymizable
+-- The ids of all these.
+SELECT id FROM memories
+WHERE tenant_id = :tenant AND status = 'archived' AND superseded_by IS NOT NULL AND anonymized_at IS NULL
+    AND updated_at <= :before {anonymized_in_time}
+
 -- name: count_due
 -- For each move of the policy and each kind how many memories are due, and a few of their ids. A TTL goes first.
 SELECT move, kind, id, total FROM (
