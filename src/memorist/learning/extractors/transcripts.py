@@ -24,7 +24,8 @@ _TOOLS = {"tool", "function", "tool_result", "tool result", "tool output", "outp
 
 # `User:`, `**Ada Lopez:**`, `### Assistant`, `[10:02] Human:`
 _SPEAKER = re.compile(
-    r"^[ \t]*(?:\[[^\]\n]{1,30}\][ \t]*)?(?:(?:\#{1,6}[ \t]+)(?P<heading>[\w .'-]{1,40}?)[ \t]*:?[ \t]*$"
+    r"^[ \t]*(?:\[[^\]\n]{1,30}\][ \t]*)?"
+    r"(?:\#{1,6}[ \t]+(?P<heading>[\w.'-](?:[\w .'-]{0,38}[\w.'-])?)[ \t]*(?::[ \t]*)?$"
     r"|(?:[*_]{2}(?P<bold>[\w .'-]{1,40}?)(?::[*_]{2}|[*_]{2}:)|(?P<plain>[\w][\w .'-]{0,39}?):)(?=\s|$)[ \t]*)",
     re.MULTILINE,
 )
