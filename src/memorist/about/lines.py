@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from memorist.about.days import day_in, day_near
-from memorist.about.names import Named, names, names_in
+from memorist.about.names import Named, folded_names, names_in
 from memorist.about.subjects import in_small_letters
 from memorist.about.values import SLOTS, TIMELINE, USER, Mention, PersonProfile, ProfileLine, ProfileSlot, sources_of
 from memorist.memories.governance import TESTED
@@ -104,8 +104,9 @@ def occurrences_in(
     spelled: dict[str, str] = {}
     relations: dict[str, str | None] = {}
     by_word: dict[str, dict[str, ProfileLine]] = {}
+    folded = {line.memory_id: line.text.casefold() for line in lines}
     for line in lines:
-        for word in _WORDS.findall(line.text.casefold()):
+        for word in _WORDS.findall(folded[line.memory_id]):
             by_word.setdefault(word, {})[line.memory_id] = line
         for name, relation, is_guess in names_of(line.text, line.person):
             key = name.casefold()
@@ -116,7 +117,9 @@ def occurrences_in(
     found = []
     for key, name in spelled.items():
         near = by_word.get(_WORDS.findall(key)[0], {}).values()
-        naming = tuple(line for line in near if line.person.casefold() != key and names(line.text, name))
+        naming = tuple(
+            line for line in near if line.person.casefold() != key and folded_names(folded[line.memory_id], key)
+        )
         found.append(Occurrences(name, relations[key], naming))
     return sorted(found, key=lambda one: (-len(one.lines), one.relation is None, one.name.casefold()))
 

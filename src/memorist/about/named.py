@@ -18,6 +18,9 @@ _PERSON = re.compile(r"\b(?:met|with|married|hired|asked|told|helped|called|love
 _USER = key_of(USER)
 _MOST_TOGETHER = 12
 """Of a fact that names more, the first are linked: a list of names says little of any two."""
+_MOST_WORDS = 40
+"""What has more is no name that others would write out."""
+_LOOKED_BACK = 20
 
 
 def graph_of(
@@ -88,7 +91,7 @@ def _members(fact: Memory, spelled: dict[str, str], longest: dict[str, int]) -> 
     words = _WORDS.findall(folding.fold(fact.content))
     at = 0
     while at < len(words):
-        for size in range(longest.get(words[at], 0), 0, -1):
+        for size in range(min(longest.get(words[at], 0), _MOST_WORDS), 0, -1):
             key = " ".join(words[at : at + size])
             if key in spelled and key != _USER:
                 found.append(key)
@@ -100,10 +103,11 @@ def _members(fact: Memory, spelled: dict[str, str], longest: dict[str, int]) -> 
 
 def _kind(text: str, name: str, relation: str | None) -> NamedKind:
     """What a name is by the word before it: a guess, of which the most frequent counts."""
-    before = text[: max(text.find(name), 0)]
-    if relation or _PERSON.search(before):
+    at = max(text.find(name), 0)
+    before = max(at - _LOOKED_BACK, 0)
+    if relation or _PERSON.search(text, before, at):
         return NamedKind.PERSON
-    return NamedKind.PLACE if _PLACE.search(before) else NamedKind.THING
+    return NamedKind.PLACE if _PLACE.search(text, before, at) else NamedKind.THING
 
 
 def _project_name(project: str) -> str:

@@ -20,7 +20,7 @@ _KIN = (
     "madre|padre|hermana|hermano|hija|hijo|esposa|esposo|marido|amigo|amiga|perro|gata|gato"
 )
 _RELATIVE = re.compile(f"(?:{_KIN})s?", re.IGNORECASE)
-_NAME = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*[^\W\d_]"
+_NAME = r"[^\W\d_a-zß-öø-ÿ][\w'’-]{0,40}[^\W\d_]"
 # "Tom's sister Mia", "dog named Rex", "cat is called Minka", "wife's name is Anna".
 _RELATED = re.compile(
     rf"(?:(?P<of>{_NAME})['’]s )?\b(?P<relation>{_KIN})s?(?:,? (?:is |was )?(?:named|called)|['’]s name is|,)? "
@@ -53,6 +53,12 @@ _GERMAN = re.compile(
 )
 _GERMAN_ENOUGH = 2
 _AT = re.compile(r"\b(?:at|for|from|by|with) $")
+_BLANK_LINES = re.compile(r"\n{3,}")
+# People state facts in sentences; of what is longer the beginning is read.
+_LONGEST_READ = 10_000
+_LONGEST_NAME = 80
+# As far as it matters what stands before a word.
+_LOOKED_BACK = 100
 
 
 class Named(NamedTuple):
@@ -65,11 +71,13 @@ class Named(NamedTuple):
 
 
 def names_in(text: str, person: str = "User") -> list[Named]:
-    """The names of a text, each once, in their order; `person` is the one that it tells of.
+    """The names of a text or, of a very long one, of its beginning, each once, in their order; `person` is the one that
+    it tells of.
 
     A word at the beginning of a sentence, where any is capitalised, is a guess where it does what only people do.
     """
     found: dict[str, Named] = {}
+    text = _BLANK_LINES.sub("\n\n", text)[:_LONGEST_READ]
     # As long as before, so that what follows a quotation begins no sentence.
     unquoted = _QUOTED.sub(lambda match: "_" * len(match[0]), text)
     for named in (*_related(unquoted, person), *_titles(text), *_capitalised(unquoted)):
@@ -84,7 +92,21 @@ def names_in(text: str, person: str = "User") -> list[Named]:
 
 def names(text: str, name: str) -> bool:
     """Whether a text has this name, in any case, as whole words."""
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+    return folded_names(text.casefold(), name.casefold())
+
+
+def folded_names(text: str, name: str) -> bool:
+    """The same of two that are case-folded already. A pattern for each name would take long where many are sought."""
+    at = text.find(name)
+    while at >= 0:
+        if not _is_in_word(text[max(at - 1, 0) : at]) and not _is_in_word(text[at + len(name) : at + len(name) + 1]):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _is_in_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
 
 
 def _related(text: str, person: str) -> Iterator[Named]:
@@ -111,19 +133,24 @@ def _capitalised(text: str) -> Iterator[Named]:
     spans: list[tuple[int, int]] = []
     for match in _WORD.finditer(text):
         word, start = _bare(match[0]), match.start()
-        if word[:1].isupper() and not _is_none(word) and _is_meant(text[:start], word):
-            joins = bool(spans) and _BETWEEN.fullmatch(text, spans[-1][1], start)
+        if word[:1].isupper() and not _is_none(word) and _is_meant(text, start, word):
+            joins = (
+                bool(spans)
+                and start + len(word) - spans[-1][0] <= _LONGEST_NAME
+                and _BETWEEN.fullmatch(text, spans[-1][1], start)
+            )
             first = spans.pop()[0] if joins else start
             spans.append((first, start + len(word)))
     for first, last in spans:
         yield Named(text[first:last])
 
 
-def _is_meant(before: str, word: str) -> bool:
-    if _BEGINS.search(before):
+def _is_meant(text: str, start: int, word: str) -> bool:
+    before = max(0, start - _LOOKED_BACK)
+    if _BEGINS.search(text, before, start):
         return False
     # Others write in capitals to be loud.
-    return not (len(word) > 1 and word.isupper()) or bool(_AT.search(before))
+    return not (len(word) > 1 and word.isupper()) or bool(_AT.search(text, before, start))
 
 
 def _bare(word: str) -> str:

@@ -7,7 +7,7 @@ Any word is capitalised there, so that such a name is a guess: words that stand 
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-_NAME = r"[^\W\d_a-zß-öø-ÿ][\w-]*[^\W\d_]"
+_NAME = r"[^\W\d_a-zß-öø-ÿ][\w-]{0,40}[^\W\d_]"
 _PERHAPS = r"(?:(?:also|really|still|now|always|never|usually|often|once|recently|just|only) )?"
 _DOES = (
     "likes|loves|hates|dislikes|prefers|enjoys|adores|wants|wishes|hopes|thinks|believes|feels|fears|misses|"
