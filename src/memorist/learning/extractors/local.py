@@ -41,10 +41,10 @@ _FICTION_LASTS = 4
 _SHORTEST_COPY = 15
 _LONGEST_QUESTION = 160
 _AND_THIS = re.compile(
-    r"\W*(?:and|now|next|also)?\W*(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
+    r"\W*(?:(?:and|now|next|also)\W*)?(?:this|the next|another|one more|continue|again)\b", re.IGNORECASE
 )
 _WORDS = re.compile(r"\w+")
-_PICTURE = re.compile(r"\s*\[(?:shared )?(?:image|photo|picture|video|sticker)\b[^\]]*\]", re.IGNORECASE)
+_PICTURE = re.compile(r"(?<!\s)\s*\[(?:shared )?(?:image|photo|picture|video|sticker)\b[^\]]{0,500}\]", re.IGNORECASE)
 _CLAUSE = re.compile(r"(?<=[,;]) (?=(?:and|but|so|because|considering|given|which|while|since|although)\b)")
 
 _KINDS = {
@@ -136,7 +136,8 @@ def _passages(messages: Sequence[Utterance], index: int, own: str) -> Iterator[P
     """A message in pieces that the tagger reads at once. Each has the whole text before it as what went before."""
     spans = sentence_spans(own)
     earlier = next((one for one in reversed(messages[:index]) if one.role != "tool"), None)
-    previous = "" if earlier is None else turn(_speaker(earlier), earlier.content)
+    # What it asks stands at its end.
+    previous = "" if earlier is None else turn(_speaker(earlier), earlier.content[-_LONGEST_MESSAGE:])
     piece: list[tuple[int, int]] = []
     for span in spans:
         if piece and count_words(own[piece[0][0] : span[1]]) > _WORDS_AT_ONCE:

@@ -1,6 +1,8 @@
 """Where the sentences of a message begin and end. Pure."""
 
 import re
+from collections.abc import Callable
+from functools import cache
 
 from memorist.languages import is_english
 
@@ -20,15 +22,16 @@ _MONTH = re.compile(
     r"|Januar|Jänner|Februar|September|Oktober|November|Dezember)\b"
 )
 # A full stop of a script that has no spaces ends a sentence by itself.
-_BREAK = re.compile(rf"[.!?…]+[\"'”’)\]*]*(?=\s|\Z)|[。！？]+[」』”’）]*|{GAP}+|\n+(?! {{2,}}[a-z])")
+_BREAK = re.compile(rf"(?<![.!?…])[.!?…]+[\"'”’)\]*]*(?=\s|\Z)|[。！？]+[」』”’）]*|{GAP}+|\n+(?! {{2,}}[a-z])")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """The stretches of a text that are sentences, in order, without the blanks around them."""
     spans: list[tuple[int, int]] = []
     start = 0
+    in_english = cache(lambda: is_english(text))
     for found in _BREAK.finditer(text):
-        if found[0].startswith(".") and _goes_on(text, start, found.start() + 1):
+        if found[0].startswith(".") and _goes_on(text, start, found.start() + 1, in_english):
             continue
         is_stop = not found[0].startswith((GAP, "\n"))
         spans += _trimmed(text, start, found.end() if is_stop else found.start())
@@ -36,13 +39,13 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans + _trimmed(text, start, len(text))
 
 
-def _goes_on(text: str, start: int, end: int) -> bool:
+def _goes_on(text: str, start: int, end: int, in_english: Callable[[], bool]) -> bool:
     """Whether a full stop, which ends there, ends no sentence: it belongs to an abbreviation or a number."""
     if _ABBREVIATION.search(text[max(start, end - 9) : end]):
         return True
     before = text[max(start, end - 24) : end]
     is_ordinal = _ORDINAL.search(before) or (_DAY.search(before) and _MONTH.match(text, end))
-    return bool(is_ordinal) and not is_english(text)
+    return bool(is_ordinal) and not in_english()
 
 
 def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ stretch of the message itself.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -118,23 +119,25 @@ _FOREIGN = [
     re.compile(r"https?://\S+"),
 ]
 _OPENING = re.compile(r"<(?P<tag>[A-Za-z][\w-]*)(?:\s[^<>\n]*)?>")
+_CLOSING = re.compile(r"</\s*(?P<tag>[A-Za-z][\w-]*)\s*>")
 
 
 def _without_tagged(text: str) -> str:
     """Paint over what stands in tags: what Memorist or a client adds, and what people put around what they paste."""
+    closings: dict[str, deque[re.Match[str]]] = {}
+    for closing in _CLOSING.finditer(text):
+        closings.setdefault(closing["tag"], deque()).append(closing)
     pieces: list[str] = []
-    unclosed: set[str] = set()
     done = at = 0
     while (opening := _OPENING.search(text, at)) is not None:
-        tag = opening["tag"]
         at = opening.end()
-        closing = None if tag in unclosed else re.compile(rf"</\s*{tag}\s*>").search(text, at)
-        if closing is None:
-            unclosed.add(tag)  # And need not be looked for again.
-            continue
-        at = closing.end()
-        pieces += [text[done : opening.start()], GAP * (at - opening.start())]
-        done = at
+        after = closings.get(opening["tag"], deque())
+        while after and after[0].start() < at:
+            after.popleft()
+        if after:
+            at = after[0].end()
+            pieces += [text[done : opening.start()], GAP * (at - opening.start())]
+            done = at
     return "".join([*pieces, text[done:]])
 
 
@@ -169,7 +172,7 @@ _FICTION = compiled(r"""
 
 _QUESTION_AFTER = compiled(r"""
     (?:,|;| -| –| —)\s+(?:so |and |but )?(?:what|which|how|can|could|do|does|did|is|are|should|would|will|where|when|
-    who|why|any|have you|right)\b[^,;]*\?+$
+    who|why|any|have you|right)\b[^,;]*\?$
 """)
 
 
@@ -197,7 +200,7 @@ _TAKEN_BACK = compiled(r"""
 # Clauses
 
 _CLAUSE = compiled(r"""
-    \s*(?:;|:|—|–|,? and|,? but|,? so|,? plus|, also|,)\s+(?:also |then )?
+    (?<!\s)\s*(?:;|:|—|–|,? and|,? but|,? so|,? plus|, also|,)\s+(?:also |then )?
     (?=(?:I|I'm|I've|I'll|I'd|we|we're|we've|we'll|my|our)\b)|
     (?:;|, and|, but)\s+(?=(?:(?:the|all|every|each) )?[\w-]+(?: [\w-]+)? (?:is|are|must|should|goes?|runs?|
     lives?|uses?|needs?|starts?|has|have|works?|gets?|takes?)\b)
@@ -232,6 +235,7 @@ _LEAD_IN = compiled(r"""
     quick note|small correction|that's wrong|not quite|wrong|there)\b[\s,:;!.…–—-]+)+
 """)
 _TAIL = compiled(r"""
+    (?<![\s,.!…:;)*_])
     (?:[\s,.!…:;)*_]|\b(?:please|thanks|thank you|by the way|btw|fyi|though|tho|as well|anyway|too|actually|honestly|
     to be honest|tbh|for what it's worth|if that (?:helps|matters)|just so you know|in case that matters|you know))+$
 """)

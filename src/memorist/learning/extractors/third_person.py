@@ -133,9 +133,10 @@ def _asked(match: re.Match[str], voices: Voices) -> str:
 
 
 _MARK_UP = re.compile(r"\*\*|__|`|^(?:[-*•#>]+|\d+[.)])\s+")
+# Not without end: what thanks takes with it may begin with thanks as well, and each way would be tried.
 _LEAD_IN = compiled(r"""
     (?:(?:yeah|yep|yes|no|well|so|and|but|oh|also|actually|honestly|ok(?:ay)?|btw|by the way|thanks?(?: [\w']+){0,3}|
-    hey(?: \w+)?|hi(?: \w+)?|as for me|plus|anyway|ah|hmm?|right|sure)[,!.…]* )+(?=(?:I|we|my|our)\b)
+    hey(?: \w+)?|hi(?: \w+)?|as for me|plus|anyway|ah|hmm?|right|sure)[,!.…]* ){1,5}(?=(?:I|we|my|our)\b)
 """)
 # "In this repo we …", "Yesterday I …"
 _SETTING = compiled(r"""
