@@ -22,7 +22,8 @@ _MOST = 50
 _LIKELY = 0.7
 _START = re.compile(r"[\[{]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THOUGHT_BEGINS = re.compile(r"<think(?:ing)?>")
+_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>")
 
 # What an assistant says is about the work; about the user only the user tells.
 _OF_AGENTS = frozenset(
@@ -135,7 +136,7 @@ def _text(value: Any, missing: Dropped) -> str:
 
 def _items(answer: str) -> list[Any]:
     """The list of memories. Raises LlmMalformed."""
-    values = list(_json_values(_THOUGHTS.sub("", answer)))
+    values = list(_json_values(_without_thoughts(answer)))
     for value in values:
         if isinstance(value, dict) and isinstance(value.get("memories"), list):
             value = value["memories"]
@@ -146,6 +147,15 @@ def _items(answer: str) -> list[Any]:
     if bare and '"memories"' not in answer and "[" not in answer.partition("{")[0]:
         return bare
     raise LlmMalformed("it has no list of memories")
+
+
+def _without_thoughts(answer: str) -> str:
+    pieces: list[str] = []
+    at = 0
+    while (begins := _THOUGHT_BEGINS.search(answer, at)) and (ends := _THOUGHT_ENDS.search(answer, begins.end())):
+        pieces.append(answer[at : begins.start()])
+        at = ends.end()
+    return "".join([*pieces, answer[at:]])
 
 
 def _json_values(answer: str) -> Iterator[Any]:
