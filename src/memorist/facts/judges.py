@@ -1,7 +1,6 @@
 """Who judges two facts: a small model on this machine, a language model, or the one where the other is unsure."""
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +17,6 @@ Count = Callable[[str, Sequence[Usage]], None]
 
 _LONGEST_FACT = 4000
 _LONGEST_REASON = 300
-_ANSWER = re.compile(r"\{.*\}", re.DOTALL)
 
 _SYSTEM = """\
 You compare two stored facts about the same person or project, an older and a newer one, and decide how they stand to \
@@ -199,9 +197,9 @@ def _shown(memory: Memory) -> dict[str, str]:
 
 
 def _verdict(text: str) -> Verdict:
-    found = _ANSWER.search(text)
+    found = text[text.find("{") : text.rfind("}") + 1]  # Models wrap it in prose.
     try:
-        said: Any = json.loads(found[0] if found else text)
+        said: Any = json.loads(found or text)
         ruling = Ruling(said["verdict"])
         reason = said["reason"]
         confidence = float(said.get("confidence", 1.0))

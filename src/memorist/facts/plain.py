@@ -6,8 +6,10 @@ is more certain than what a model says.
 
 import re
 
-_WORD = re.compile(r"[\w'@./:-]*[\w'@]")
+_WORD = re.compile(r"[\w'@./:-]+")
 _LONGEST_VALUE = 4
+# What is longer says more than one plain thing.
+_LONGEST_FACT = 2000
 # What is said before the value, the subject apart. Those of a group are about the same thing.
 _ONE_AT_A_TIME = (
     r"lives? in|living in|is based in|(?:has )?(?:just )?moved to|(?:has )?relocated to|home is (?:now )?in",
@@ -64,13 +66,16 @@ def is_another_value(older: str, newer: str) -> bool | None:
 
     None where nobody knows: they are about different things, or differ in more than a value.
     """
+    if max(len(older), len(newer)) > _LONGEST_FACT:
+        return None
+    older, newer = _plain(older), _plain(newer)
     for claim in _CLAIMS:
-        old, new = claim.fullmatch(_plain(older)), claim.fullmatch(_plain(newer))
+        old, new = claim.fullmatch(older), claim.fullmatch(newer)
         if old and new:
             values = _AFTER.sub("", old["value"]), _AFTER.sub("", new["value"])
             is_same_thing = old["who"] == new["who"] and max(len(value.split()) for value in values) <= _LONGEST_VALUE
             return True if is_same_thing and values[0] not in values[1] and values[1] not in values[0] else None
-    return _one_of_many(_WORD.findall(_plain(older)), _WORD.findall(_plain(newer)))
+    return _one_of_many(_words(older), _words(newer))
 
 
 def has_the_same_words(older: str, newer: str) -> bool:
@@ -79,7 +84,12 @@ def has_the_same_words(older: str, newer: str) -> bool:
 
 
 def _counted_words(text: str) -> list[str]:
-    return [word for word in _WORD.findall(_plain(text)) if word not in ("the", "a", "an")]
+    return [word for word in _words(_plain(text)) if word not in ("the", "a", "an")]
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, without the marks at their ends."""
+    return [bare for word in _WORD.findall(text) if (bare := word.rstrip("./:-"))]
 
 
 def says_several_things(text: str) -> bool:
