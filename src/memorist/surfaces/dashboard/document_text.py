@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from memorist.documents import Shape, extract_text
 
-_HEADING_MARKS = re.compile(r"^\s{0,3}#{1,6}\s*|\s+#+\s*$|\n\s{0,3}(?:=+|-+)\s*$")
+_HEADING_MARKS = re.compile(r"^\s{0,3}#{1,6}\s*|(?<!\s)\s+#+\s*$|\n\s{0,3}(?:=+|-+)\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+")
-_FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})[^\n]*$\n?", re.MULTILINE)
-_RULE = re.compile(r"^\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*$")
+_FENCE = re.compile(r"^[^\S\n]*(?:`{3,}|~{3,})[^\n]*$\n?", re.MULTILINE)
+_RULE = re.compile(r"\s*:?-+:?\s*")
 _BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
 _INLINE = re.compile(
     r"`(?P<code>[^`\n]+)`|\*\*(?P<strong>[^*\n]+)\*\*|__(?P<strong_>[^_\n]+)__|(?<![\w*])\*(?P<em>[^*\s][^*\n]*)\*(?!\w)"
-    r"|!?\[(?P<link>[^\]\n]+)\]\((?P<address>(?:[^()\s]|\([^()\s]*\))*)\)"
+    r"|!?\[(?P<link>[^\]\n]{1,500})\]\((?P<address>(?:[^()\s]|\([^()\s]*\))*)\)"
 )
 _KINDS = {"code": "code", "strong": "strong", "strong_": "strong", "em": "em"}
 
@@ -60,14 +60,17 @@ def _marked(text: str, shape: Shape) -> RenderedBlock:
         if not all(line.lstrip()[0].isdigit() for line in lines):
             return RenderedBlock("list", items)
         return RenderedBlock("numbered", items, start=int(re.split(r"\D", lines[0].lstrip(), maxsplit=1)[0]))
-    if len(lines) > 1 and _RULE.match(lines[1]) and all("|" in line for line in lines):
+    if len(lines) > 1 and all(map(_RULE.fullmatch, _parted(lines[1]))) and all("|" in line for line in lines):
         return RenderedBlock("table", (), tuple(map(_cells, [lines[0], *lines[2:]])))
     return RenderedBlock("listing", ((TextRun("", _FENCE.sub("", text).rstrip()),),))
 
 
 def _cells(line: str) -> tuple[tuple[TextRun, ...], ...]:
-    inner = line.strip().removeprefix("|").removesuffix("|")
-    return tuple(_runs(cell.strip()) for cell in _BETWEEN_CELLS.split(inner))
+    return tuple(_runs(cell.strip()) for cell in _parted(line))
+
+
+def _parted(line: str) -> list[str]:
+    return _BETWEEN_CELLS.split(line.strip().removeprefix("|").removesuffix("|"))
 
 
 def _runs(text: str) -> tuple[TextRun, ...]:
