@@ -31,13 +31,17 @@ def contains(text: str | None, folded: str) -> bool:
 
 _SHORTEST_NEAR = 4
 """Of a shorter word, too many others are one letter away."""
+_LONGEST_NEAR = 40
+"""The pattern of a word grows with the square of its length."""
 
 
 def near_patterns(words: Iterable[str]) -> tuple[re.Pattern[str], ...]:
     """What finds each folded word at the beginning of a word, also with one letter that is wrong, missing, too many or
-    in its neighbour's place; a short one as it is, anywhere.
+    in its neighbour's place; a short or very long one as it is, anywhere.
     """
-    return tuple(re.compile(_near(word) if len(word) >= _SHORTEST_NEAR else re.escape(word)) for word in words)
+    return tuple(
+        re.compile(_near(word) if _SHORTEST_NEAR <= len(word) <= _LONGEST_NEAR else re.escape(word)) for word in words
+    )
 
 
 def _near(word: str) -> str:
