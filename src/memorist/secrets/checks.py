@@ -28,6 +28,7 @@ _SHORTEST_CODE = 4
 _LONGEST_CODE = 10
 _LONGEST_SPEECH = 80
 _LONGEST_WORD = 24
+_MOST_QUOTES = 9
 _LEAST_ENTROPY = 3.0
 """Bits a character. Words and numbers that repeat have less, random hexadecimal of 16 characters has more."""
 
@@ -254,7 +255,9 @@ def _is_called(found: SecretMatch) -> bool:
 
 def _is_in_environment(found: SecretMatch) -> bool:
     """`DB_PASSWORD=…`: in a file of settings even a word is a password."""
-    before = found.text[: found.start].rstrip(b"\"'")[-len(found.name) - 1 :]
+    # Not all that stands before it: a text may hold very many.
+    before = found.text[max(0, found.start - len(found.name) - _MOST_QUOTES - 1) : found.start].rstrip(b"\"'")
+    before = before[-len(found.name) - 1 :]
     return before == found.name.upper() + b"=" and b"_" in found.name
 
 
