@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from urllib.parse import unquote
 
 from memorist.errors import NameTaken, NotFound, StaleVersion
@@ -81,7 +82,8 @@ class MemoryFiles:
                 raise FileProblem(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )  # fmt: skip
-            numbers = [text.count("\n", 0, start) + 1 for start in starts]
+            between = pairwise([0, *starts])
+            numbers = list(accumulate((text.count("\n", start, end) for start, end in between), initial=1))[1:]
             if len(starts) > 1:
                 raise FileProblem(
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
