@@ -7,7 +7,7 @@ from memorist.memories.service import Memories
 from memorist.memories.values import Memory, Order
 from memorist.platform.values import Principal
 
-_FENCE = re.compile(r"<(?=\s*/?\s*memories\b)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=\s*(?:/\s*)?memories\b)", re.IGNORECASE)
 _WHITE_SPACE = re.compile(r"\s+")
 _PAGE = 100
 _LONGEST_LINE = 1000

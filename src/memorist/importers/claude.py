@@ -17,7 +17,7 @@ from memorist.memories.values import Draft, NamedType, Trust
 # The types of a profile's memories, which are Claude's own.
 _INDEX = "memory.md"
 _HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
-_FIELD = re.compile(r"^[ \t]*([A-Za-z_-]+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_FIELD = re.compile(r"^[ \t]*([A-Za-z_-]+):[ \t]*(.*)$", re.MULTILINE)
 _ENTRY = re.compile(r"^\s*[-*]\s+\[[^\]]*\]\([^)]+\.md\)")
 _LONGEST_LINE = 500
 
@@ -91,7 +91,7 @@ def _files(path: Path) -> list[Path]:
 
 def _found(where: str, text: str) -> Found:
     head = _HEAD.match(text)
-    fields = {} if head is None else {name: _unquoted(value) for name, value in _FIELD.findall(head[1])}
+    fields = {} if head is None else {name: _unquoted(value.rstrip(" \t")) for name, value in _FIELD.findall(head[1])}
     body = text[head.end() :].strip() if head else text.strip()
     if not body:
         return SkippedItem(where, "It has no text.")

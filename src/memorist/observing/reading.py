@@ -10,7 +10,7 @@ _ROUTES = 10
 _Labels = frozenset[tuple[str, str]]
 # Prometheus's own parser takes five times as long, and somebody waits for the page that reads this.
 _SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: -?\d+)?")
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)",?')
+_LABEL = re.compile(r'\b(\w+)="((?:[^"\\]|\\.)*)",?')
 _ESCAPED = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 
 

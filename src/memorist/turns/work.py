@@ -49,7 +49,7 @@ _FLUSH_S = 0.04
 # Of all turns of a process together: where many run, each tells more at a time, so that none waits for the disk.
 _MOST_DELTAS_A_SECOND = 200
 _ATTEMPTS = 3
-_LAST_WORD = re.compile(r"\S*\Z")
+_LAST_WORD = re.compile(r"(?<!\S)\S*\Z")
 _LONGEST_WAIT_S = 5.0
 
 

@@ -38,7 +38,7 @@ log.jsonl      with --log: times, levels, routes and statuses of the last lines;
 _SHOWN = re.compile("(embedder|reranker)(_model)?|(extraction_)?llm|extractor|judge_model|redact|log_level|log_format")
 _LOG_FIELDS = ("time", "level", "logger", "method", "route", "path", "status", "ms", "duration_ms", "code")
 _LOG_LINES = 2000
-_FRAME = re.compile(r'File ".*?(memorist[\w/.-]*\.py)", line (\d+)')
+_FRAME = re.compile(r'File "[^"\n]*?(memorist[\w/.-]{0,200}\.py)", line (\d+)')
 _ROUTE_PART = re.compile(
     r"|\{\w+\}|about|add|admin|api|archive|audit|batch|confirm|context|dashboard|dismiss|docs|documents|erase|errors|events|"
     r"export|extract|facts|findings|healthz|history|import|in-doubt|index|jobs|mcp|memories|memory|messages|metrics|openapi\.json|"
