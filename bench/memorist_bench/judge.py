@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from memorist.facts.judges import ruling_of
-from memorist.facts.plain import is_another_value
+from memorist.facts.plain import change_of
 from memorist.facts.values import Ruling
 from memorist.models.port import Comparer
 from memorist.models.values import DatedFact
@@ -35,8 +35,7 @@ def measure_judge(pairs: list[LabelledPair], comparer: Comparer) -> dict[str, An
     """Precision and recall of `contradicts` for each half and for both, and every pair that was judged wrong."""
     compared = comparer.compare([(DatedFact(pair.old), DatedFact(pair.new)) for pair in pairs])
     ruled = [
-        (pair, ruling_of(likely, is_another_value(pair.old, pair.new)))
-        for pair, likely in zip(pairs, compared, strict=True)
+        (pair, ruling_of(likely, change_of(pair.old, pair.new))) for pair, likely in zip(pairs, compared, strict=True)
     ]
     halves = {half: [one for one in ruled if one[0].half == half] for half in ("tune", "held")}
     wrong = [

@@ -338,7 +338,9 @@ def tell_ten(number: int, url: str, tenant: str) -> None:
     core = open_core(bare(url))
     who = Principal(tenant, Role.USER, "ada")
     threads = [
-        threading.Thread(target=tell, args=(core, who, f"The user lives in Newtown{number}{index}x."))
+        threading.Thread(
+            target=tell, args=(core, who, f"The user lives in Newtown{'ab'[number]}{'cdefghijkl'[index]}x.")
+        )
         for index in range(10)
     ]
     for thread in threads:

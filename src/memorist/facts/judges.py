@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memorist.errors import LlmMalformed
-from memorist.facts.plain import has_the_same_words, is_another_value, says_several_things
+from memorist.facts.plain import Change, change_of, has_the_same_words, says_several_things
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -49,6 +49,8 @@ _SCHEMA = {
 RETIRES = 0.97
 """How certain the local judge must be of a contradiction to have a fact retired: most pairs that it takes for one
 wrongly lie below (`memorist bench judge`)."""
+AGREES = 0.9
+"""How certain it must be where the words of two facts, too, seem to say so."""
 DOUBTS = 0.4
 """From here on a contradiction is possible, and somebody is asked."""
 MERGES = 0.3
@@ -102,21 +104,25 @@ def _dated(memory: Memory) -> DatedFact:
 def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) -> Verdict:
     if has_the_same_words(older, newer):
         return Verdict(Ruling.SAME, _MERGING[Ruling.SAME], 1.0)
-    verdict = ruling_of(likely, is_another_value(older, newer), apart)
+    verdict = ruling_of(likely, change_of(older, newer), apart)
     if verdict.ruling in (Ruling.CONTRADICTS, Ruling.UNSURE) and says_several_things(older):
         return Verdict(Ruling.UNSURE, "A part of it may have changed.", verdict.confidence)
     return verdict
 
 
-def ruling_of(likely: dict[str, float], is_another: bool | None = None, apart: float = 0.0) -> Verdict:
-    """What follows from the likelihood of each ruling, from whether it `is_another` value of one thing, and from how
-    far `apart` the two lie.
-    """
+def ruling_of(likely: dict[str, float], change: Change | None = None, apart: float = 0.0) -> Verdict:
+    """What follows from the likelihood of each ruling, from what the words say, and from how far `apart` they lie."""
     contradicts = likely["contradicts"]
-    if is_another and likely["refines"] < MERGES:  # Valencia lies in Spain.
-        return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", 1.0)
-    if is_another is False:
+    if change is Change.ONE_OF_MANY:
         return Verdict(Ruling.UNRELATED, "There may be many of these.", 1.0)
+    if change is Change.BESIDE:
+        return _verdict_beside(contradicts, apart)
+    if change is not None and likely["refines"] < MERGES:  # Valencia lies in Spain.
+        if change is Change.ANOTHER:
+            return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", 1.0)
+        if change is Change.LIKELY and contradicts >= AGREES:
+            return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", contradicts)
+        return Verdict(Ruling.UNSURE, "There is one value of this at a time, and it may be another.", contradicts)
     if contradicts >= DOUBTS and apart > (STRANGERS if contradicts >= RETIRES else OF_ONE_MATTER):
         return Verdict(Ruling.UNRELATED, "They tell of different matters.", contradicts)
     if contradicts >= RETIRES and apart <= OF_ONE_MATTER:
@@ -127,6 +133,12 @@ def ruling_of(likely: dict[str, float], is_another: bool | None = None, apart: f
         if likely[ruling] >= MERGES and likely[ruling] == max(likely[one] for one in _MERGING):
             return Verdict(ruling, reason, likely[ruling])
     return Verdict(Ruling.UNRELATED, "Both can be true at once.", likely["compatible"])
+
+
+def _verdict_beside(contradicts: float, apart: float) -> Verdict:
+    if contradicts >= DOUBTS and apart <= STRANGERS:
+        return Verdict(Ruling.UNSURE, "The newer one may end or change the older one.", contradicts)
+    return Verdict(Ruling.UNRELATED, "They tell different things, and both can be true.", 1 - contradicts)
 
 
 _MERGING = {

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
-from memorist.facts.plain import is_another_value
+from memorist.facts.plain import Change, change_of
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first
 from memorist.facts.values import DoubtStatus, Ruling, Verdict
@@ -35,6 +35,7 @@ _INLINE = 8
 """Facts written at once that a local judge looks at before the write returns; more are left to the background."""
 _MOST_JUDGED = 100
 _MERGING = (Ruling.SAME, Ruling.REFINES)
+_ENDING = (Change.ANOTHER, Change.LIKELY, Change.UNCERTAIN)
 _MAKING_ROOM = (Ruling.CONTRADICTS, *_MERGING)
 
 
@@ -231,7 +232,7 @@ def _likely_first(fact: Memory, near: Sequence[Memory]) -> list[Memory]:
     def distance(other: Memory) -> tuple[bool, bool]:
         newer, older = newer_first(fact, other)
         begins_otherwise = fact.content.split(" ", 1)[0] != other.content.split(" ", 1)[0]
-        return is_another_value(older.content, newer.content) is not True, begins_otherwise
+        return change_of(older.content, newer.content) not in _ENDING, begins_otherwise
 
     return [*near[:1], *sorted(near[1:], key=distance)]
 
