@@ -2,14 +2,15 @@
 tools. On both databases, with the real tagger.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memorist.core import Core
 from memorist.ingestion.service import Message
-from memorist.memories.values import Governor, Kind, Memory, Trust
-from memorist.platform.values import JobStatus, Principal, Role
+from memorist.memories.values import Governor, Kind, Memory, Status, Trust
+from memorist.platform.values import Job, JobStatus, Principal, Role
+from memorist.testing import StepClock
 from tests.extraction.conftest import OpenCore
 
 SAID = [
@@ -106,3 +107,49 @@ def test_progress_is_seen_among_the_jobs(quiet: Core, ada: Principal) -> None:
     (done,) = quiet.jobs.list(admin, kind="extract").items
     assert done.status is JobStatus.DONE
     assert len((done.result or {})["memories"]) == 2
+
+
+HOMES = [Message("user", "I live in Rome."), Message("user", "I moved to Oslo.")]
+
+
+def claimed(core: Core, principal: Principal, clock: StepClock) -> list[Job]:
+    """What is to be done, in the order in which it was promised."""
+    now = clock.now()
+    jobs = core.store.write(principal.tenant, lambda tx: tx.jobs.claim(now, now + timedelta(minutes=5), 4))
+    return sorted(jobs, key=lambda job: job.id)
+
+
+def homes(core: Core, principal: Principal) -> tuple[list[str], list[str]]:
+    """Where the user lives, and where before."""
+    now, before = (
+        core.memories.list(principal, kind=Kind.FACT, status=status).items
+        for status in (Status.ACTIVE, Status.ARCHIVED)
+    )
+    return [one.content for one in now], [one.content for one in before]
+
+
+def test_what_was_said_last_holds_whichever_job_is_done_first(
+    open_with: OpenCore, ada: Principal, clock: StepClock
+) -> None:
+    core = open_with(judge_model="local")
+    stored = [core.ingestion.add_messages(ada, "s-1", [said])[0].memory for said in HOMES]
+    first, second = claimed(core, ada, clock)
+    for job in (second, first):
+        assert core.jobs.run(job).status is JobStatus.DONE
+    core.jobs.run_due(ada.tenant)
+    assert homes(core, ada) == (["User moved to Oslo."], ["User lives in Rome."])
+    (oslo,) = facts(core, ada)
+    assert oslo.event_time == oslo.valid_from == stored[1].created_at
+
+
+def test_of_what_was_said_at_the_same_time_the_later_message_holds(
+    open_with: OpenCore, ada: Principal, clock: StepClock
+) -> None:
+    core = open_with(judge_model="local")
+    day = datetime(2025, 12, 20, tzinfo=UTC)
+    for said in HOMES:
+        core.ingestion.add_messages(ada, "s-1", [Message(said.role, said.content, event_time=day)])
+    for job in reversed(claimed(core, ada, clock)):
+        core.jobs.run(job)
+    core.jobs.run_due(ada.tenant)
+    assert homes(core, ada) == (["User moved to Oslo."], ["User lives in Rome."])

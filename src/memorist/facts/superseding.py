@@ -173,9 +173,11 @@ def _since(memory: Memory) -> datetime:
     return memory.valid_from or memory.event_time or memory.created_at
 
 
-def age_of(memory: Memory) -> tuple[datetime, datetime, str]:
+def age_of(memory: Memory) -> tuple[datetime, str, datetime, str]:
     """Which of two facts is the newer one. No two are equal, so that a chain never turns back on itself."""
-    return _since(memory), memory.created_at, memory.id
+    # Messages of one time were stored in their order, and may be read in any.
+    said_in = str((memory.meta or {}).get("message_id") or memory.id)
+    return _since(memory), said_in, memory.created_at, memory.id
 
 
 def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:

@@ -8,7 +8,6 @@ then finds takes the place of what was found meanwhile, except where somebody de
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -41,7 +40,6 @@ STAND_IN = "stand_in"
 
 # Between a message and the one that it answers there may be what tools returned.
 _NEAR = 5
-_LATE = timedelta(minutes=1)
 _GONE = "The messages are gone."
 
 
@@ -138,8 +136,8 @@ class Parts:
         said = [*known, *(_utterance(row, job) for row in part.sources)]
         session = str(job.payload["session"])
         origins = [MessageOrigin()] * len(known)
-        now = self._clock.now()
-        origins += [MessageOrigin(row.id, session, _said_at(row, now)) for row in part.sources]
+        # What is read late is as old as what was said: it is not to retire what was said since.
+        origins += [MessageOrigin(row.id, session, row.event_time or row.created_at) for row in part.sources]
         return self._finder.drafts(
             assignment_of(job),
             said,
@@ -312,11 +310,6 @@ def _utterance(row: Memory, job: Job) -> Utterance:
     # What is said in a turn is said now: "tomorrow" has a date there.
     said_at = row.event_time or (row.created_at if _is_of_a_turn(job) else None)
     return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), said_at)
-
-
-def _said_at(row: Memory, now: datetime) -> datetime | None:
-    # What is read late is as old as what was said: it is not to retire what was said since.
-    return row.event_time or (row.created_at if now - row.created_at > _LATE else None)
 
 
 def _is_of_a_turn(job: Job) -> bool:
