@@ -280,6 +280,20 @@ def test_what_somebody_decided_for_in_a_doubt_stays(
     assert facts(reading, ada) == ["User lives in Rome."]
 
 
+def test_a_doubt_that_somebody_dismissed_is_not_asked_again(
+    reading: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
+) -> None:
+    fail(reading, llm, ada, [Message("user", "My brother lives in Rome.")])
+    clock.advance(timedelta(seconds=1))
+    reading.facts.remember(ada, "User's brother lives in Oslo.", FactScope.USER)
+    (pair,) = reading.facts.in_doubt(ada).items
+    reading.facts.dismiss(ada, pair.doubt.id)
+    llm.always = says(finds(memory("fact", "The brother of User lives in Rome.", "My brother lives in Rome")))
+    retry(reading, clock, ada)
+    assert facts(reading, ada) == ["User's brother lives in Oslo.", "User's brother lives in Rome."]
+    assert not reading.facts.in_doubt(ada).items
+
+
 def test_entries_of_a_companion_are_replaced_too(
     asking: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
 ) -> None:

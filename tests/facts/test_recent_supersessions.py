@@ -178,7 +178,8 @@ def test_dismissed_doubt_is_open_again(unsure: Core, ada: Principal) -> None:
     unsure.facts.dismiss(ada, pair.doubt.id)
     assert unsure.facts.reopen(ada, pair.doubt.id).doubt.status is DoubtStatus.OPEN
     assert [one.doubt.id for one in unsure.facts.in_doubt(ada).items] == [pair.doubt.id]
-    assert events(unsure, pair.fact)[-2:] == ["doubt_dismissed", "doubt_reopened"]
+    for one in (pair.fact, pair.other):
+        assert events(unsure, one)[-2:] == ["doubt_dismissed", "doubt_reopened"]
 
 
 def test_confirmed_doubt_is_open_again_and_both_facts_are_recalled(unsure: Core, ada: Principal) -> None:

@@ -15,7 +15,7 @@ from memorist.memories.values import Memory
 from memorist.platform import access, validation
 from memorist.platform.actors import actor_of, event_by
 from memorist.platform.paging import Page, id_cursors, page_of
-from memorist.platform.values import Principal
+from memorist.platform.values import Event, Principal
 from memorist.ports import Reader, Writer
 
 _DOUBTS = id_cursors("doubts", "dbt")
@@ -80,8 +80,7 @@ class Doubts(Superseding):
                 raise Conflict(f"This was decided before: {pair.doubt.status}.")
             who = actor_of(principal)
             if status is DoubtStatus.DISMISSED:
-                details = {"against": pair.other.id, "reason": pair.doubt.reason}
-                tx.events.append([event_by(principal, pair.fact.id, "doubt_dismissed", self._clock.now(), details)])
+                tx.events.append(_events_of(principal, pair, "doubt_dismissed", self._clock.now()))
             else:
                 stays, goes = _sides(pair, status)
                 details = {"reason": f"{status.capitalize()} by {who}: {pair.doubt.reason}", "judge": who}
@@ -119,8 +118,7 @@ class Doubts(Superseding):
                 raise Conflict("One of the two facts is no longer active: there is nothing to decide.")
             if not tx.facts.settle_doubt(doubt_id, decided, DoubtStatus.OPEN, now):
                 raise Conflict("This is being decided by somebody else. Look again.")
-            details = {"against": reopened.other.id, "reason": reopened.doubt.reason}
-            tx.events.append([event_by(principal, reopened.fact.id, "doubt_reopened", now, details)])
+            tx.events.append(_events_of(principal, reopened, "doubt_reopened", now))
             return reopened
 
         return self._store.write(principal.tenant, work)
@@ -149,6 +147,14 @@ def _require_decidable(principal: Principal, pair: InDoubt, status: DoubtStatus)
 def _sides(pair: InDoubt, status: DoubtStatus) -> tuple[Memory, Memory]:
     """Which of the two stays and which goes, by a decision for one of them."""
     return (pair.fact, pair.other) if status is DoubtStatus.CONFIRMED else (pair.other, pair.fact)
+
+
+def _events_of(principal: Principal, pair: InDoubt, event_type: str, now: datetime) -> list[Event]:
+    """What was decided is decided of both facts, whichever of them is looked at."""
+    return [
+        event_by(principal, one.id, event_type, now, {"against": other.id, "reason": pair.doubt.reason})
+        for one, other in ((pair.fact, pair.other), (pair.other, pair.fact))
+    ]
 
 
 def _visible_doubt(tx: Reader, principal: Principal, doubt_id: str, now: datetime) -> InDoubt:
