@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.facts.judges import DOUBTS, MERGES, OF_ONE_MATTER, RETIRES, STRANGERS, AutoJudge, LocalJudge, ruling_of
-from memorist.facts.plain import Change, change_of, says_several_things
+from memorist.facts.plain import ValueChange, change_of, says_several_things
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
 from memorist.models.comparer import LocalComparer
@@ -137,33 +137,35 @@ def test_how_certain_it_must_be(likely: dict[str, float], ruling: Ruling) -> Non
 def test_how_near_two_facts_must_be(certain: float, apart: float, ruling: Ruling) -> None:
     likely = {**dict.fromkeys(RULINGS, 0.0), "contradicts": certain}
     assert ruling_of(likely, apart=apart).ruling is ruling
-    assert ruling_of(likely, Change.ANOTHER, apart=apart).ruling is Ruling.CONTRADICTS
+    assert ruling_of(likely, ValueChange.ANOTHER, apart=apart).ruling is Ruling.CONTRADICTS
 
 
 @pytest.mark.parametrize(
     ("older", "newer", "change"),
     [
-        ("User lives in Rome.", "User lives in Oslo.", Change.ANOTHER),
-        ("User lives in Berlin.", "User moved to Lisbon last month.", Change.ANOTHER),
+        ("User lives in Rome.", "User lives in Oslo.", ValueChange.ANOTHER),
+        ("User lives in Berlin.", "User moved to Lisbon last month.", ValueChange.ANOTHER),
         ("User lives in Berlin.", "User now lives in Berlin-Moabit, by the river.", None),
         ("User lives in Berlin.", "User was born in Rome.", None),
         ("User lives in Berlin.", "User's brother lives in Rome.", None),
-        ("The API listens on port 8080.", "The API listens on port 9090 now.", Change.ANOTHER),
-        ("The user's name is Sam.", "The user's name is Alex.", Change.ANOTHER),
-        ("User works at Acme as a nurse.", "User works at Globex as a nurse.", Change.ANOTHER),
+        ("The API listens on port 8080.", "The API listens on port 9090 now.", ValueChange.ANOTHER),
+        ("The user's name is Sam.", "The user's name is Alex.", ValueChange.ANOTHER),
+        ("User works at Acme as a nurse.", "User works at Globex as a nurse.", ValueChange.ANOTHER),
         ("Ben works at Bosch.", "Ana works at Bosch.", None),
-        ("Ada's favourite film is Alien.", "Ada's favourite film is Solaris.", Change.ANOTHER),
+        ("Ada's favourite film is Alien.", "Ada's favourite film is Solaris.", ValueChange.ANOTHER),
         ("Ada's favourite film is Alien.", "Ada's favourite book is Solaris.", None),
-        ("User likes dish number 1.", "User likes dish number 2.", Change.ONE_OF_MANY),
-        ("User speaks Arabic.", "User speaks Turkish.", Change.ONE_OF_MANY),
-        ("User visited Rome in 2020.", "User visited Rome in 2022.", Change.ONE_OF_MANY),
+        ("User likes dish number 1.", "User likes dish number 2.", ValueChange.ONE_OF_MANY),
+        ("User speaks Arabic.", "User speaks Turkish.", ValueChange.ONE_OF_MANY),
+        ("User visited Rome in 2020.", "User visited Rome in 2022.", ValueChange.ONE_OF_MANY),
         ("User has a dog.", "User has a three-year-old dog called Rex.", None),
         ("The rent is 1,200 euros a month.", "The rent is 1200 euros per month.", None),
         ("The build is red.", "The build is green.", None),
         ("", "", None),
     ],
 )
-def test_another_value_of_the_same_thing_is_known_by_its_words(older: str, newer: str, change: Change | None) -> None:
+def test_another_value_of_the_same_thing_is_known_by_its_words(
+    older: str, newer: str, change: ValueChange | None
+) -> None:
     assert change_of(older, newer) is change
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from memorist.facts.judges import AGREES, DOUBTS, MERGES, STRANGERS, ruling_of
-from memorist.facts.plain import Change, change_of
+from memorist.facts.plain import ValueChange, change_of
 from memorist.facts.values import Ruling
 from memorist.models.values import RULINGS
 from tests.facts.judges import local_judge
@@ -105,14 +105,14 @@ def test_what_only_begins_alike_stays_or_is_in_doubt(older: str, newer: str) -> 
 @pytest.mark.parametrize(
     ("older", "newer", "change"),
     [
-        ("User works at Acme.", "User joined Globex.", Change.LIKELY),
-        ("User works at a bank.", "User works at a school.", Change.LIKELY),
-        ("User works as a nurse.", "User works as a teacher.", Change.LIKELY),
-        ("User's sister lives in Rome.", "User's sister moved to Oslo.", Change.UNCERTAIN),
-        ("User lives in Spain.", "User lives in Valencia.", Change.UNCERTAIN),
+        ("User works at Acme.", "User joined Globex.", ValueChange.LIKELY),
+        ("User works at a bank.", "User works at a school.", ValueChange.LIKELY),
+        ("User works as a nurse.", "User works as a teacher.", ValueChange.LIKELY),
+        ("User's sister lives in Rome.", "User's sister moved to Oslo.", ValueChange.UNCERTAIN),
+        ("User lives in Spain.", "User lives in Valencia.", ValueChange.UNCERTAIN),
     ],
 )
-def test_somebody_is_asked_about_what_the_words_leave_open(older: str, newer: str, change: Change) -> None:
+def test_somebody_is_asked_about_what_the_words_leave_open(older: str, newer: str, change: ValueChange) -> None:
     assert change_of(older, newer) is change
     assert local_judge().judge([(fact(newer), fact(older))])[0].ruling is Ruling.UNSURE
 
@@ -120,22 +120,22 @@ def test_somebody_is_asked_about_what_the_words_leave_open(older: str, newer: st
 @pytest.mark.parametrize(
     ("change", "certain", "ruling"),
     [
-        (Change.ANOTHER, 0.0, Ruling.CONTRADICTS),
-        (Change.LIKELY, 0.0, Ruling.UNSURE),
-        (Change.LIKELY, AGREES, Ruling.CONTRADICTS),
-        (Change.UNCERTAIN, 1.0, Ruling.UNSURE),
-        (Change.BESIDE, 1.0, Ruling.UNSURE),
-        (Change.BESIDE, DOUBTS - 0.01, Ruling.UNRELATED),
-        (Change.ONE_OF_MANY, 1.0, Ruling.UNRELATED),
+        (ValueChange.ANOTHER, 0.0, Ruling.CONTRADICTS),
+        (ValueChange.LIKELY, 0.0, Ruling.UNSURE),
+        (ValueChange.LIKELY, AGREES, Ruling.CONTRADICTS),
+        (ValueChange.UNCERTAIN, 1.0, Ruling.UNSURE),
+        (ValueChange.BESIDE, 1.0, Ruling.UNSURE),
+        (ValueChange.BESIDE, DOUBTS - 0.01, Ruling.UNRELATED),
+        (ValueChange.ONE_OF_MANY, 1.0, Ruling.UNRELATED),
     ],
 )
-def test_words_and_model_decide_together(change: Change, certain: float, ruling: Ruling) -> None:
+def test_words_and_model_decide_together(change: ValueChange, certain: float, ruling: Ruling) -> None:
     likely = {**dict.fromkeys(RULINGS, 0.0), "contradicts": certain}
     assert ruling_of(likely, change).ruling is ruling
 
 
 def test_what_is_said_of_something_else_is_neither_merged_nor_asked_about() -> None:
     alike = {**dict.fromkeys(RULINGS, 0.0), "refines": MERGES}
-    assert ruling_of(alike, Change.BESIDE).ruling is Ruling.UNRELATED
+    assert ruling_of(alike, ValueChange.BESIDE).ruling is Ruling.UNRELATED
     certain = {**dict.fromkeys(RULINGS, 0.0), "contradicts": 1.0}
-    assert ruling_of(certain, Change.BESIDE, apart=STRANGERS + 0.01).ruling is Ruling.UNRELATED
+    assert ruling_of(certain, ValueChange.BESIDE, apart=STRANGERS + 0.01).ruling is Ruling.UNRELATED

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memorist.errors import LlmMalformed
-from memorist.facts.plain import Change, change_of, has_the_same_words, says_several_things
+from memorist.facts.plain import ValueChange, change_of, has_the_same_words, says_several_things
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -110,17 +110,17 @@ def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) 
     return verdict
 
 
-def ruling_of(likely: dict[str, float], change: Change | None = None, apart: float = 0.0) -> Verdict:
+def ruling_of(likely: dict[str, float], change: ValueChange | None = None, apart: float = 0.0) -> Verdict:
     """What follows from the likelihood of each ruling, from what the words say, and from how far `apart` they lie."""
     contradicts = likely["contradicts"]
-    if change is Change.ONE_OF_MANY:
+    if change is ValueChange.ONE_OF_MANY:
         return Verdict(Ruling.UNRELATED, "There may be many of these.", 1.0)
-    if change is Change.BESIDE:
+    if change is ValueChange.BESIDE:
         return _verdict_beside(contradicts, apart)
     if change is not None and likely["refines"] < MERGES:  # Valencia lies in Spain.
-        if change is Change.ANOTHER:
+        if change is ValueChange.ANOTHER:
             return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", 1.0)
-        if change is Change.LIKELY and contradicts >= AGREES:
+        if change is ValueChange.LIKELY and contradicts >= AGREES:
             return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", contradicts)
         return Verdict(Ruling.UNSURE, "There is one value of this at a time, and it may be another.", contradicts)
     if contradicts >= DOUBTS and apart > (STRANGERS if contradicts >= RETIRES else OF_ONE_MATTER):

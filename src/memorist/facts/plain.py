@@ -15,7 +15,7 @@ _LONGEST_VALUE = 4
 _LONGEST_FACT = 2000
 
 
-class Change(StrEnum):
+class ValueChange(StrEnum):
     """What the words of two facts say of the older one."""
 
     ANOTHER = auto()
@@ -185,7 +185,7 @@ _SEVERAL = re.compile(
 )
 
 
-def change_of(older: str, newer: str) -> Change | None:
+def change_of(older: str, newer: str) -> ValueChange | None:
     """What the words of a newer fact do to an older one.
 
     None where they do not say: they are about different things, or differ in more than a value.
@@ -200,7 +200,7 @@ def change_of(older: str, newer: str) -> Change | None:
     return _one_of_many(_words(older.casefold()), _words(newer.casefold()))
 
 
-def _change(claim: _Claim, *said: re.Match[str]) -> Change | None:
+def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
     older, newer = said
     who = older["who"].casefold()
     values = [_AFTER.sub("", one["value"]) for one in said]
@@ -215,13 +215,13 @@ def _change(claim: _Claim, *said: re.Match[str]) -> Change | None:
     is_likely = any(shapes <= group for group in claim.likely)
     is_elsewhere = any(_MOVED.match(one["verb"]) and _NO_PLACES.fullmatch(_AFTER.sub("", one["value"])) for one in said)
     if is_elsewhere or not (is_certain or is_likely) or any(_AS_WELL.search(one[0]) for one in said):
-        return Change.BESIDE
+        return ValueChange.BESIDE
     is_larger = claim.are_places and len({_LARGE_PLACES.fullmatch(value) is None for value in values}) > 1
     if is_larger or _ONE_OF_SEVERAL.search(who) or any(_LONG_AGO.search(one[0]) for one in said):
-        return Change.UNCERTAIN
+        return ValueChange.UNCERTAIN
     is_certain &= not any(_JOINED.search(one[0]) for one in said)
     is_certain &= len({one["verb"].casefold().endswith(" for") for one in said}) == 1
-    return Change.ANOTHER if is_certain else Change.LIKELY
+    return ValueChange.ANOTHER if is_certain else ValueChange.LIKELY
 
 
 def _is_said_again(one: str, other: str) -> bool:
@@ -260,7 +260,7 @@ def says_several_things(text: str) -> bool:
     return _SEVERAL.search(text) is not None
 
 
-def _one_of_many(old: list[str], new: list[str]) -> Change | None:
+def _one_of_many(old: list[str], new: list[str]) -> ValueChange | None:
     """ONE_OF_MANY where the two say the same of two values of a thing that may have many."""
     shared = 0
     while shared < min(len(old), len(new)) and old[shared] == new[shared]:
@@ -271,7 +271,7 @@ def _one_of_many(old: list[str], new: list[str]) -> Change | None:
     first, second = old[shared : len(old) - tail], new[shared : len(new) - tail]
     is_value = all(1 <= len(one) <= _LONGEST_VALUE for one in (first, second)) and not set(first) & set(second)
     is_one_of_many = shared >= 2 and is_value and _MANY.search(" ".join(old[:shared]))
-    return Change.ONE_OF_MANY if is_one_of_many else None
+    return ValueChange.ONE_OF_MANY if is_one_of_many else None
 
 
 def _plain(text: str) -> str:
