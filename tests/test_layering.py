@@ -345,6 +345,7 @@ def test_the_index_knows_no_question() -> None:
                 "models.passages",
                 "models.port",
                 "models.values",
+                "times",
             },
         ),
         ("settings", {"errors", "addresses"}),

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.testing import FrozenClock, StepClock
-from memorist.times import SystemClock, from_iso, from_micros, to_iso, to_micros
+from memorist.times import (
+    SystemClock,
+    from_iso,
+    from_iso_with_offset,
+    from_micros,
+    offset_minutes,
+    to_iso,
+    to_micros,
+    with_offset,
+)
 
 moments = st.datetimes(timezones=st.just(UTC))
 
@@ -69,3 +78,23 @@ def test_step_clock_never_shows_the_same_time_twice() -> None:
     clock = StepClock()
     moments = [clock.now() for _ in range(100)]
     assert moments == sorted(set(moments))
+
+
+def test_the_offset_that_a_time_was_written_with_is_told_and_given_back() -> None:
+    there = from_iso_with_offset("2026-05-02T08:00:00+05:30")
+    assert offset_minutes(there) == 330
+    assert with_offset(there.astimezone(UTC), 330).isoformat() == "2026-05-02T08:00:00+05:30"
+    assert offset_minutes(from_iso_with_offset("2026-05-02T08:00:00")) == 0
+
+
+@pytest.mark.parametrize("minutes", [1440, -1440, "60", None, 1.5])
+def test_what_is_no_offset_changes_nothing(minutes: object) -> None:
+    moment = datetime(2026, 5, 2, tzinfo=UTC)
+    assert with_offset(moment, minutes) is moment
+
+
+def test_a_time_at_the_end_of_all_years_keeps_its_own_clock() -> None:
+    last = datetime(9999, 12, 31, 23, tzinfo=UTC)
+    assert with_offset(last, 120) is last
+    with pytest.raises(OverflowError):
+        from_iso_with_offset("0001-01-01T00:00:00+09:00")

@@ -1,6 +1,6 @@
 """Times: aware UTC datetimes inside, integer microseconds in the store, ISO-8601 with Z at the doors."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Protocol
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,9 +36,31 @@ def to_iso_millis(moment: datetime) -> str:
 
 
 def from_iso(text: str) -> datetime:
-    """An aware UTC datetime; a time without an offset is taken as UTC. Raises ValueError."""
+    """An aware UTC datetime; a time without an offset is taken as UTC. Raises ValueError or OverflowError."""
+    return from_iso_with_offset(text).astimezone(UTC)
+
+
+def from_iso_with_offset(text: str) -> datetime:
+    """The same with the offset that it was written with: where it was said, it was that day and hour."""
     moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    moment.astimezone(UTC)  # What lies beyond the years of UTC is no time.
+    return moment
+
+
+def offset_minutes(moment: datetime) -> int:
+    """How far the clock of who wrote a time is ahead of UTC."""
+    return (moment.utcoffset() or timedelta(0)) // timedelta(minutes=1)
+
+
+def with_offset(moment: datetime, minutes: object) -> datetime:
+    """A time as the clock showed it that is so far ahead of UTC; as it is where that is no offset."""
+    if not isinstance(minutes, int) or abs(minutes) >= 24 * 60:
+        return moment
+    try:
+        return moment.astimezone(timezone(timedelta(minutes=minutes)))
+    except OverflowError:
+        return moment
 
 
 class Clock(Protocol):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, Strict, ValidationError, WithJsonSchema
@@ -25,7 +25,7 @@ from memorist.memories.values import Kind, Memory, Order, Trust
 from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
 from memorist.recall.values import Hit, Question, Recalled, Scope
-from memorist.times import from_iso, to_iso
+from memorist.times import from_iso_with_offset, to_iso
 
 Format = Literal["openai", "anthropic", "mcp"]
 
@@ -35,9 +35,13 @@ _UNESCAPED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
 
 
 def _moment(value: object) -> datetime:
+    return _moment_there(value).astimezone(UTC)
+
+
+def _moment_there(value: object) -> datetime:
     try:
         if isinstance(value, str):
-            return from_iso(_UNESCAPED_PLUS.sub("+", value) if "T" in value else value)
+            return from_iso_with_offset(_UNESCAPED_PLUS.sub("+", value) if "T" in value else value)
     except (ValueError, OverflowError):
         pass
     raise PydanticCustomError("time", "Input should be a time in ISO-8601, such as 2026-05-02T14:23:01Z")
@@ -47,6 +51,13 @@ Moment = Annotated[
     datetime, PlainValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"}, mode="validation")
 ]
 """A time as text; without an offset it is UTC, without a time of day it is midnight."""
+
+MomentThere = Annotated[
+    datetime,
+    PlainValidator(_moment_there),
+    WithJsonSchema({"type": "string", "format": "date-time"}, mode="validation"),
+]
+"""The same with its offset."""
 
 KindName = Annotated[Kind, Strict(False), WithJsonSchema({"type": "string", "enum": [str(kind) for kind in Kind]})]
 ScopeName = Annotated[Scope, Strict(False), WithJsonSchema({"type": "string", "enum": [str(one) for one in Scope]})]

@@ -82,7 +82,7 @@ def test_lines_of_messages_are_a_session_named_like_the_file(cli: Cli, folder: P
     file = folder / "team standup.jsonl"
     file.write_text(
         lines(
-            {"role": "user", "content": "Good morning", "name": "Ada", "event_time": "2026-05-02T14:23:01Z"},
+            {"role": "user", "content": "Good morning", "name": "Ada", "event_time": "2026-05-02T16:23:01+02:00"},
             {"role": "assistant", "content": [{"type": "text", "text": "Good"}, {"type": "text", "text": "day"}]},
             {"role": "assistant", "content": None, "tool_calls": []},
             {"role": "tool", "content": "42"},
@@ -92,7 +92,7 @@ def test_lines_of_messages_are_a_session_named_like_the_file(cli: Cli, folder: P
     assert cli.json("ingest", str(file))["messages"] == 3
     items = cli.json("list", "--session", "team_standup")["items"]
     assert [item["content"] for item in items] == ["42", "Good\nday", "Good morning"]
-    assert items[2]["meta"] == {"role": "user", "speaker": "Ada"}
+    assert items[2]["meta"] == {"role": "user", "speaker": "Ada", "utc_offset_minutes": 120}
     assert items[2]["event_time"] == "2026-05-02T14:23:01.000000Z"
     assert items[0]["trust"] == "tool"
 

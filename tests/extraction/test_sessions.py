@@ -2,16 +2,20 @@
 tools. On both databases, with the real tagger.
 """
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memorist.core import Core
 from memorist.ingestion.service import Message
+from memorist.learning.extractors.kinds import Vocabulary
 from memorist.memories.values import Governor, Kind, Memory, Status, Trust
 from memorist.platform.values import Job, JobStatus, Principal, Role
 from memorist.testing import StepClock
+from memorist.times import from_iso_with_offset
 from tests.extraction.conftest import OpenCore
+from tests.support.scripted_http import ScriptedServer
 
 SAID = [
     Message("assistant", "Where do you live now?"),
@@ -153,3 +157,45 @@ def test_of_what_was_said_at_the_same_time_the_later_message_holds(
         core.jobs.run(job)
     core.jobs.run_due(ada.tenant)
     assert homes(core, ada) == (["User moved to Oslo."], ["User lives in Rome."])
+
+
+WEDDING = "I got married yesterday in Kyoto."
+
+
+@pytest.mark.parametrize(
+    ("said_at", "day"),
+    [
+        ("2026-05-02T08:00:00+09:00", "1 May 2026"),
+        ("2026-05-01T20:00:00-07:00", "30 April 2026"),
+        ("2026-05-02T08:00:00Z", "1 May 2026"),
+        ("2026-05-02T08:00:00", "1 May 2026"),
+    ],
+)
+@pytest.mark.parametrize("door", ["messages", "transcript", "turn"])
+def test_yesterday_is_the_day_before_where_it_was_said(
+    quiet: Core, ada: Principal, said_at: str, day: str, door: str
+) -> None:
+    moment = from_iso_with_offset(said_at)
+    if door == "messages":
+        quiet.ingestion.add_messages(ada, "s-1", [Message("user", WEDDING, event_time=moment)])
+    elif door == "turn":
+        said = [Message("user", WEDDING, event_time=moment)]
+        quiet.extraction.read_messages(ada, "s-1", said, vocabulary=Vocabulary.FACTS)
+    else:
+        text = json.dumps([{"role": "user", "content": WEDDING, "timestamp": said_at}])
+        quiet.extraction.read_transcript(ada, text, session="s-1", vocabulary=Vocabulary.FACTS)
+    quiet.jobs.run_due(ada.tenant)
+    (fact,) = facts(quiet, ada)
+    assert fact.content == f"User got married yesterday ({day}) in Kyoto."
+    assert fact.event_time == moment
+    (message,) = quiet.memories.list(ada, kind=Kind.CHAT_MESSAGE).items
+    assert message.event_time == moment
+    minutes = {"+09:00": 540, "-07:00": -420}.get(said_at[-6:])
+    assert (message.meta or {}).get("utc_offset_minutes") == minutes
+
+
+def test_a_language_model_is_told_the_hour_where_it_was_said(asking: Core, ada: Principal, llm: ScriptedServer) -> None:
+    moment = from_iso_with_offset("2026-05-02T08:00:00+09:00")
+    said = [Message("user", WEDDING, event_time=moment)]
+    asking.extraction.read_messages(ada, "s-1", said, vocabulary=Vocabulary.COMPANION)
+    assert f"(Saturday, 2026-05-02 08:00) User: {WEDDING}" in str(llm.requests[0].body)

@@ -7,6 +7,7 @@ import pytest
 
 from memorist.ids import parse_id
 from memorist.platform import validation
+from memorist.platform.values import Principal, Role
 from memorist.times import from_iso
 from tests.http.conftest import Served
 from tests.http.test_agent_tools import contents, recall, say, store_output
@@ -30,6 +31,15 @@ def test_messages_are_stored_in_their_order(ada: httpx2.Client) -> None:
     assert (item["source_ref"], item["content"]) == ("s1", "I like tea.")
     assert item["event_time"] == "2026-05-02T14:23:01.000000Z"
     assert parse_id("mem", item["id"]) == answer["ids"][0]
+
+
+def test_the_offset_of_a_time_is_kept_beside_the_message(served: Served, ada: httpx2.Client, tenant: str) -> None:
+    said = {"role": "user", "content": "I like tea.", "event_time": "2026-05-02T08:00:00+09:00", "meta": {"a": 1}}
+    (id_,) = say(ada, "s1", said).json()["ids"]
+    (row,) = ada.get("/v1/sessions/s1/messages").json()["data"]
+    assert (row["id"], row["event_time"], row["meta"]) == (id_, "2026-05-01T23:00:00.000000Z", {"a": 1})
+    stored = served.core.memories.get(Principal(tenant, Role.USER, "ada"), id_)
+    assert (stored.meta or {})["utc_offset_minutes"] == 540
 
 
 def test_session_id_may_be_any_word(ada: httpx2.Client) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from memorist.errors import Invalid, InvalidJson
 from memorist.memories.values import Draft
-from memorist.times import from_iso
+from memorist.times import from_iso_with_offset
 
 UNCATEGORISED = "history"
 """The category of everything that is not said to be another. Never `insight`: that one is for what was tested."""
@@ -73,7 +73,7 @@ def time_of(value: object) -> datetime | None:
     """A time written in ISO-8601 or as seconds since 1970; None where it is neither."""
     try:
         if isinstance(value, str):
-            return from_iso(value)
+            return from_iso_with_offset(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError):

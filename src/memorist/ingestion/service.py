@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from memorist.documents import Chunk, ExtractedText, chunk, extract_text
 from memorist.errors import InvalidField, NotFound
 from memorist.ids import new_id, parse_id
-from memorist.ingestion.values import Document, DocumentPosition, output_key
+from memorist.ingestion.values import UTC_OFFSET, Document, DocumentPosition, output_key
 from memorist.memories.fields import check_draft
 from memorist.memories.hashes import content_hash, with_hashes
 from memorist.memories.policy import Policy
@@ -23,7 +23,7 @@ from memorist.platform.redaction import Redaction, counted
 from memorist.platform.values import Owner, Principal
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets import SecretFinding
-from memorist.times import Clock
+from memorist.times import Clock, offset_minutes
 
 _CURSORS: Cursors[DocumentPosition] = Cursors(
     "documents",
@@ -352,7 +352,7 @@ def message_draft(index: int, session: str, message: Message) -> Draft:
         draft = Draft(
             content=message.content,
             kind=Kind.CHAT_MESSAGE,
-            meta={**meta, "role": role} | ({"speaker": message.name} if message.name else {}),
+            meta={**meta, "role": role} | ({"speaker": message.name} if message.name else {}) | _offset(message),
             trust=_TRUST_OF_ROLE.get(role, Trust.AGENT),
             session=session,
             retention=Retention.POLICY,
@@ -364,6 +364,11 @@ def message_draft(index: int, session: str, message: Message) -> Draft:
             f"Message {index}: {error.message}", field=f"messages.{index}.{error.field or 'content'}"
         ) from error
     return draft
+
+
+def _offset(message: Message) -> dict[str, int]:
+    minutes = offset_minutes(message.event_time) if isinstance(message.event_time, datetime) else 0
+    return {UTC_OFFSET: minutes} if minutes else {}
 
 
 def _with_findings(memory: Memory, one: Chunk, findings: Sequence[SecretFinding]) -> Memory:

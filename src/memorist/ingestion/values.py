@@ -7,6 +7,9 @@ from typing import Any
 from memorist.memories.values import Memory
 from memorist.platform.values import Owner
 
+UTC_OFFSET = "utc_offset_minutes"
+"""In the details of a message: how far the clock of who said it was ahead of UTC, where its time told that."""
+
 # What OpenAI and Anthropic call a part that is plain text.
 TEXT_PARTS = ("text", "input_text", "output_text")
 

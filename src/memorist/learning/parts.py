@@ -13,6 +13,7 @@ from typing import Any
 
 from memorist.errors import IdempotencyMismatch, LlmError, ModelError, NotFound
 from memorist.facts.service import Facts
+from memorist.ingestion.values import UTC_OFFSET
 from memorist.learning.drafts import MessageOrigin, assignment_of
 from memorist.learning.extractors.kinds import Dropped, Vocabulary
 from memorist.learning.extractors.transcripts import Utterance, role_of
@@ -27,7 +28,7 @@ from memorist.platform.spending import Spending
 from memorist.platform.values import Event, Job
 from memorist.ports import Reader, Store, Writer
 from memorist.secrets.logs import redacting_logger
-from memorist.times import Clock
+from memorist.times import Clock, with_offset
 
 _log = redacting_logger(__name__)
 
@@ -309,7 +310,8 @@ def _utterance(row: Memory, job: Job) -> Utterance:
     meta = row.meta or {}
     # What is said in a turn is said now: "tomorrow" has a date there.
     said_at = row.event_time or (row.created_at if _is_of_a_turn(job) else None)
-    return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), said_at)
+    there = None if said_at is None else with_offset(said_at, meta.get(UTC_OFFSET, 0))
+    return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), there)
 
 
 def _is_of_a_turn(job: Job) -> bool:

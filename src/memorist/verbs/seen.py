@@ -16,7 +16,7 @@ from memorist.memories.values import Remembered
 from memorist.platform.feed import changes as follow_changes
 from memorist.platform.paging import Page
 from memorist.platform.values import Change
-from memorist.times import SystemClock, from_iso
+from memorist.times import SystemClock, from_iso, from_iso_with_offset, offset_minutes
 from memorist.turns.values import LAST, STARTED, Turn, TurnEvent
 from memorist.verbs.kinds import Acting, Call, Events, Stream, Verb, part, reading, told, told_as, without_none
 
@@ -42,7 +42,7 @@ def add_messages(
             "POST",
             f"/v1/sessions/{part(session)}/messages",
             told(list[Remembered]),
-            body={"messages": [without_none(**to_record(message)) for message in said], "extract": extract},
+            body={"messages": [_record(message) for message in said], "extract": extract},
             writes=True,
             idempotency_key=idempotency_key,
         ),
@@ -64,7 +64,7 @@ def _message(index: int, given: Mapping[str, Any]) -> Message:
     moment = given.get("event_time")
     if isinstance(moment, str):
         try:
-            moment = from_iso(moment)
+            moment = from_iso_with_offset(moment)
         except (ValueError, OverflowError) as error:
             raise InvalidField(
                 f"Message {index}: event_time must be a time.", field=f"messages.{index}.event_time"
@@ -74,6 +74,15 @@ def _message(index: int, given: Mapping[str, Any]) -> Message:
     except NotText as error:
         raise InvalidField(f"Message {index}: {error}.", field=f"messages.{index}.content") from error
     return Message(**{**given, "content": content, "event_time": moment})
+
+
+def _record(message: Message) -> dict[str, Any]:
+    """A message as the server takes it: its time with its offset, by which "yesterday" is understood."""
+    record = without_none(**to_record(message))
+    moment = message.event_time
+    if isinstance(moment, datetime) and offset_minutes(moment):
+        record["event_time"] = moment.isoformat()
+    return record
 
 
 def add_tool_output(

@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memorist.memories.values import Trust
+from memorist.times import from_iso_with_offset
 
 _USERS = {"user", "human", "you", "me", "customer", "client"}
 _AGENTS = {
@@ -41,7 +42,9 @@ _NO_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One message. `key` is the same whenever the same message is sent, in a session."""
+    """One message. `key` is the same whenever the same message is sent, in a session; `time` has the speaker's offset,
+    where it is known: "yesterday" is a day there.
+    """
 
     role: str
     content: str
@@ -210,8 +213,7 @@ def _time(value: Mapping[str, Any]) -> datetime | None:
         text = value.get(field)
         if isinstance(text, str):
             try:
-                moment = datetime.fromisoformat(text)
-                return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+                return from_iso_with_offset(text)
             except (ValueError, OverflowError):
                 continue
     return None

@@ -15,7 +15,7 @@ from memorist.documents import media_type_of
 from memorist.errors import Invalid
 from memorist.ingestion.service import Message
 from memorist.platform import validation
-from memorist.times import from_iso
+from memorist.times import from_iso_with_offset
 
 _SNIFFED = 8192
 _LONGEST_LINE = 16 * 1024 * 1024
@@ -242,7 +242,7 @@ def _moment(number: int, value: Any) -> Any:
     if value is None:
         return None
     try:
-        return from_iso(value)
+        return from_iso_with_offset(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise Invalid(
             f"The event_time of message {number} must be a time such as 2026-05-02T14:23:01Z.", field="messages"

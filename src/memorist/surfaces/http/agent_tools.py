@@ -13,7 +13,7 @@ from starlette.responses import Response
 from memorist import tools
 from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
-from memorist.ingestion.values import TEXT_PARTS, Document, NotText, joined_text
+from memorist.ingestion.values import TEXT_PARTS, UTC_OFFSET, Document, NotText, joined_text
 from memorist.memories.values import Kind, Memory
 from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
@@ -37,7 +37,7 @@ from memorist.surfaces.http.texts import (
     text_schema,
 )
 from memorist.times import to_iso
-from memorist.tools import Moment
+from memorist.tools import Moment, MomentThere
 
 
 class _Route(DialectRoute):
@@ -100,7 +100,7 @@ class NewMessage(JsonBody):
     role: Identifier = Field(description="Who speaks: `user`, `assistant`, `system`, `tool` or any other word.")
     content: Text = Field(description="What was said. Parts are joined with line breaks.")
     name: Name | None = Field(None, description="The speaker's name, where the role does not tell.")
-    event_time: Moment | None = Field(None, description="When it was said. Absent: now.")
+    event_time: MomentThere | None = Field(None, description="When it was said. Absent: now.")
     meta: JsonObject | None = Field(None, description="Anything else to keep with it.")
 
 
@@ -345,6 +345,7 @@ def _content(new: NewDocument) -> str | bytes:
 
 def _message_row(memory: Memory) -> dict[str, Any]:
     meta = dict(memory.meta or {})
+    meta.pop(UTC_OFFSET, None)
     return {
         "id": memory.id,
         "role": meta.pop("role", "user"),
