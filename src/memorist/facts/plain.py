@@ -118,10 +118,10 @@ _ADJECTIVE = re.compile(
 _OF_A_CALENDAR = re.compile(rf"(?:{_MONTHS}|{_DAYS})\b", re.IGNORECASE)
 _OF_A_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 # One joins a club, a union or a network as well, and keeps the job: whom one joins "as a" something employs one.
-_JOINED = re.compile(r"\bjoined\b(?!.* as an? )", re.IGNORECASE)
+_JOINED = re.compile(r"\bjoined\b(?!.{0,200} as an? )", re.IGNORECASE)
 _MOVED = re.compile(r".*(?:moved|relocated)", re.IGNORECASE)
 # What is told with a year may be long over when it is told.
-_LONG_AGO = re.compile(rf"\b(?:moved|relocated|joined)\b.* in (?:(?:{_MONTHS}) )?(?:19|20)\d\d\b", re.IGNORECASE)
+_LONG_AGO = re.compile(rf"\b(?:moved|relocated|joined)\b.{{0,200}} in (?:(?:{_MONTHS}) )?(?:19|20)\d\d\b", re.IGNORECASE)
 # What people move to although it is no place, by names that could be of one.
 _NO_PLACES = re.compile(
     r"(?:sales|marketing|finance|engineering|research|support|operations|product|design|legal|accounting|management|"
@@ -163,7 +163,7 @@ _AS_WELL = re.compile(
     rf"for now|for (?:an?|the|two|three|\d+) (?:days?|weeks?|months?|while|summer|winter|semester)|until|"
     rf"(?:{_DAYS})s|(?:on|at|over) (?:the )?weekends?|weekends|in the (?:mornings?|afternoons?|evenings?)|"
     rf"at nights?|half (?:of )?the|every|each|volunteer\w*|intern\w*|"
-    rf"(?:lives?|living|works?|working|based) .* in (?:the )?(?:{_SEASONS}))\b",
+    rf"(?:lives?|living|works?|working|based) .{{0,200}} in (?:the )?(?:{_SEASONS}))\b",
     re.IGNORECASE,
 )
 _MANY = re.compile(
