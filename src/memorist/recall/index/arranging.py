@@ -9,7 +9,7 @@ import numpy as np
 from memorist.recall.index import turns, vectors
 from memorist.recall.index.columns import Array, with_room
 from memorist.recall.index.lists import Centres, centres, sample_of, sketch_of
-from memorist.recall.index.postings import impacts_of
+from memorist.recall.index.postings import impacts_of, settled
 from memorist.recall.index.snapshot import READ, Snapshot
 from memorist.recall.ranking import Scores
 
@@ -27,18 +27,24 @@ _GROWN = 2
 """Lists are made anew, not only added to, once there are so many times the vectors."""
 
 
-class NotArranged(Exception):
-    """There is no time for it now."""
+class _Hurried(Exception):
+    """There is no time for lists now."""
 
 
 def arranged(saved: Snapshot, least: int, is_hurried: Callable[[], bool] = lambda: False) -> Snapshot:
-    """The same rows, with their vectors in lists where there are enough of them. Takes seconds to minutes.
-
-    Raises NotArranged soon after somebody is in a hurry.
+    """The same rows as a file has them: their terms in one run, and their vectors in lists where there are enough of
+    them. That takes seconds to minutes; it has none soon after somebody is in a hurry.
     """
-    facts = saved.facts["matrix"]
-    if facts["windows"] < least:
+    saved = settled(saved)
+    if saved.facts["matrix"]["windows"] < least:
         return saved
+    try:
+        return _listed(saved, least, is_hurried)
+    except _Hurried:
+        return saved
+
+
+def _listed(saved: Snapshot, least: int, is_hurried: Callable[[], bool]) -> Snapshot:
     before = _Vectors(saved, is_hurried)
     if np.count_nonzero(before.places >= 0) < least:
         return saved  # Most lost theirs, and wait for new ones.
@@ -73,7 +79,7 @@ def arranged(saved: Snapshot, least: int, is_hurried: Callable[[], bool] = lambd
         **turns.arranged(*(saved.arrays[f"column.{name}"][0] for name in ("previous", "thread"))),
     }
     told = {
-        **facts,
+        **saved.facts["matrix"],
         "windows": order.size,
         "groups": order.size,
         "single": True,
@@ -91,7 +97,7 @@ def size_bytes(saved: Snapshot, least: int) -> int:
         return saved.size_bytes
     of_windows = int(facts["windows"]) * (int(facts["dimensions"]) // 8 + _OF_WINDOW)
     of_rows = int(saved.facts["ids"]["rows"]) * _OF_ROW
-    return saved.size_bytes + of_windows + of_rows + int(saved.arrays["terms"][0].size)
+    return saved.size_bytes + of_windows + of_rows + sum(terms.size for terms in saved.arrays["terms"])
 
 
 class _Vectors:
@@ -139,7 +145,7 @@ class _Vectors:
 
     def _unhurried(self, one: T) -> T:
         if self._is_hurried():
-            raise NotArranged
+            raise _Hurried
         return one
 
 

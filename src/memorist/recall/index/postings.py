@@ -1,7 +1,8 @@
 """Which rows contain a word, and how well each row fits all words of a question."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -38,43 +39,84 @@ _LIKELY = 2048
 """Rows of these that are compared by meaning, too."""
 
 
+class Run(NamedTuple):
+    """Entries of terms in their order, those of one term by place."""
+
+    terms: Terms
+    places: Places
+
+    @classmethod
+    def none(cls) -> "Run":
+        return cls(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int32))
+
+    @classmethod
+    def of(cls, terms: Terms, places: Places) -> "Run":
+        """Entries in any order."""
+        # Sorted as one number each, which is several times faster than an order.
+        both = (terms >> _COUNT).astype(np.uint64) << _ROW
+        both |= places.astype(np.uint64) << _COUNT
+        both |= terms & _COUNT_BITS
+        both.sort()
+        sorted_terms = ((both >> _ROW) << _COUNT | both & np.uint64(_COUNT_BITS)).astype(np.uint32)
+        return cls(sorted_terms, (both >> _COUNT & _PLACE).astype(np.int32))
+
+    def bounds(self, term: int) -> slice:
+        """The entries of a term, by its hash."""
+        first = np.searchsorted(self.terms, np.uint32(term), side="left")
+        return slice(int(first), int(np.searchsorted(self.terms, np.uint32(term | int(_COUNT_BITS)), side="right")))
+
+    def with_later(self, later: "Run") -> "Run":
+        """Both in one, where all rows of the other came after those of this one: so nothing has to be sorted."""
+        if not later.terms.size or not self.terms.size:
+            return later if later.terms.size else self
+        at = np.searchsorted(self.terms, later.terms | _COUNT_BITS, side="right") + np.arange(later.terms.size)
+        is_earlier = np.ones(self.terms.size + later.terms.size, dtype=bool)
+        is_earlier[at] = False
+        terms = np.empty(is_earlier.size, dtype=np.uint32)
+        places = np.empty(is_earlier.size, dtype=np.int32)
+        terms[at], places[at] = later
+        terms[is_earlier], places[is_earlier] = self
+        return Run(terms, places)
+
+
 class Postings:
-    """The terms of all rows, as `words.pack` makes them: a sorted part, and a short tail of what was added since."""
+    """The terms of all rows, as `words.pack` makes them: a large run, and a few smaller ones of what came since, each
+    less than half of the one before it.
+    """
 
     def __init__(self) -> None:
-        self._sorted: Terms = np.zeros(0, dtype=np.uint32)
-        self._sorted_places: Places = np.zeros(0, dtype=np.int32)
+        self._sorted = Run.none()
         self._impacts: Impacts | None = None
         self._is_mapped = False
-        self._tails: list[tuple[Terms, Places]] = []
-        self._tail_size = 0
+        self._later: list[Run] = []
+        self._added: list[tuple[Terms, Places]] = []
+        self._later_size = 0
         self._lengths = Column(np.float32)
         self._size = 0
         self._words = 0.0
 
     def size_bytes(self) -> int:
-        own = 0 if self._is_mapped else self._sorted.nbytes + self._sorted_places.nbytes
-        return own + 8 * self._tail_size + self._lengths.size_bytes
+        own = 0 if self._is_mapped else self._sorted.terms.nbytes + self._sorted.places.nbytes
+        return own + 8 * self._later_size + self._lengths.size_bytes
 
     def saved(self) -> Snapshot:
-        lists = self.view()
-        tail = lists.tail or (self._sorted[:0], self._sorted_places[:0])
-        arrays: dict[str, list[Array]] = {
-            "terms": [lists.terms],
-            "term.places": [lists.places],
-            "tail": [tail[0]],
-            "tail.places": [tail[1]],
-        }
-        return Snapshot({"words": self._words, "rows": self._size}, {**arrays, "column.lengths": self._lengths.saved()})
+        """Its runs as they are: `settled` makes one of them, which takes its time."""
+        runs = self.view().runs
+        return Snapshot(
+            {"words": self._words, "rows": self._size},
+            {
+                "terms": [run.terms for run in runs],
+                "term.places": [run.places for run in runs],
+                "column.lengths": self._lengths.saved(),
+            },
+        )
 
     @classmethod
     def of(cls, saved: Snapshot) -> "Postings":
         """The terms of a file."""
         made = cls()
-        given = {name: saved.arrays[name][0] for name in ("terms", "term.places", "tail", "tail.places")}
-        made._sorted, made._sorted_places, made._is_mapped = given["terms"], given["term.places"], True
+        made._sorted, made._is_mapped = Run(saved.arrays["terms"][0], saved.arrays["term.places"][0]), True
         made._impacts = saved.arrays["term.impacts"][0] if "term.impacts" in saved.arrays else None
-        made._tails, made._tail_size = [(given["tail"], given["tail.places"])], given["tail"].size
         made._words, made._size = saved.facts["words"], saved.facts["rows"]
         made._lengths.map(saved.arrays["column.lengths"][0], made._size)
         return made
@@ -85,54 +127,67 @@ class Postings:
         sizes = np.array([len(one) // 4 for one in packed])
         first = self._size
         places = np.repeat(np.arange(first, first + len(packed), dtype=np.int32), sizes)
-        self._tails.append((terms, places))
-        self._tail_size += terms.size
+        self._added.append((terms, places))
+        self._later_size += terms.size
         lengths = np.bincount(places - first, weights=terms & _COUNT_BITS, minlength=len(packed))
         self._words += float(lengths.sum())
         self._lengths.extend(lengths.astype(np.float32))
         self._size += len(packed)
 
     def tidy(self) -> None:
-        """Sort what was added into the rest once there is so much of it that it slows a search."""
-        if self._tail_size > max(2048, self._sorted.size // 8):
+        """Put what came since to the rest once there is much of it; not where the rest is a file's, of which the next
+        one has both, and which would become this process's own.
+        """
+        if not self._is_mapped and self._later_size > max(2048, self._sorted.terms.size // 8):
             self.settle()
 
     def settle(self) -> None:
-        """Sort what was added into the rest."""
-        if self._tails:
-            terms = np.concatenate([self._sorted, *(terms for terms, _ in self._tails)])
-            places = np.concatenate([self._sorted_places, *(places for _, places in self._tails)])
-            # Term by term, then by place. Sorted as one number each, which is several times faster than an order.
-            both = (terms >> _COUNT).astype(np.uint64) << _ROW
-            both |= places.astype(np.uint64) << _COUNT
-            both |= terms & _COUNT_BITS
-            both.sort()
-            self._sorted = ((both >> _ROW) << _COUNT | both & np.uint64(_COUNT_BITS)).astype(np.uint32)
-            self._sorted_places = (both >> _COUNT & _PLACE).astype(np.int32)
-            self._tails, self._tail_size, self._is_mapped = [], 0, False
+        """Put what came since to the rest."""
+        if self._later_size:
+            self._gather()
+            self._sorted = _one_of([self._sorted, *self._later])
+            self._later, self._later_size, self._is_mapped = [], 0, False
             self._impacts = None
 
+    def _gather(self) -> None:
+        """Sort what was added. Runs of about one size become one, so that there are few and each entry moves seldom."""
+        if self._added:
+            terms, places = zip(*self._added, strict=True)
+            self._later.append(Run.of(np.concatenate(terms), np.concatenate(places)))
+            self._added = []
+        while len(self._later) > 1 and 2 * self._later[-1].terms.size >= self._later[-2].terms.size:
+            self._later[-2:] = [self._later[-2].with_later(self._later[-1])]
+
     def view(self) -> "PostingLists":
-        if len(self._tails) > 1:
-            terms, places = zip(*self._tails, strict=True)
-            self._tails = [(np.concatenate(terms), np.concatenate(places))]
+        self._gather()
         return PostingLists(
-            self._sorted,
-            self._sorted_places,
-            self._tails[0] if self._tails else None,
+            (self._sorted, *self._later),
             self._lengths.values[: self._size],
             self._words,
             self._impacts,
         )
 
 
+def settled(saved: Snapshot) -> Snapshot:
+    """What a shelf is at one moment, its runs of terms made one, as a file has them."""
+    given = zip(saved.arrays["terms"], saved.arrays["term.places"], strict=True)
+    whole = _one_of([Run(terms, places) for terms, places in given])
+    return replace(saved, arrays={**saved.arrays, "terms": [whole.terms], "term.places": [whole.places]})
+
+
+def _one_of(runs: Sequence[Run]) -> Run:
+    """Of runs that came one after the other. The large first one is copied once."""
+    first, *later = runs
+    return first.with_later(reduce(Run.with_later, later, Run.none()))
+
+
 @dataclass(frozen=True, slots=True)
 class PostingLists:
     """The terms of all rows at one moment."""
 
-    terms: Terms
-    places: Places
-    tail: tuple[Terms, Places] | None
+    runs: tuple[Run, ...]
+    """All rows of each come after those of the one before it."""
+
     lengths: Scores
     """How many words each row has."""
 
@@ -140,7 +195,7 @@ class PostingLists:
     """How many words all rows have together."""
 
     impacts: Impacts | None = None
-    """Beside `terms`, where a file has them."""
+    """Beside the terms of the first run, where a file has them."""
 
     @property
     def size(self) -> int:
@@ -153,66 +208,52 @@ class PostingLists:
 
     def containing(self, term: int) -> "Containing":
         """The rows that contain a term, by its hash."""
-        first, last = self._bounds(term)
-        found, places = self.terms[first:last], self.places[first:last]
-        if self.tail is not None:
-            here = self._in_tail(self.tail, term)
-            if here.size:
-                found = np.concatenate([found, self.tail[0][here]])
-                places = np.concatenate([places, self.tail[1][here]])
-        return Containing(places, (found & _COUNT_BITS).astype(np.float32), places.size)
+        found = [(run, run.bounds(term)) for run in self.runs]
+        places = _joined([run.places[here] for run, here in found])
+        terms = _joined([run.terms[here] for run, here in found])
+        return Containing(places, (terms & _COUNT_BITS).astype(np.float32), places.size)
 
     def how_many(self, term: int) -> int:
         """How many rows contain a term."""
-        first, last = self._bounds(term)
-        return last - first + (0 if self.tail is None else self._in_tail(self.tail, term).size)
+        found = [run.bounds(term) for run in self.runs]
+        return sum(here.stop - here.start for here in found)
 
     def last(self, term: int, most: int) -> tuple[Array, Impacts]:
         """Rows that contain a term, the last ones, so many at most, and what it counts in each."""
-        first, last = self._bounds(term)
-        here = slice(max(first, last - most), last)
-        places = self.places[here].astype(np.intp)
-        impacts = self._impacts_of(self.terms[here], places) if self.impacts is None else self.impacts[here]
-        if self.tail is not None:
-            late = self._in_tail(self.tail, term)[-most:]
-            if late.size:
-                added = self.tail[1][late].astype(np.intp)
-                places = np.concatenate([places, added])[-most:]
-                impacts = np.concatenate([impacts, self._impacts_of(self.tail[0][late], added)])[-most:]
-        return places, impacts
+        found: list[tuple[Array, Impacts]] = []
+        for number in range(len(self.runs) - 1, -1, -1):
+            run = self.runs[number]
+            here = run.bounds(term)
+            here = slice(max(here.start, here.stop - most), here.stop)
+            places = run.places[here].astype(np.intp)
+            known = None if number else self.impacts
+            found.append((places, self._impacts_of(run.terms[here], places) if known is None else known[here]))
+            most -= places.size
+        return _joined([places for places, _ in found[::-1]]), _joined([impacts for _, impacts in found[::-1]])
 
     def _impacts_of(self, terms: Terms, places: Array) -> Impacts:
         return impacts_of(terms, self.lengths.take(places), self.words / max(1, self.size))
 
     def among(self, term: int, places: Places) -> "Containing":
         """Which of some rows, whose places ascend, contain a term: their numbers among these."""
-        first, last = self._bounds(term)
-        run = self.places[first:last]
-        numbers, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-        documents = last - first
-        if run.size:
-            at = np.searchsorted(run, places)
-            at[at == run.size] = 0
-            numbers = np.flatnonzero(run[at] == places)
-            counts = (self.terms[first + at[numbers]] & _COUNT_BITS).astype(np.float32)
-        if self.tail is not None:
-            here = self._in_tail(self.tail, term)
-            documents += here.size
-            if here.size and places.size:
-                at = np.searchsorted(places, self.tail[1][here])
-                at[at == places.size] = 0
-                is_one = places[at] == self.tail[1][here]
-                numbers = np.concatenate([numbers, at[is_one]])
-                counts = np.concatenate([counts, (self.tail[0][here[is_one]] & _COUNT_BITS).astype(np.float32)])
-        return Containing(numbers, counts, documents)
+        numbers, counts, documents = [], [], 0
+        for run in self.runs:
+            here = run.bounds(term)
+            there = run.places[here]
+            documents += there.size
+            if there.size:
+                at = np.searchsorted(there, places)
+                at[at == there.size] = 0
+                numbers.append(np.flatnonzero(there[at] == places))
+                counts.append((run.terms[here.start + at[numbers[-1]]] & _COUNT_BITS).astype(np.float32))
+        if not numbers:
+            return Containing(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32), documents)
+        return Containing(_joined(numbers), _joined(counts), documents)
 
-    def _bounds(self, term: int) -> tuple[int, int]:
-        """From and to of the entries of a term."""
-        first = np.searchsorted(self.terms, np.uint32(term), side="left")
-        return int(first), int(np.searchsorted(self.terms, np.uint32(term | int(_COUNT_BITS)), side="right"))
 
-    def _in_tail(self, tail: tuple[Terms, Places], term: int) -> Array:
-        return np.flatnonzero((tail[0] & ~_COUNT_BITS) == term)
+def _joined(parts: Sequence[Array]) -> Array:
+    """One alone needs no copy."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,13 +9,12 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 
 from memorist.errors import MemoristError
 from memorist.ports import Store
 from memorist.recall.index import snapshot
-from memorist.recall.index.arranging import NotArranged, arranged, size_bytes
+from memorist.recall.index.arranging import arranged, size_bytes
 from memorist.recall.index.reading import is_known, is_whole
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.snapshot import Snapshot, WrongSnapshot
@@ -119,8 +118,7 @@ class Saving:
             _log.warning("the index of a user takes more than index_disk_mb, and is not saved: set it higher")
             return True
         # Who closes does not wait for lists: the next process makes them.
-        with suppress(NotArranged):
-            saved = arranged(saved, self._folder.listed_from, lambda: self._worker is None)
+        saved = arranged(saved, self._folder.listed_from, lambda: self._worker is None)
         try:
             with self._folder.writing(file) as out:
                 # Lists take minutes. Who erases from now on removes the draft.

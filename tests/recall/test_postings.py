@@ -1,0 +1,99 @@
+"""The terms of a shelf: few runs of what came since its file, and none of them left in the next one."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from memorist import words
+from memorist.recall.index import snapshot
+from memorist.recall.index.arranging import arranged
+from memorist.recall.index.postings import PostingLists
+from memorist.recall.index.shelf import Shelf
+from memorist.recall.index.view import View
+from tests.recall.index_rows import MODEL, VOCABULARY, Rows, refreshed
+
+_TERMS = [words.hash_of(words.terms(word)[0]) for word in (*VOCABULARY, "nowhere")]
+
+
+def _put(store: Rows, rng: np.random.Generator, first: int, count: int) -> None:
+    for number in range(first, first + count):
+        chosen = rng.choice(VOCABULARY, 3, p=[0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05])
+        store.put(f"mem_{number:06}", [" ".join(chosen)])
+
+
+def _saved(shelf: Shelf, file: Path) -> Shelf:
+    with file.open("wb") as out:
+        snapshot.write(out, arranged(shelf.saved(), 500), ["ada"])
+    mapped = Shelf("ada", MODEL)
+    mapped.map(snapshot.read(file, ["ada"], writable="column."))
+    return mapped
+
+
+def _lists(view: View) -> PostingLists:
+    assert isinstance(view.postings, PostingLists)
+    return view.postings
+
+
+def _assert_same(found: PostingLists, expected: PostingLists) -> None:
+    """As a shelf says that read all rows at once, however many runs there are."""
+    some = np.arange(0, expected.size, 3, dtype=np.int32)
+    for term in _TERMS:
+        assert found.how_many(term) == expected.how_many(term)
+        for one, other in zip(found.containing(term), expected.containing(term), strict=True):
+            assert np.array_equal(one, other)
+        among, all_among = found.among(term, some), expected.among(term, some)
+        assert among.documents == all_among.documents
+        assert dict(zip(*among[:2], strict=True)) == dict(zip(*all_among[:2], strict=True))
+        for most in (1, 7, 200, 10_000):
+            for one, other in zip(found.last(term, most), expected.last(term, most), strict=True):
+                assert np.array_equal(one, other)
+
+
+def test_what_comes_bit_by_bit_is_found_as_what_came_at_once_in_few_runs() -> None:
+    rng, store, shelf = np.random.default_rng(1), Rows(), Shelf("ada", MODEL)
+    _put(store, rng, 0, 400)
+    refreshed(shelf, store)
+    number = 400
+    for count in rng.integers(1, 12, 60).tolist():
+        _put(store, rng, number, count)
+        number += count
+        found = _lists(refreshed(shelf, store))
+        sizes = [run.terms.size for run in found.runs[1:]]
+        assert all(2 * later < earlier for earlier, later in pairwise(sizes))
+    _assert_same(found, _lists(refreshed(Shelf("ada", MODEL), store)))
+
+
+def test_each_file_has_all_terms_in_one_run_and_what_each_counts(tmp_path: Path) -> None:
+    rng, store, shelf = np.random.default_rng(2), Rows(), Shelf("ada", MODEL)
+    _put(store, rng, 0, 3000)
+    refreshed(shelf, store)
+    for number in range(4):
+        shelf = _saved(shelf, tmp_path / str(number))
+        lists = _lists(refreshed(shelf, store))
+        assert len(lists.runs) == 1
+        assert lists.impacts is not None
+        assert lists.impacts.size == lists.runs[0].terms.size
+        _assert_same(lists, _lists(refreshed(Shelf("ada", MODEL), store)))
+        _put(store, rng, 10_000 * (number + 1), 300)
+        refreshed(shelf, store)
+
+
+def test_terms_of_a_file_stay_the_file_however_much_comes(tmp_path: Path) -> None:
+    """No recall sorts them, and they do not become this process's own."""
+    rng, store, shelf = np.random.default_rng(3), Rows(), Shelf("ada", MODEL)
+    _put(store, rng, 0, 1200)
+    refreshed(shelf, store)
+    shelf = _saved(shelf, tmp_path / "file")
+    before = _lists(refreshed(shelf, store))
+    _put(store, rng, 1200, 1200)
+    after = _lists(refreshed(shelf, store))
+    assert after.runs[0].terms is before.runs[0].terms
+    assert after.impacts is before.impacts
+    assert after.impacts is not None
+    assert shelf._postings.size_bytes() < 8 * 3 * 1300 + after.lengths.nbytes * 2
+    # What each counts depends on how long rows are; the files of both have the same.
+    expected = _lists(refreshed(Shelf("ada", MODEL), store))
+    for term in _TERMS:
+        assert np.array_equal(after.containing(term).places, expected.containing(term).places)
+        assert np.array_equal(after.last(term, 500)[0], expected.last(term, 500)[0])
