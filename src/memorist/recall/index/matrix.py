@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorist.recall.index import vectors
-from memorist.recall.index.columns import Array, Column, distinct
+from memorist.recall.index.columns import Array, Column, distinct, which_are
 from memorist.recall.index.helpers import helpers
 from memorist.recall.index.lists import Lists, Sketches, runs
 from memorist.recall.index.snapshot import READ, Snapshot
@@ -297,10 +297,8 @@ class MatrixView:
         found = Cosines.none(places.size)
         found.put(of.rows, self.lists.estimated(question, of.sketches), of.numbers)
         late = near.late
-        if late.places.size and places.size:
-            numbers = np.minimum(np.searchsorted(places, late.places), places.size - 1)
-            here = np.flatnonzero(places[numbers] == late.places)
-            found.put(numbers[here], late.cosines[here], late.numbers[here])
+        here = which_are(late.places, places)
+        found.put(np.searchsorted(places, late.places[here]), late.cosines[here], late.numbers[here])
         return found
 
     def estimated_at(self, question: Scores, near: "Near", places: Array) -> "Cosines":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memorist.recall.index.columns import Array
+from memorist.recall.index.columns import Array, which_are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class TurnOrder:
         after = self.following[listed]
         # Of a text that was edited the next turn follows its new place.
         after = after[(after >= 0) & (previous[after] == listed)]
-        late = known + np.flatnonzero(np.isin(previous[known:], places)) if previous.size > known else after[:0]
+        late = known + which_are(previous[known:], places)
         before = previous[places]
         return np.concatenate([before[before >= 0], after, late, self._after_late(previous, threads, places)])
 
@@ -42,17 +42,13 @@ class TurnOrder:
         if not late.size:
             return late
         inside = self._listed(np.unique(threads[late]), self.following.size)
-        return inside[np.isin(previous[inside], late)]
+        return inside[which_are(previous[inside], late)]
 
     def of_threads(self, threads: Array, numbers: Array, most: int) -> Array:
         """The rows of some threads, the last so many of each. `threads` has the number of each row's."""
         known = self.following.size
         listed = self._listed(numbers, most)
-        late = (
-            known + np.flatnonzero(np.isin(threads[known:], numbers[numbers > 0]))
-            if threads.size > known
-            else listed[:0]
-        )
+        late = known + which_are(threads[known:], numbers[numbers > 0])
         return np.concatenate([listed, late[-most * max(1, numbers.size) :]])
 
     def _listed(self, numbers: Array, most: int) -> Array:
