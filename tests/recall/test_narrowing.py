@@ -15,7 +15,7 @@ from memorist.memories.values import Memory, Owner
 from memorist.platform.values import Principal, Role
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import FUSION
-from memorist.recall.index import postings, snapshot, vectors
+from memorist.recall.index import snapshot, vectors
 from memorist.recall.index.arranging import arranged
 from memorist.recall.index.matrix import MatrixView
 from memorist.recall.index.part import PartOfShelf
@@ -359,17 +359,6 @@ def test_word_that_nobody_has_is_looked_up_where_no_terms_came_since_they_were_s
     for asked in (asking("unheardof"), asking(f"{query} unheardof")):
         expected = first(looked_at_all(view, asked, vector))
         assert len(set(expected) & set(first(looked_at_few(view, asked, vector)))) >= 8
-
-
-def test_row_that_fits_best_stays_wherever_it_is() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        fitting = rng.integers(0, 60_000, 100_000, dtype=np.uint16)
-        fitting[-1] = 65_000
-        chosen = postings._most(np.arange(fitting.size), fitting, 4096)
-        assert 99_999 in chosen
-        assert chosen.size <= 4096
-        assert (np.diff(chosen) > 0).all()
 
 
 def test_lists_whose_vectors_are_all_gone_are_passed_over(library: Library, tmp_path: Path) -> None:

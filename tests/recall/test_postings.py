@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from memorist import words
-from memorist.recall.index import snapshot
+from memorist.recall.index import postings, snapshot
 from memorist.recall.index.arranging import arranged
 from memorist.recall.index.postings import PostingLists
 from memorist.recall.index.shelf import Shelf
@@ -97,3 +97,35 @@ def test_terms_of_a_file_stay_the_file_however_much_comes(tmp_path: Path) -> Non
     for term in _TERMS:
         assert np.array_equal(after.containing(term).places, expected.containing(term).places)
         assert np.array_equal(after.last(term, 500)[0], expected.last(term, 500)[0])
+
+
+def test_rows_that_fit_best_are_chosen_wherever_they_are_and_of_equals_the_last() -> None:
+    rng = np.random.default_rng(1)
+    for highest, share in ((60_000, 1.0), (60_000, 0.02), (3, 1.0), (3, 0.3), (1, 0.5), (1, 0.001), (0, 0.0)):
+        fitting = rng.integers(0, highest + 1, 100_000).astype(np.uint16)
+        fitting[rng.random(fitting.size) >= share] = 0
+        fitting[-1] = 65_000
+        chosen = postings._most(fitting, 4096)
+        best = np.lexsort((np.arange(fitting.size), fitting))[-4096:]
+        assert chosen.tolist() == sorted(place for place in best.tolist() if fitting[place])
+
+
+def test_few_rows_far_above_the_rest_do_not_hide_the_next_ones() -> None:
+    fitting = np.arange(200_000).astype(np.uint16) % 50
+    fitting[::12] = 60_000  # All of a sample that is taken at equal steps.
+    assert postings._most(fitting, 30_000).size == 30_000
+    assert postings._most(fitting[:0], 10).size == 0
+
+
+def test_sums_tell_about_how_well_a_row_fits_however_many_words_are_asked_for() -> None:
+    rng, store = np.random.default_rng(4), Rows()
+    known = [f"word{number}x" for number in range(400)]
+    for number in range(600):
+        store.put(f"mem_{number:06}", [" ".join(rng.choice(known, rng.integers(3, 30)))], embedded=False)
+    lists = _lists(refreshed(Shelf("ada", MODEL), store))
+    for count in (1, 5, 60, 400):
+        terms = [words.hash_of(words.terms(word)[0]) for word in known[:count]]
+        found, exact = postings.likely([lists], terms, 0), postings.wording([lists], terms)[0].bm25
+        said = found.said(np.arange(lists.size)).bm25
+        assert np.abs(said - exact).max() < 0.02 * exact.max()
+        assert set(np.flatnonzero(exact).tolist()) == set(found.places.tolist())

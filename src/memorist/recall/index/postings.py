@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memorist.recall.index.columns import Array, Column, distinct
+from memorist.recall.index.columns import Array, Column
 from memorist.recall.index.snapshot import Snapshot
 from memorist.recall.ranking import Scores, rarity, saturated
 
@@ -34,7 +34,8 @@ _LOOKED_THROUGH = 32_768
 _SHARE = 8
 """Of a shelf that is larger, entries for one in so many of its rows."""
 
-_SAMPLED = 8192
+_SAMPLED = 16_384
+_SPARE = 3
 _LIKELY = 2048
 """Rows of these that are compared by meaning, too."""
 
@@ -390,38 +391,39 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
     lists = shelves[shelf]
     assert isinstance(lists, PostingLists)
     sums = np.zeros(lists.size, dtype=np.uint16)
-    step = max(1e-9, _MOST * sum(rare for _, _, rare in rarest) / (np.iinfo(np.uint16).max - len(rarest)))
-    counted = np.arange(256) * (_MOST / 255 / step)
-    taken: list[Array] = [np.zeros(0, dtype=np.intp)]
+    most = np.iinfo(np.uint16).max - 2 * len(rarest)
+    step = max(1e-9, _MOST * sum(rare for _, _, rare in rarest) / most)
     left = max(_LOOKED_THROUGH, lists.size // _SHARE)
-    for size, term, rare in rarest:
-        if len(taken) > 1 and size > left:
+    for number, (size, term, rare) in enumerate(rarest):
+        if number and size > left:
             break
         places, impacts = lists.last(term, left)
-        np.add.at(sums, places, np.rint(counted * rare).astype(np.uint16).take(impacts))
-        taken.append(places)
+        # At least one, so that what has a word at all is known by its sum.
+        counted = impacts * np.float32(_MOST / 255 / step * rare) + np.float32(1)
+        np.add.at(sums, places, counted.astype(np.uint16))
         left -= min(size, left)
-    # A row that has several of the words is there several times.
-    named = _most(np.concatenate(taken), sums, _LIKELY * max(1, len(taken) - 1))
-    return Likely(_most(distinct(named), sums, _LIKELY), sums, step, weighed.everything)
+    return Likely(_most(sums, _LIKELY), sums, step, weighed.everything)
 
 
-def _most(places: Array, sums: Sums, count: int) -> Array:
-    """About so many of some rows, those that fit best, in their order."""
+def _most(sums: Sums, count: int) -> Array:
+    """The rows that fit best, so many at most, ascending; of those that fit alike the last."""
+    sample = np.sort(sums[:: max(1, sums.size // _SAMPLED)])
+    # A sample only tells about where the bound lies, so that it is one for some more.
+    rank = 1 + _SPARE * count * sample.size // max(1, sums.size)
+    while True:
+        bound = max(1, int(sample[-rank])) if rank <= sample.size else 1
+        places = np.flatnonzero(sums >= bound)
+        if places.size >= count or bound == 1:
+            break
+        rank *= 4
     if places.size <= count:
         return places
     values = sums.take(places)
-    sample = values[:: max(1, places.size // _SAMPLED)]
-    rank = sample.size - max(1, count * sample.size // places.size)
-    # Of those that fit alike as the least of them there may be any number.
-    bound = np.partition(sample, rank)[rank]
-    above = np.flatnonzero(values > bound)
-    if above.size > count:  # A sample only tells about where it lies.
-        above = above[np.sort(np.argpartition(values[above], above.size - count)[-count:])]
-    if above.size < count:
-        alike = np.flatnonzero(values == bound)[-(count - above.size) :]
-        above = np.sort(np.concatenate([above, alike]))
-    chosen: Array = places[above]
+    least = np.partition(values, values.size - count)[values.size - count]
+    is_chosen = values > least
+    alike = np.flatnonzero(values == least)
+    is_chosen[alike[alike.size - (count - np.count_nonzero(is_chosen)) :]] = True
+    chosen: Array = places[is_chosen]
     return chosen
 
 
