@@ -115,7 +115,7 @@ def saved(shelf: Shelf, file: Path) -> Shelf:
 def _looks_at_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """As few as there would be of a million."""
     monkeypatch.setattr("memorist.recall.index.lists.COMPARED", 300)
-    for name, value in {"_NEAREST": 400, "_ENOUGH": 40, "_FEW": 500, "_KEPT": 150}.items():
+    for name, value in {"_ENOUGH": 40, "_FEW": 500, "_KEPT": 150}.items():
         monkeypatch.setattr(f"memorist.recall.narrowing.{name}", value)
     monkeypatch.setattr("memorist.recall.index.postings._LIKELY", 600)
     monkeypatch.setattr("memorist.recall.index.postings._LOOKED_THROUGH", 2000)
@@ -401,21 +401,6 @@ def test_rows_that_wait_again_are_known_once_and_in_their_order(tmp_path: Path) 
     assert view.without is not None
     assert view.without.tolist() == [100, 300, 500, 700, 900]
     assert refreshed(shelf, store).waiting().tolist() == [100, 700, 900]
-
-
-def test_of_the_farthest_lists_some_are_looked_at_however_long_they_are(
-    shelf: Shelf, library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("memorist.recall.index.lists._FAR", 32)
-    view = refreshed(shelf, library.store)
-    assert view.matrix.lists is not None
-    _, vector = library.question()
-    _, far = view.matrix.lists.near(vector)
-    assert len(far) == 16
-    assert sum(end - begin for begin, end in far) <= 32
-    near = view.matrix.near(vector)
-    assert near.farthest.size > 16
-    assert near.low < np.median(view.cosines(vector)[0])
 
 
 def test_turns_around_one_that_was_edited_or_came_late_are_known(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from memorist.memories.searchable import Standing
 from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
 from memorist.recall.fusion import Fusion, share_of_meaning
+from memorist.recall.index import lists
 from memorist.recall.index.columns import Array, distinct
 from memorist.recall.index.matrix import Cosines, Near, Sketched
 from memorist.recall.index.part import PartOfShelf
@@ -24,9 +25,6 @@ from memorist.recall.index.view import View
 from memorist.recall.question import Asked
 from memorist.recall.ranking import Mask, Scores, best, normalised
 from memorist.recall.scored import Worded, scored, worded
-
-_NEAREST = 768
-"""Windows that meaning names."""
 
 _ENOUGH = 128
 """If fewer rows that are named may come back, the lists were not made for such a question."""
@@ -60,10 +58,10 @@ class Opened:
     def __init__(self, views: Sequence[View], asked: Asked) -> None:
         self._views = views
         self._asked = asked
-        lists = [view.postings for view in views]
+        all_of = [view.postings for view in views]
         terms = [words.hash_of(term) for term in asked.terms()]
         self._named = [
-            _Named.of(view, lists, terms, number) if view.is_large else None for number, view in enumerate(views)
+            _Named.of(view, all_of, terms, number) if view.is_large else None for number, view in enumerate(views)
         ]
 
     def narrowed(self, vector: Scores | None, fusion: Fusion, count: int) -> Worded:
@@ -107,9 +105,9 @@ class _Named:
     sketched: Sketched
 
     @classmethod
-    def of(cls, view: View, lists: Sequence[PostingLists | PostingsAt], terms: Sequence[int], number: int) -> "_Named":
-        """`view` is the shelf of that number among those with these lists."""
-        found = likely(lists, terms, number)
+    def of(cls, view: View, all_of: Sequence[PostingLists | PostingsAt], terms: Sequence[int], number: int) -> "_Named":
+        """`view` is the shelf of that number among those with these terms."""
+        found = likely(all_of, terms, number)
         waiting = view.waiting()
         waiting = waiting[view.columns["standing"][waiting] == Standing.LIVE][-_WAITING:]
         places = distinct(np.concatenate([found.places, waiting])) if waiting.size else found.places
@@ -147,7 +145,7 @@ class _Narrowing:
 
     def _by_both(self, vector: Scores) -> View:
         near = self.view.matrix.near(vector)
-        nearest = _first_of(near.cosines, _NEAREST)
+        nearest = _first_of(near.cosines, lists.COMPARED)
         nearest = nearest[near.places[nearest] >= 0]
         places = distinct(np.concatenate([self.named.places, near.places[nearest]]))
         found = Cosines.none(places.size)

@@ -22,12 +22,15 @@ from memorist.recall.ranking import Scores
 PROBED = 5
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-COMPARED = 2048
-"""Sketches of these lists that are looked at more closely."""
+COMPARED = 4096
+"""Sketches of these lists that are looked at more closely; of those that differ alike some more, but not any number."""
 
-_FARTHEST = 16
-_FAR = 8192
-"""The farthest lists, and how many vectors of them are looked at: as many of each at most."""
+_TIMES = 2
+"""So many times as many at most: texts that are alike have the same sketch, and there may be any number of them."""
+
+_FARTHEST = 32
+_FAR = 512
+"""The farthest lists, and how many of their sketches are looked at more closely, those that differ most."""
 
 _PADDED = 16
 """What the number of sketches that are compared at once is a multiple of: others take several times as long."""
@@ -76,8 +79,8 @@ class Centres:
 
 
 def how_many(size: int) -> int:
-    """Lists for so many vectors: a power of two, about twice the root."""
-    return int(min(_MOST, max(_FEWEST, 2 ** round(np.log2(2 * max(1, size) ** 0.5)))))
+    """Lists for so many vectors: a power of two, about the root."""
+    return int(min(_MOST, max(_FEWEST, 2 ** round(np.log2(max(1, size) ** 0.5)))))
 
 
 def sample_of(size: int) -> Array:
@@ -193,20 +196,30 @@ class Lists:
         """How many vectors are in lists."""
         return int(self.ends[-1])
 
-    def near(self, question: Scores) -> tuple[Array, list[tuple[int, int]]]:
-        """The windows that are nearest by their sketches, and from and to of some in the farthest lists: they tell how
-        far the farthest rows are.
+    def near(self, question: Scores) -> tuple[Array, Array]:
+        """The windows that are nearest by their sketches, and some that are farthest, ascending: these tell how far the
+        farthest rows are.
         """
         begins = np.concatenate([[0], self.ends[:-1]])
         order = np.argsort(-self.centres.products(question), kind="stable")
         order = order[begins[order] < self.ends[order]]  # All vectors of a list may be gone.
-        asked = np.packbits(question > self.mean)[np.newaxis]
+        # The mean is in all of them: what is above it in a vector counts as much as the question is there.
+        asked = np.packbits(question > 0)[np.newaxis]
         probed = order[: -(-order.size // PROBED)]
-        distances = self._distances(asked, probed, begins)
-        nearest = np.flatnonzero(distances <= _bound(distances, COMPARED))
-        far = np.sort(order[-_FARTHEST:])
-        ends = np.minimum(self.ends[far], begins[far] + _FAR // _FARTHEST)
-        return self._windows_at(nearest, probed, begins), list(zip(begins[far].tolist(), ends.tolist(), strict=True))
+        nearest = _nearest(self._distances(asked, probed, begins), COMPARED)
+        far = order[-_FARTHEST:]
+        farthest = self._farthest(self._distances(asked, far, begins), far, begins)
+        return self._windows_at(nearest, probed, begins), np.sort(self._windows_at(farthest, far, begins))
+
+    def _farthest(self, distances: Array, lists: Array, begins: Array) -> Array:
+        """The numbers of the greatest distances of some lists, without those of nothing."""
+        counts = self.ends[lists] - begins[lists]
+        padded = counts + -counts % _PADDED
+        inside = np.arange(distances.size) - np.repeat(np.cumsum(padded) - padded, padded)
+        numbers = np.flatnonzero(inside < np.repeat(counts, padded))
+        if numbers.size <= _FAR:
+            return numbers
+        return numbers[np.argpartition(distances[numbers], numbers.size - _FAR)[-_FAR:]]
 
     def _distances(self, asked: Array, lists: Array, begins: Array) -> Array:
         """The bits in which the sketches of some lists differ from one, and after each list some of nothing."""
@@ -251,8 +264,12 @@ class Lists:
     def windows_of(self, places: Array) -> tuple[Array, Array]:
         """The windows of some rows, and for each which of the rows it is of; of later rows there are none here."""
         known = np.flatnonzero(places < self.starts.size - 1)
-        begins, ends = self.starts[places[known]], self.starts[places[known] + 1]
-        counts = ends - begins
+        here = places[known]
+        begins = self.starts.take(here)
+        counts = self.starts.take(here + 1) - begins
+        if counts.max(initial=0) <= 1:  # As most are.
+            has_one = np.flatnonzero(counts)
+            return self.windows.take(begins[has_one]).astype(np.int64), known[has_one]
         which = np.repeat(np.arange(known.size), counts)
         offsets = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
         return self.windows[begins[which] + offsets].astype(np.int64), known[which]
@@ -273,6 +290,17 @@ def sketch_of(steps: vectors.Steps, scales: Scores, mean: Scores) -> tuple[Array
     sketches = np.packbits(apart > 0, axis=1)
     squares = np.einsum("ij,ij->i", apart, apart)
     return sketches, squares / np.maximum(np.abs(apart).sum(axis=1), np.float32(1e-9))
+
+
+def _nearest(distances: Array, count: int) -> Array:
+    """The numbers of about so many of the least distances."""
+    bound = _bound(distances, count)
+    nearest = np.flatnonzero(distances <= bound)
+    if nearest.size > _TIMES * count:
+        is_alike = distances[nearest] == bound
+        nearer, alike = nearest[~is_alike], nearest[is_alike]
+        nearest = np.sort(np.concatenate([nearer, alike[: max(0, _TIMES * count - nearer.size)]]))
+    return nearest
 
 
 def _bound(distances: Array, count: int) -> int:

@@ -1,6 +1,6 @@
 """The vectors of a shelf as one matrix of bytes, and the comparison of a question with all of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -18,7 +18,10 @@ from memorist.recall.ranking import Scores
 _BLOCK = 8192
 _SMALLEST_BLOCK = 64
 _UNKNOWN = np.float32(-2)
+_FAR = 64
 _FARTHEST = 32
+"""Vectors that are read to know how far the farthest are, and how many of their rows count as such."""
+
 _PIECE = 16_384
 """Rows whose sketches are held at once, a byte for each of their bits."""
 
@@ -277,12 +280,11 @@ class MatrixView:
         late = self._late(question)
         places = np.concatenate([self.places[windows], late.places])
         cosines = np.concatenate([self.lists.estimated(question, self.lists.sketches_of(windows)), late.cosines])
-        lows = self._compared(question, self.lists.rows.each(far)) * _joined(self.scales, far)
-        far_places = _joined(self.places, far)
-        lowest = np.argpartition(lows, _FARTHEST)[:_FARTHEST] if lows.size > _FARTHEST else np.arange(lows.size)
-        lowest = lowest[far_places[lowest] >= 0]
-        low = min(float(lows[lowest].min(initial=0)), float(late.cosines.min(initial=0)))
-        return Near(places, cosines, distinct(far_places[lowest]), low, late)
+        far = far[self.places[far] >= 0]
+        far = np.sort(far[_least(self.lists.estimated(question, self.lists.sketches_of(far)), _FAR)])
+        lows = self._compared(question, self.lists.rows.read(runs(far))) * self.scales[far]
+        low = min(float(lows.min(initial=0)), float(late.cosines.min(initial=0)))
+        return Near(places, cosines, distinct(self.places[far[_least(lows, _FARTHEST)]]), low, late)
 
     def sketched(self, places: Array) -> "Sketched":
         """The sketches of some rows, whose places ascend."""
@@ -318,7 +320,7 @@ class MatrixView:
         order = np.argsort(windows)
         windows, rows = windows[order], which[rows[order]]
         found.cosines[rows] = _UNKNOWN
-        cosines = self._compared(question, [self.lists.rows.read(runs(windows))]) * self.scales[windows]
+        cosines = self._compared(question, self.lists.rows.read(runs(windows))) * self.scales[windows]
         found.put(rows, cosines, self.firsts[windows])
 
     def _windows_of(self, places: Array) -> tuple[Array, Array]:
@@ -328,8 +330,8 @@ class MatrixView:
         current = self.places[windows] == places[rows]
         return (windows, rows) if current.all() else (windows[current], rows[current])
 
-    def _compared(self, question: Scores, parts: Iterable[vectors.Steps]) -> Scores:
-        """How near a question is to the vectors of some parts, but for their scales. Each is read before the next."""
+    def _compared(self, question: Scores, *parts: vectors.Steps) -> Scores:
+        """How near a question is to the vectors of some parts, but for their scales."""
         asked, scale = vectors.quantised(question)
         found = [np.zeros(0, dtype=np.float32)]
         for steps in parts:
@@ -345,7 +347,7 @@ class MatrixView:
         counts = np.diff(self.starts[groups], append=self.scales.size)
         firsts = accumulate((len(block) for block in self.blocks), initial=0)
         late = [block for block, first in zip(self.blocks, firsts, strict=False) if first >= listed]
-        products = self._compared(question, late) * self.scales[listed:]
+        products = self._compared(question, *late) * self.scales[listed:]
         numbers = np.arange(products.size) - np.repeat(self.starts[groups] - listed, counts)
         return Late(np.repeat(self.places[groups], counts), products, numbers)
 
@@ -376,8 +378,9 @@ class MatrixView:
         return which
 
 
-def _joined(values: Array, ranges: Sequence[tuple[int, int]]) -> Array:
-    return np.concatenate([values[:0], *(values[start:end] for start, end in ranges)])
+def _least(values: Scores, count: int) -> Array:
+    """The numbers of the least so many."""
+    return np.argpartition(values, count)[:count] if values.size > count else np.arange(values.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import os
 import struct
 import weakref
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -64,14 +64,6 @@ class SavedRows:
         width, base, handle = self._width, self._start, self._handle
         parts = [os.pread(handle, (end - start) * width, base + start * width) for start, end in ranges]
         return np.frombuffer(b"".join(parts), dtype=self._kind).reshape(-1, *self._shape)
-
-    def each(self, ranges: Sequence[tuple[int, int]]) -> Iterator[Array]:
-        """The rows of each range, in memory that the next one takes: nothing is copied twice. Raises OSError."""
-        room = np.empty(max((end - start for start, end in ranges), default=0) * self._width, dtype=np.uint8)
-        for start, end in ranges:
-            part = room[: (end - start) * self._width]
-            os.preadv(self._handle, [part.data], self._start + start * self._width)
-            yield part.view(self._kind).reshape(-1, *self._shape)
 
 
 def write(out: BinaryIO, snapshot: Snapshot, whose: Sequence[str]) -> None:
