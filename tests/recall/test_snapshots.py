@@ -360,6 +360,24 @@ def test_who_closes_while_lists_are_added_to_leaves_them_to_the_next_process(
     assert_next_process_makes_lists(store, folder)
 
 
+def test_who_asks_while_somebody_closes_is_answered(folder: SnapshotFolder, store: Rows) -> None:
+    process = Process(store, folder)
+    held = process.saving._lock
+
+    class _ClosesWhenItIsFree:
+        def __enter__(self) -> None:
+            held.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            process.saving._lock = held
+            held.release()
+            process.shelves.close()
+
+    process.saving._lock = _ClosesWhenItIsFree()  # type: ignore[assignment]
+    assert_same(process.look(), store)
+    assert process.saving._worker is None
+
+
 def test_nothing_is_written_again_where_too_few_vectors_are_left_for_lists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,8 @@ class Saving:
             if self._worker is None or time.monotonic() < self._busy.get(key, 0):
                 return
             self._busy[key] = float("inf")
-        self._worker.submit(self._save, tenant, shelf, done)
+            # Not after it: somebody may close meanwhile.
+            self._worker.submit(self._save, tenant, shelf, done)
 
     def finish(self) -> None:
         """Wait for what is being saved."""
