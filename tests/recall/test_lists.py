@@ -1,5 +1,7 @@
 """Single steps of a search on a large shelf: each says what a plain calculation does."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,8 @@ from memorist.recall.index.lists import Lists
 from memorist.recall.index.shelf import Shelf
 from memorist.recall.index.view import View
 from memorist.recall.ranking import Scores
-from tests.recall.index_rows import MODEL, Rows, refreshed
+from tests.recall.index_rows import MODEL, Rows, assert_same, refreshed
+from tests.support.models import word_vector
 
 SIZE, ROWS = 96, 6000
 
@@ -25,13 +28,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[View, Scores]:
     for number in range(ROWS):
         windows = given[number, : 1 + (number % 7 == 0)]
         store.put(f"mem_{number:06}", ["tea"] * len(windows), vectors=vectors.pack(windows))
+    return refreshed(_saved(store, tmp_path_factory.mktemp("saved") / "file"), store), given
+
+
+def _saved(store: Rows, file: Path) -> Shelf:
+    """In lists, as it comes from its file."""
     shelf = Shelf("ada", MODEL)
     refreshed(shelf, store)
-    file = tmp_path_factory.mktemp("saved") / "file"
     with file.open("wb") as out:
         snapshot.write(out, arranged(shelf.saved(), 1000), ["ada"])
     shelf.map(snapshot.read(file, ["ada"], writable="column."))
-    return refreshed(shelf, store), given
+    return shelf
 
 
 def _lists(view: View) -> Lists:
@@ -106,3 +113,72 @@ def test_of_texts_that_are_alike_only_some_are_looked_at() -> None:
     assert (np.diff(found) > 0).all()
     few = lists._nearest(rng.integers(0, 200, 5000), 300)
     assert 300 <= few.size <= 600
+
+
+def _some(count: int) -> Rows:
+    store = Rows()
+    for number in range(0, 2 * count, 2):
+        store.put(f"mem_{number:06}", [f"tea {number}"] * (1 + (number % 10 == 0)), thread=f"s{number // 100}")
+    return store
+
+
+def test_vectors_of_rows_that_wait_again_go_from_lists_and_from_what_came_since(tmp_path: Path) -> None:
+    store = _some(1500)
+    shelf = _saved(store, tmp_path / "file")
+    for number in range(10_000, 10_300):
+        store.put(f"mem_{number:06}", [f"an owl {number}"] * 2)
+    before = refreshed(shelf, store)
+    places = before.matrix.places.copy()
+    gone = ["mem_000010", "mem_000012", "mem_010005", "mem_010007"]
+    for memory_id in gone:
+        store.put(memory_id, store.texts[memory_id], embedded=False, thread=store.rows[memory_id].thread)
+    after = refreshed(shelf, store)
+    assert (before.matrix.places == places).all(), "a view is not disturbed"
+    lost = np.isin(places, [before.place_of(memory_id) for memory_id in gone])
+    assert (after.matrix.places == np.where(lost, -1, places)).all()
+    assert_same(after, store)
+
+
+def test_what_is_changed_of_a_file_counts_as_memory(tmp_path: Path) -> None:
+    store = _some(1500)
+    shelf = _saved(store, tmp_path / "file")
+    refreshed(shelf, store)
+    before = shelf.size_bytes()
+    store.put("mem_000010", store.texts["mem_000010"], embedded=False, thread="s0")
+    refreshed(shelf, store)
+    places = shelf._matrix._places
+    assert shelf.size_bytes() >= before + places.values.nbytes
+    before = shelf.size_bytes()
+    store.put("mem_000013", ["an oak"], thread="s0")  # Comes between two that there are.
+    refreshed(shelf, store)
+    assert shelf.size_bytes() >= before + shelf._columns["previous"].values.nbytes
+
+
+def test_where_there_is_no_memory_the_vectors_of_a_file_stay(tmp_path: Path) -> None:
+    store = _some(1500)
+    shelf = _saved(store, tmp_path / "file")
+    shelf.limit_bytes = 1
+    refreshed(shelf, store)
+    assert not shelf.is_cut
+    assert_same(refreshed(shelf, store), store)
+    shelf.limit_bytes = shelf.size_bytes() + 650_000
+    for start in range(10_000, 10_900, 100):
+        for number in range(start, start + 100):
+            store.put(f"mem_{number:06}", [f"an owl {number}", f"an oak {number}", "salt"] * 2)
+        view = refreshed(shelf, store)
+    assert shelf.is_cut
+    assert view.is_large
+    embedded = view.columns["windows"] > 0
+    assert embedded[:1500].all()
+    assert not embedded[1500:1600].any()
+    late = np.flatnonzero(embedded[1500:]) + 1500
+    assert late.size
+    assert late[-1] == view.size - 1
+    question = word_vector("an owl 10899 by the river")
+    cosines = view.cosines(question)[0]
+    assert not cosines[~embedded].any()
+    for place in [*range(0, 1500, 50), *late.tolist()]:
+        expected = max(float(word_vector(one) @ question) for one in store.texts[view.ids[place]])
+        assert cosines[place] == pytest.approx(expected, abs=0.01)
+    found = view.matrix.near(question).places
+    assert np.isin(found[found >= 0], np.flatnonzero(embedded)).all()

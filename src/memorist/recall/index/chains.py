@@ -84,7 +84,7 @@ class Chains:
 
     def _relink(self, before: dict[int, int]) -> None:
         """Change earlier places, on copies: views that were given out know nothing of new ones."""
-        self._previous.values, self._linked.values = self._previous.values.copy(), self._linked.values.copy()
+        previous, linked = self._previous.copied(), self._linked.copied()
         for place, earlier in before.items():
-            self._previous.values[place] = earlier
-            self._linked.values[place] = earlier >= 0 and earlier == place - 1
+            previous[place] = earlier
+            linked[place] = earlier >= 0 and earlier == place - 1

@@ -74,6 +74,11 @@ class Column:
         """These alone from now on."""
         self.values, self._used, self._is_mapped = values, values.size, False
 
+    def copied(self) -> Array:
+        """To be changed: views that were given out keep the values that there were."""
+        self.values, self._is_mapped = self.values.copy(), False
+        return self.values
+
     def saved(self) -> list[Array]:
         """As a file has them: with room for more, so that the next few need no copy of them all."""
         return with_room(self.values[: self._used].copy())

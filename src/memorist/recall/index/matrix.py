@@ -141,43 +141,44 @@ class Matrix:
         return counts
 
     def drop(self, places: Sequence[int]) -> None:
-        """The vectors of some rows. Each call looks through all groups, so that many go at once."""
-        groups = np.flatnonzero(np.isin(self._places.values[: self._groups], places))
+        """The vectors of some rows. Each call looks through all groups that are in no list, so that many go at once."""
+        rows = np.array(places, dtype=np.int64)
+        listed, found = 0, rows[:0]
+        if self._lists is not None:
+            listed, found = self._lists.size, self._lists.windows_of(rows)[0]  # In lists each window is a group.
+        values = self._places.values[: self._groups]
+        late = listed + which_are(values[listed:], rows)
+        groups = np.concatenate([found[values[found] >= 0], late])
         if groups.size:
             self._in_order = False
-            values = self._places.values.copy()
-            values[groups] = -1
-            self._places.values = values
+            self._places.copied()[groups] = -1
 
     def let_go(self, wanted_bytes: int) -> Array:
-        """Drop the oldest vectors, block by block, until so much memory is free. Returns the places of their rows."""
-        freed, count = 0, 0
-        while count < len(self._blocks) and freed < wanted_bytes:
-            freed += 0 if count < self._mapped else self._blocks[count].nbytes
-            count += 1
-        windows = min(self._windows, sum(map(len, self._blocks[:count])))
-        group = int(np.searchsorted(self._starts.values[: self._groups], windows))
-        gone = self._places.values[:group]
-        left = slice(group, self._groups)
-        starts, places = self._starts.values[left] - windows, self._places.values[left]
-        firsts = self._firsts.values[left]
-        if windows < self._windows and (not starts.size or starts[0]):
-            # The rest of a row whose first windows are gone is nobody's.
-            starts, places, firsts = np.insert(starts, 0, 0), np.insert(places, 0, -1), np.insert(firsts, 0, 0)
-        self._blocks, self._mapped = self._blocks[count:], max(0, self._mapped - count)
-        self._used = self._used if self._blocks else 0
-        self._scales.keep(self._scales.values[windows : self._windows].copy())
-        self._starts.keep(starts.copy())
-        self._places.keep(places.copy())
-        self._firsts.keep(firsts.copy())
-        self._lists = None
-        self._windows, self._groups = self._windows - windows, places.size
+        """Drop the oldest vectors, block by block, until so much memory is free: not those of a file, which take none.
+        Returns the places of their rows.
+        """
+        own = self._blocks[self._mapped :]
+        freed = list(accumulate((block.nbytes for block in own), initial=0))
+        count = next((number for number, sum_ in enumerate(freed) if sum_ >= wanted_bytes), len(own))
+        if not count:
+            return np.zeros(0, dtype=np.int64)
+        first = sum(map(len, self._blocks[: self._mapped]))
+        last = min(self._windows, first + sum(map(len, own[:count])))
+        starts, places, firsts = (one.values[: self._groups] for one in (self._starts, self._places, self._firsts))
+        begin, end = np.searchsorted(starts, [first, last]).tolist()
+        gone = places[begin:end]
+        # The rest of a row whose first windows are gone is nobody's.
+        rest = int(last < self._windows and (end == self._groups or bool(starts[end] > last)))
+        self._starts.keep(np.concatenate([starts[:begin], [first] * rest, starts[end:] - (last - first)]).astype(int))
+        self._places.keep(np.concatenate([places[:begin], [-1] * rest, places[end:]]).astype(int))
+        self._firsts.keep(np.concatenate([firsts[:begin], [0] * rest, firsts[end:]]).astype(np.int32))
+        scales = self._scales.values[: self._windows]
+        self._scales.keep(np.concatenate([scales[:first], scales[last:]]))
+        self._blocks = [*self._blocks[: self._mapped], *own[count:]]
+        self._used = self._used if count < len(own) else len(self._blocks[-1]) if self._blocks else 0
+        self._windows, self._groups = self._windows - (last - first), self._places.values.size
         self._in_order = False
-        gone = gone[gone >= 0]
-        if not self._whole:
-            # What is left of rows that lost some of their windows is nobody's, either.
-            self._places.values[np.isin(self._places.values, gone)] = -1
-        return gone
+        return gone[gone >= 0]
 
     def _store(self, found: vectors.Steps) -> None:
         while len(found):

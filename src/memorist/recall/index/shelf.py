@@ -216,11 +216,11 @@ class Shelf:
     def _fit(self) -> None:
         """Let go of vectors where there is no memory for them."""
         excess = self.size_bytes() - self.limit_bytes
-        if excess > 0 and self._matrix.size_bytes():
+        if excess > 0:
             # Some more than is needed, so that the next few rows find room.
             gone = self._matrix.let_go(excess + self.limit_bytes // 16)
             self._columns["windows"].values[gone] = 0
-            self.is_cut = True
+            self.is_cut = self.is_cut or gone.size > 0
 
     def _add_vectors(self, places: Sequence[int], models: Sequence[str], packed: Sequence[bytes | None]) -> None:
         """Those of rows whose places ascend. Others than a row had are made of other words of the message before."""
