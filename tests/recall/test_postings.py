@@ -4,6 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from memorist import words
 from memorist.recall.index import postings, snapshot
@@ -129,3 +130,36 @@ def test_sums_tell_about_how_well_a_row_fits_however_many_words_are_asked_for() 
         said = found.said(np.arange(lists.size)).bm25
         assert np.abs(said - exact).max() < 0.02 * exact.max()
         assert set(np.flatnonzero(exact).tolist()) == set(found.places.tolist())
+
+
+def test_some_rows_fit_as_they_do_among_all_whatever_was_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, store = np.random.default_rng(5), Rows()
+    _put(store, rng, 0, 2000)
+    lists = _lists(refreshed(Shelf("ada", MODEL), store))
+    some = np.sort(rng.choice(2000, 300, replace=False))
+    exact = postings.wording([lists], _TERMS)[0]
+    for most in (10, 300, 900, 100_000):
+        monkeypatch.setattr(postings, "_LOOKED_THROUGH", most)
+        monkeypatch.setattr(postings, "_LIKELY", 200)
+        monkeypatch.setattr(postings, "_LOOKED_INTO", 800)
+        found = postings.likely([lists], _TERMS, 0)
+        assert 0 < found.places.size <= 200
+        assert len(found.looked_up) < len(VOCABULARY) or most == 100_000
+        fitting = postings.wording([postings.PostingsAt.of(lists, some, found)], _TERMS)[0]
+        assert fitting.bm25 == pytest.approx(exact.bm25[some], rel=1e-5)
+        assert fitting.coverage == pytest.approx(exact.coverage[some], rel=1e-5)
+
+
+def test_words_too_frequent_to_be_looked_through_count_in_rows_that_have_rarer_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = Rows()
+    for number in range(3000):
+        store.put(f"mem_{number:06}", [f"{'owl' if number % 5 == 0 else 'oak'} {'tea' if number % 2 else 'salt'}"])
+    lists = _lists(refreshed(Shelf("ada", MODEL), store))
+    terms = [words.hash_of(words.terms(word)[0]) for word in ("owl", "tea")]
+    monkeypatch.setattr(postings, "_LOOKED_THROUGH", 700)
+    monkeypatch.setattr(postings, "_LIKELY", 300)
+    found = postings.likely([lists], terms, 0)
+    assert found.looked_up == {terms[0]}
+    assert found.places.tolist() == [number for number in range(3000) if number % 5 == 0 and number % 2]

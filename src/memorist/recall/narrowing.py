@@ -135,7 +135,7 @@ class _Narrowing:
         named = self.named
         chosen = self._chosen(named.places, named.likely.said(named.places), None, 0)
         if chosen.count >= self.enough:
-            return PartOfShelf.of(self.view, self._around(chosen, None))
+            return PartOfShelf.of(self.view, self._around(chosen, None), likely=named.likely)
         wanted = self._few_that_are_wanted()
         if wanted is None:
             return self.view
@@ -245,7 +245,7 @@ class _Narrowing:
         # None that lies far away may look as if it lay farther than the farthest.
         np.maximum(found.cosines, np.float32(near.low), out=found.cosines, where=found.cosines >= -1)
         needed = np.concatenate([near.farthest, self._asked_about()]) if needed is None else needed
-        return PartOfShelf.of(self.view, places, found, np.searchsorted(places, needed))
+        return PartOfShelf.of(self.view, places, found, np.searchsorted(places, needed), self.named.likely)
 
     def _beside(self, places: Array) -> Array:
         assert self.view.turns is not None

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from memorist.recall.index.columns import Array
 from memorist.recall.index.matrix import Cosines
-from memorist.recall.index.postings import PostingsAt
+from memorist.recall.index.postings import Likely, PostingsAt
 from memorist.recall.index.row_ids import RowIds
 from memorist.recall.index.view import View
 from memorist.recall.ranking import Scores
@@ -28,7 +28,14 @@ class PartOfShelf(View):
     """Those that are to be compared, wherever they come."""
 
     @classmethod
-    def of(cls, view: View, at: Array, found: Cosines | None = None, needed: Array | None = None) -> "PartOfShelf":
+    def of(
+        cls,
+        view: View,
+        at: Array,
+        found: Cosines | None = None,
+        needed: Array | None = None,
+        likely: Likely | None = None,
+    ) -> "PartOfShelf":
         """`at` ascends."""
         return cls(
             user=view.user,
@@ -37,7 +44,7 @@ class PartOfShelf(View):
             codes=view.codes,
             columns=_Columns(view.columns, at),
             matrix=view.matrix,
-            postings=PostingsAt.of(view.postings, at),
+            postings=PostingsAt.of(view.postings, at, likely),
             turns=view.turns,
             at=at,
             found=found,

@@ -39,6 +39,9 @@ _SPARE = 3
 _LIKELY = 2048
 """Rows of these that are compared by meaning, too."""
 
+_LOOKED_INTO = 4096
+"""Rows in which words are looked for that are too frequent to be looked through."""
+
 
 class Run(NamedTuple):
     """Entries of terms in their order, those of one term by place."""
@@ -228,11 +231,12 @@ class PostingLists:
             here = slice(max(here.start, here.stop - most), here.stop)
             places = run.places[here].astype(np.intp)
             known = None if number else self.impacts
-            found.append((places, self._impacts_of(run.terms[here], places) if known is None else known[here]))
+            found.append((places, self.impacts_at(run.terms[here], places) if known is None else known[here]))
             most -= places.size
         return _joined([places for places, _ in found[::-1]]), _joined([impacts for _, impacts in found[::-1]])
 
-    def _impacts_of(self, terms: Terms, places: Array) -> Impacts:
+    def impacts_at(self, terms: Terms, places: Array) -> Impacts:
+        """What entries count in their rows; of their terms only how often each is there matters."""
         return impacts_of(terms, self.lengths.take(places), self.words / max(1, self.size))
 
     def among(self, term: int, places: Places) -> "Containing":
@@ -264,12 +268,13 @@ class PostingsAt:
     whole: PostingLists
     at: Places
     lengths: Scores
+    likely: "Likely | None" = None
 
     @classmethod
-    def of(cls, whole: "PostingLists | PostingsAt", at: Array) -> "PostingsAt":
-        """`whole` are those of all rows."""
+    def of(cls, whole: "PostingLists | PostingsAt", at: Array, likely: "Likely | None" = None) -> "PostingsAt":
+        """`whole` are those of all rows. `likely` spares a look at those that have none of its words."""
         assert isinstance(whole, PostingLists)
-        return cls(whole, at.astype(np.int32), whole.lengths.take(at))
+        return cls(whole, at.astype(np.int32), whole.lengths.take(at), likely)
 
     @property
     def size(self) -> int:
@@ -284,7 +289,11 @@ class PostingsAt:
         return self.whole.words
 
     def containing(self, term: int) -> "Containing":
-        return self.whole.among(term, self.at)
+        if self.likely is None or term not in self.likely.looked_up:
+            return self.whole.among(term, self.at)
+        fitting = np.flatnonzero(self.likely.sums.take(self.at))
+        found = self.whole.among(term, self.at[fitting])
+        return found._replace(places=fitting[found.places])
 
     def how_many(self, term: int) -> int:
         return self.whole.how_many(term)
@@ -374,6 +383,9 @@ class Likely:
     everything: float
     """What all words count together."""
 
+    looked_up: frozenset[int]
+    """The words of which each entry is in the sums."""
+
     def said(self, places: Array) -> Wording:
         """About how well some rows fit: frequent words were not looked up, where there are rarer ones."""
         fitting = self.sums.take(places) * np.float32(self.step)
@@ -394,15 +406,28 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
     most = np.iinfo(np.uint16).max - 2 * len(rarest)
     step = max(1e-9, _MOST * sum(rare for _, _, rare in rarest) / most)
     left = max(_LOOKED_THROUGH, lists.size // _SHARE)
-    for number, (size, term, rare) in enumerate(rarest):
-        if number and size > left:
+    count, looked_up = 0, set()
+    for size, term, rare in rarest:
+        if count and size > left:
             break
         places, impacts = lists.last(term, left)
-        # At least one, so that what has a word at all is known by its sum.
-        counted = impacts * np.float32(_MOST / 255 / step * rare) + np.float32(1)
-        np.add.at(sums, places, counted.astype(np.uint16))
+        np.add.at(sums, places, _counted(impacts, rare / step))
+        if size <= left:
+            looked_up.add(term)
         left -= min(size, left)
-    return Likely(_most(sums, _LIKELY), sums, step, weighed.everything)
+        count += 1
+    named = _most(sums, _LIKELY if count == len(rarest) else _LOOKED_INTO)
+    for _, term, rare in rarest[count:]:
+        found = lists.among(term, named)
+        here = named[found.places]
+        sums[here] += _counted(lists.impacts_at(found.counts.astype(np.uint32), here), rare / step)
+    return Likely(_greatest(named, sums, _LIKELY), sums, step, weighed.everything, frozenset(looked_up))
+
+
+def _counted(impacts: Impacts, share: float) -> Sums:
+    """At least one, so that what has a word at all is known by its sum."""
+    counted: Sums = (impacts * np.float32(_MOST / 255 * share) + np.float32(1)).astype(np.uint16)
+    return counted
 
 
 def _most(sums: Sums, count: int) -> Array:
@@ -416,6 +441,10 @@ def _most(sums: Sums, count: int) -> Array:
         if places.size >= count or bound == 1:
             break
         rank *= 4
+    return _greatest(places, sums, count)
+
+
+def _greatest(places: Array, sums: Sums, count: int) -> Array:
     if places.size <= count:
         return places
     values = sums.take(places)
