@@ -17,6 +17,7 @@ from memorist.recall.candidates import candidates
 from memorist.recall.fusion import FUSION
 from memorist.recall.index import snapshot, vectors
 from memorist.recall.index.arranging import arranged
+from memorist.recall.index.lists import PROBED
 from memorist.recall.index.matrix import MatrixView
 from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.postings import PostingLists, likely
@@ -374,7 +375,7 @@ def test_lists_whose_vectors_are_all_gone_are_passed_over(library: Library, tmp_
     query, vector = library.question()
     order = np.argsort(-lists.centres.products(vector), kind="stable")
     in_list = np.searchsorted(lists.ends, np.arange(lists.size), side="right")
-    nearest_and_farthest = np.isin(in_list, [*order[: -(-order.size // 5)], *order[-16:]])
+    nearest_and_farthest = np.isin(in_list, [*order[: -(-order.size // PROBED)], *order[-32:]])
     for place in np.unique(view.matrix.places[: lists.size][nearest_and_farthest]).tolist():
         memory_id = view.ids[place]
         store.put(memory_id, store.texts[memory_id], thread=store.rows[memory_id].thread, embedded=False)

@@ -19,10 +19,10 @@ from memorist.recall.index.columns import Array
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
 
-PROBED = 5
+PROBED = 8
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-COMPARED = 4096
+COMPARED = 2048
 """Sketches of these lists that are looked at more closely; of those that differ alike some more, but not any number."""
 
 _TIMES = 2
@@ -31,6 +31,9 @@ _TIMES = 2
 _FARTHEST = 32
 _FAR = 512
 """The farthest lists, and how many of their sketches are looked at more closely, those that differ most."""
+
+_MUCH = 0.98
+"""Of what a question is in a dimension on the average: so four steps are told apart with the least error."""
 
 _PADDED = 16
 """What the number of sketches that are compared at once is a multiple of: others take several times as long."""
@@ -203,8 +206,7 @@ class Lists:
         begins = np.concatenate([[0], self.ends[:-1]])
         order = np.argsort(-self.centres.products(question), kind="stable")
         order = order[begins[order] < self.ends[order]]  # All vectors of a list may be gone.
-        # The mean is in all of them: what is above it in a vector counts as much as the question is there.
-        asked = np.packbits(question > 0)[np.newaxis]
+        asked = _asked(question)
         probed = order[: -(-order.size // PROBED)]
         nearest = _nearest(self._distances(asked, probed, begins), COMPARED)
         far = order[-_FARTHEST:]
@@ -222,12 +224,13 @@ class Lists:
         return numbers[np.argpartition(distances[numbers], numbers.size - _FAR)[-_FAR:]]
 
     def _distances(self, asked: Array, lists: Array, begins: Array) -> Array:
-        """The bits in which the sketches of some lists differ from one, and after each list some of nothing."""
+        """How much the sketches of some lists differ from a question, and after each list some of nothing."""
         compare = numkong.hammings_packed
         # Held here: all may be let go of meanwhile.
         held = self.packed.of(lists.tolist(), lambda number: self._packed(number, begins))
-        found: Array = np.concatenate([np.asarray(compare(asked, packed)) for packed in held], axis=1)[0]
-        return found
+        found = np.concatenate([np.asarray(compare(asked, packed)) for packed in held], axis=1)
+        distances: Array = 2 * found[0] + found[1]
+        return distances
 
     def _packed(self, number: int, begins: Array) -> Any:
         sketches = self.sketches[begins[number] : self.ends[number]]
@@ -290,6 +293,15 @@ def sketch_of(steps: vectors.Steps, scales: Scores, mean: Scores) -> tuple[Array
     sketches = np.packbits(apart > 0, axis=1)
     squares = np.einsum("ij,ij->i", apart, apart)
     return sketches, squares / np.maximum(np.abs(apart).sum(axis=1), np.float32(1e-9))
+
+
+def _asked(question: Scores) -> Array:
+    """A question in two bits a dimension: whether it is above 0 there, which counts twice, and whether it is by much.
+    Not above the mean: that is in all vectors, whose sketches tell what they have beside it.
+    """
+    is_above = question > 0
+    is_much = np.abs(question) > np.float32(_MUCH) * np.sqrt(np.mean(question**2))
+    return np.packbits(np.stack([is_above, is_above == is_much]), axis=1)
 
 
 def _nearest(distances: Array, count: int) -> Array:
