@@ -43,18 +43,18 @@ _LOOKED_INTO = 4096
 """Rows in which words are looked for that are too frequent to be looked through."""
 
 
-class Run(NamedTuple):
+class TermRun(NamedTuple):
     """Entries of terms in their order, those of one term by place."""
 
     terms: Terms
     places: Places
 
     @classmethod
-    def none(cls) -> "Run":
+    def none(cls) -> "TermRun":
         return cls(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int32))
 
     @classmethod
-    def of(cls, terms: Terms, places: Places) -> "Run":
+    def of(cls, terms: Terms, places: Places) -> "TermRun":
         """Entries in any order."""
         # Sorted as one number each, which is several times faster than an order.
         both = (terms >> _COUNT).astype(np.uint64) << _ROW
@@ -69,7 +69,7 @@ class Run(NamedTuple):
         first = np.searchsorted(self.terms, np.uint32(term), side="left")
         return slice(int(first), int(np.searchsorted(self.terms, np.uint32(term | int(_COUNT_BITS)), side="right")))
 
-    def with_later(self, later: "Run") -> "Run":
+    def with_later(self, later: "TermRun") -> "TermRun":
         """Both in one, where all rows of the other came after those of this one: so nothing has to be sorted."""
         if not later.terms.size or not self.terms.size:
             return later if later.terms.size else self
@@ -80,7 +80,7 @@ class Run(NamedTuple):
         places = np.empty(is_earlier.size, dtype=np.int32)
         terms[at], places[at] = later
         terms[is_earlier], places[is_earlier] = self
-        return Run(terms, places)
+        return TermRun(terms, places)
 
 
 class Postings:
@@ -89,10 +89,10 @@ class Postings:
     """
 
     def __init__(self) -> None:
-        self._sorted = Run.none()
+        self._sorted = TermRun.none()
         self._impacts: Impacts | None = None
         self._is_mapped = False
-        self._later: list[Run] = []
+        self._later: list[TermRun] = []
         self._added: list[tuple[Terms, Places]] = []
         self._later_size = 0
         self._lengths = Column(np.float32)
@@ -119,7 +119,7 @@ class Postings:
     def of(cls, saved: Snapshot) -> "Postings":
         """The terms of a file."""
         made = cls()
-        made._sorted, made._is_mapped = Run(saved.arrays["terms"][0], saved.arrays["term.places"][0]), True
+        made._sorted, made._is_mapped = TermRun(saved.arrays["terms"][0], saved.arrays["term.places"][0]), True
         made._impacts = saved.arrays["term.impacts"][0] if "term.impacts" in saved.arrays else None
         made._words, made._size = saved.facts["words"], saved.facts["rows"]
         made._lengths.map(saved.arrays["column.lengths"][0], made._size)
@@ -157,7 +157,7 @@ class Postings:
         """Sort what was added. Runs of about one size become one, so that there are few and each entry moves seldom."""
         if self._added:
             terms, places = zip(*self._added, strict=True)
-            self._later.append(Run.of(np.concatenate(terms), np.concatenate(places)))
+            self._later.append(TermRun.of(np.concatenate(terms), np.concatenate(places)))
             self._added = []
         while len(self._later) > 1 and 2 * self._later[-1].terms.size >= self._later[-2].terms.size:
             self._later[-2:] = [self._later[-2].with_later(self._later[-1])]
@@ -175,21 +175,21 @@ class Postings:
 def settled(saved: Snapshot) -> Snapshot:
     """What a shelf is at one moment, its runs of terms made one, as a file has them."""
     given = zip(saved.arrays["terms"], saved.arrays["term.places"], strict=True)
-    whole = _one_of([Run(terms, places) for terms, places in given])
+    whole = _one_of([TermRun(terms, places) for terms, places in given])
     return replace(saved, arrays={**saved.arrays, "terms": [whole.terms], "term.places": [whole.places]})
 
 
-def _one_of(runs: Sequence[Run]) -> Run:
+def _one_of(runs: Sequence[TermRun]) -> TermRun:
     """Of runs that came one after the other. The large first one is copied once."""
     first, *later = runs
-    return first.with_later(reduce(Run.with_later, later, Run.none()))
+    return first.with_later(reduce(TermRun.with_later, later, TermRun.none()))
 
 
 @dataclass(frozen=True, slots=True)
 class PostingLists:
     """The terms of all rows at one moment."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[TermRun, ...]
     """All rows of each come after those of the one before it."""
 
     lengths: Scores
