@@ -34,7 +34,7 @@ _READ = 160
 
 _KEPT = 640
 _TIMES = 4
-_CLOSEST = 48
+_CLOSEST = 160
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
 
 _SPARE = 2

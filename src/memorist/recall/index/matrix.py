@@ -18,7 +18,7 @@ from memorist.recall.ranking import Scores
 _BLOCK = 8192
 _SMALLEST_BLOCK = 64
 _UNKNOWN = np.float32(-2)
-_FAR = 64
+_FAR = 128
 _FARTHEST = 32
 """Vectors that are read to know how far the farthest are, and how many of their rows count as such."""
 
