@@ -28,6 +28,7 @@ from memorist.recall.index.cache import Shelves
 from memorist.recall.index.embedding import Window, embedded_one, windows_of
 from memorist.recall.values import Embedded, Question
 from memorist.settings import Settings
+from memorist_bench.agreement import first_ten_same
 from memorist_bench.metrics import milliseconds
 from memorist_bench.quality import Report
 from memorist_bench.texts import InventedTurn, conversation, questions
@@ -69,6 +70,8 @@ def measure_speed(
     timings = _Timings(core, tenant, sampled, scope=-(-memories // users))
     timings.run(questions, report)
     at_once = {f"clients_{count}_ms_p95": timings.at_once(count, questions) for count in _CLIENTS}
+    report("Comparing with all", 0, 1)
+    same = first_ten_same(core, tenant, sampled[0], questions)
     report("Starting anew", 0, 1)
     cold_seconds, rss_mb = _start_cold(settings, tenant, sampled)
     return {
@@ -80,6 +83,7 @@ def measure_speed(
         "synthetic_vectors": memories > ingested.count and bool(ingested.pool),
         **timings.figures(),
         **at_once,
+        "first_ten_same": same,
         "budget_ms": settings.recall_budget_ms,
         "ingest_per_s": ingested.per_second,
         "embed_per_s": ingested.embedded_per_second,

@@ -14,7 +14,7 @@ FIGURES = {
     "memories", "users", "questions", "embedder", "reranker", "synthetic_vectors", "embed_ms_p50", "floor_ms",
     "recall_ms_p50", "recall_ms_p95", "rerank_ms_p50", "rerank_ms_p95", "first_recall_ms_p50", "ingest_per_s",
     "embed_per_s", "rss_mb", "disk_bytes_per_memory", "cold_recall_s", "clients_1_ms_p95", "clients_8_ms_p95",
-    "budget_ms",
+    "budget_ms", "first_ten_same",
 }  # fmt: skip
 
 
@@ -34,6 +34,7 @@ def test_every_figure_without_models(
     assert (result["memories"], result["users"]) == (530, 7)
     assert result["embed_ms_p50"] is result["rerank_ms_p50"] is result["embed_per_s"] is None
     assert result["synthetic_vectors"] is False
+    assert result["first_ten_same"] is None
     for name in ("floor_ms", "recall_ms_p50", "ingest_per_s", "rss_mb", "cold_recall_s"):
         assert result[name] > 0, name
     everything = OwnerFilter(any_user=True, any_agent=True)
@@ -56,12 +57,16 @@ def test_synthetic_vectors_are_found_like_real_ones(sqlite_url: str, monkeypatch
     monkeypatch.setattr(speed, "SAMPLE", 40)
     settings = Settings(database=sqlite_url, reranker="off")
     core = open_core(settings)
+    folder = core.options.index_folder
+    assert folder is not None
+    folder.smallest, folder.listed_from = 10, 100  # As if each had more than 200,000.
     try:
         core.identity.create_tenant("t")
         result = measure_speed(core, settings, "t", "run", memories=240, users=2, questions=2, report=lambda *_: None)
         assert result["synthetic_vectors"] is True
         assert result["embed_ms_p50"] > 0
         assert result["embed_per_s"] > 0
+        assert result["first_ten_same"] > 0.9
         assert core.indexer.progress("t").waiting == 0
         recalled = core.recall.recall(Principal("t", Role.USER, "run-0"), Question("the kettle", explain=True))
         assert not recalled.degraded
