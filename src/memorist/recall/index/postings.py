@@ -40,7 +40,8 @@ _LIKELY = 2048
 """Rows of these that are compared by meaning, too."""
 
 _LOOKED_INTO = 4096
-"""Rows in which words are looked for that are too frequent to be looked through."""
+_FREQUENT = 4
+"""Rows in which words are looked for that are too frequent to be looked through, and how many words."""
 
 
 class TermRun(NamedTuple):
@@ -417,7 +418,7 @@ def likely(shelves: Sequence[PostingLists | PostingsAt], terms: Sequence[int], s
         left -= min(size, left)
         count += 1
     named = _most(sums, _LIKELY if count == len(rarest) else _LOOKED_INTO)
-    for _, term, rare in rarest[count:]:
+    for _, term, rare in rarest[count : count + _FREQUENT]:
         found = lists.among(term, named)
         here = named[found.places]
         sums[here] += _counted(lists.impacts_at(found.counts.astype(np.uint32), here), rare / step)
