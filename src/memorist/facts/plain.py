@@ -121,7 +121,9 @@ _OF_A_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _JOINED = re.compile(r"\bjoined\b(?!.{0,200} as an? )", re.IGNORECASE)
 _MOVED = re.compile(r".*(?:moved|relocated)", re.IGNORECASE)
 # What is told with a year may be long over when it is told.
-_LONG_AGO = re.compile(rf"\b(?:moved|relocated|joined)\b.{{0,200}} in (?:(?:{_MONTHS}) )?(?:19|20)\d\d\b", re.IGNORECASE)
+_LONG_AGO = re.compile(
+    rf"\b(?:moved|relocated|joined)\b.{{0,200}} in (?:(?:{_MONTHS}) )?(?:19|20)\d\d\b", re.IGNORECASE
+)
 # What people move to although it is no place, by names that could be of one.
 _NO_PLACES = re.compile(
     r"(?:sales|marketing|finance|engineering|research|support|operations|product|design|legal|accounting|management|"
