@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from memorist.bootstrap import open_store
 from memorist.core import Core
+from memorist.erasure import naming
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory, Status
 from memorist.options import Options
@@ -128,3 +130,27 @@ def test_reason_that_comes_while_facts_are_anonymized_goes_too(
     monkeypatch.setattr(core.erasure, "purge_quotes", then_noted)
     assert core.sweeper.sweep(ada.tenant).done == {"anonymized": {"fact": 1}}
     assert {"verdicts": [{"against": old.id}]} in payloads(core, ada, new, "judged")
+
+
+def test_what_is_erased_while_a_sweep_looks_for_quotes_does_not_come_back(
+    core: Core, ada: Principal, admin: Principal, facts: list[Memory], clock: StepClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, beside, new = facts
+    core.policies.change(admin, {"mode": "enforce"})
+    clock.advance(timedelta(days=31))
+    found = naming.quotes_of
+    erased: list[str] = []
+
+    def then_erased(*given: Any, **named: Any) -> naming.Quotes:
+        quotes = found(*given, **named)
+        if not erased:
+            erased.append(beside.id)
+            assert core.erasure.erase(ada, [beside.id]).verification.ok  # type: ignore[union-attr]
+        return quotes
+
+    monkeypatch.setattr("memorist.erasure.service.quotes_of", then_erased)
+    assert core.sweeper.sweep(ada.tenant).done == {"anonymized": {"fact": 1}}
+    told = str(payloads(core, ada, new, "judged"))
+    assert BESIDE not in told
+    assert beside.id not in told
+    assert SECRET not in told

@@ -8,12 +8,14 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from memorist.erasure.values import Naming
-from memorist.memories import lifecycle
 from memorist.memories.values import QUOTES, Kind, Memory
 from memorist.platform.erased_names import ids_named_in
 from memorist.ports import Reader
 
 PAGE = 500
+
+_LATE = 1000
+"""Events that get their numbers first are seen after so many others at most: they wait for their transaction."""
 
 T = TypeVar("T")
 Read = Callable[[Callable[[Reader], list[Any]]], list[Any]]
@@ -56,12 +58,12 @@ def is_copy(naming: Naming) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """What says something of some memories: copies of their words, by id, and the events of others, as they are to be
-    without that. What comes after `last_id` and `last_seq` was not looked at.
+    """What says something of some memories: copies of their words, by id, and events of others, by number. What comes
+    after `last_id` and `last_seq` was not looked at.
     """
 
     copies: list[str]
-    events: dict[int, str]
+    events: list[int]
     last_id: str = ""
     last_seq: int = -1
 
@@ -69,8 +71,8 @@ class Quotes:
 def quotes_of(read: Read, memory_ids: Collection[str], after: Quotes | None = None) -> Quotes:
     """It looks at everything that names a memory, or at what came after it was last looked at."""
     wanted = set(memory_ids)
-    last_id, last_seq = (after.last_id, after.last_seq) if after else ("", -1)
-    found = Quotes([], {})
+    last_id, last_seq = (after.last_id, max(-1, after.last_seq - _LATE)) if after else ("", -1)
+    found = Quotes([], [])
     for naming in memories_naming(read, last_id):
         last_id = naming.id
         if is_copy(naming) and wanted & ids_named_in(naming.meta or ""):
@@ -78,10 +80,7 @@ def quotes_of(read: Read, memory_ids: Collection[str], after: Quotes | None = No
     for seq, payload in events_naming(read, last_seq):
         last_seq = seq
         if ids_named_in(payload) & wanted:
-            told = json.loads(payload)
-            cut = lifecycle.without_texts_about(told, wanted)
-            if cut != told:
-                found.events[seq] = json.dumps(cut, ensure_ascii=False)
+            found.events.append(seq)
     return replace(found, last_id=last_id, last_seq=last_seq)
 
 

@@ -1,8 +1,8 @@
 """What a store does for erasure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from memorist.erasure.values import Erased, Naming, Receipt
 from memorist.platform.values import OwnerFilter
@@ -139,4 +139,8 @@ class ErasureWrites(ErasureReads, Protocol):
 
     def empty_turn_event(self, turn_id: str, seq: int) -> None: ...
 
-    def rewrite_event(self, seq: int, payload: str) -> None: ...
+    def rewrite_event(self, seq: int, cut: Callable[[Any], Any]) -> None:
+        """Put another payload into an event: what is made of the one that it has by then, which nobody else changes
+        before this transaction ends.
+        """
+        ...

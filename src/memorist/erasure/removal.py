@@ -129,9 +129,7 @@ class Removal:
             erased.update(derived)
         for seq, payload in naming.events_naming(self._read):
             if ids_named_in(payload) & erased:
-                told = lifecycle.without_texts_about(json.loads(payload), erased)
-                cut = json.dumps(naming.without(told, erased), ensure_ascii=False)
-                self._store.write(self._tenant, partial(_rewrite_event, seq, cut))
+                self._store.write(self._tenant, partial(_forget_in_event, seq, erased))
         for turn_id, seq, data in naming.turns_naming(self._read):
             if ids_named_in(data) & erased:
                 # What was injected into a turn is quoted in it.
@@ -219,8 +217,8 @@ def _get_many(memory_ids: Sequence[str], tx: Reader) -> list[Memory]:
     return tx.memories.get_many(memory_ids)
 
 
-def _rewrite_event(seq: int, payload: str, tx: Writer) -> None:
-    tx.erasure.rewrite_event(seq, payload)
+def _forget_in_event(seq: int, erased: set[str], tx: Writer) -> None:
+    tx.erasure.rewrite_event(seq, lambda told: naming.without(lifecycle.without_texts_about(told, erased), erased))
 
 
 def _empty_turn_event(turn_id: str, seq: int, tx: Writer) -> None:

@@ -1,6 +1,6 @@
 """Erasure with a receipt: some memories, a user, or a whole tenant; gone from every table, and from the files."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from memorist.erasure.values import ErasureKind, Receipt
 from memorist.errors import InvalidField, MemoristError, NotFound
 from memorist.ids import parse_id
 from memorist.ingestion.values import Document
+from memorist.memories import lifecycle
 from memorist.memories.values import Kind, Memory, Status
 from memorist.platform import access, validation
 from memorist.platform.loop import Loop, unexpected_is_logged
@@ -138,16 +139,20 @@ class Erasure:
         """Remove in the same way what repeats some memories word for word, and what other memories' events say of
         them: all that there is, in short transactions. Returns what does the same, inside one, with what came since.
         """
-        found = quotes_of(partial(self._store.read, tenant), memory_ids)
+        wanted = set(memory_ids)
+        found = quotes_of(partial(self._store.read, tenant), wanted)
         for copies in in_pages(found.copies):
             self._store.write(tenant, partial(self.purge_rows, memory_ids=copies))
-        for events in in_pages(found.events.items()):
-            self._store.write(tenant, partial(_rewrite, events))
+        for events in in_pages(found.events):
+            self._store.write(tenant, partial(_cut_events, events, wanted))
 
-        def purge_new(tx: Writer, memory_ids: Collection[str]) -> None:
-            new = quotes_of(lambda work: work(tx), memory_ids, after=found)
-            self.purge_rows(tx, new.copies)
-            _rewrite(list(new.events.items()), tx)
+        def purge_new(tx: Writer, some: Collection[str]) -> None:
+            # Others may have come to be due since.
+            for ids, after in ((wanted & set(some), found), (set(some) - wanted, None)):
+                if ids:
+                    new = quotes_of(lambda work: work(tx), ids, after)
+                    self.purge_rows(tx, new.copies)
+                    _cut_events(new.events, ids, tx)
 
         return purge_new
 
@@ -320,6 +325,6 @@ def _documents_of(memories: Iterable[Memory], tx: Reader) -> list[Document]:
     return list(found.values())
 
 
-def _rewrite(events: Sequence[tuple[int, str]], tx: Writer) -> None:
-    for seq, payload in events:
-        tx.erasure.rewrite_event(seq, payload)
+def _cut_events(events: Sequence[int], memory_ids: Set[str], tx: Writer) -> None:
+    for seq in events:
+        tx.erasure.rewrite_event(seq, lambda told: lifecycle.without_texts_about(told, memory_ids))

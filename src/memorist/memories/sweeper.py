@@ -220,7 +220,7 @@ class Sweeper:
     def _anonymize(self, tenant: str, policy: Policy, as_of: datetime) -> _Moved:
         """First what others say of them goes: where it is cut off, they are still due."""
         before = lifecycle.anonymizable_before(policy, as_of)
-        ids = self._store.read(tenant, lambda tx: tx.aging.retired(before))
+        ids = frozenset(self._store.read(tenant, lambda tx: tx.aging.retired(before)))
         with working(Principal(tenant, Role.ADMIN), "sweep"):
             purge_new_quotes = self._eraser.purge_quotes(tenant, ids)
         return self._drain(tenant, lambda tx, rows: self._anonymize_some(tx, as_of, purge_new_quotes, rows))

@@ -1,7 +1,9 @@
 """The statements that erase, count and search in every table."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any
 
 from memorist.erasure.values import Naming
 from memorist.platform.values import OwnerFilter
@@ -75,5 +77,9 @@ class ErasureStatements(TenantStatements):
     def empty_turn_event(self, turn_id: str, seq: int) -> None:
         self._run("empty_turn_event", turn_id=turn_id, seq=seq, data="{}")
 
-    def rewrite_event(self, seq: int, payload: str) -> None:
-        self._run("rewrite_event", seq=seq, payload=payload)
+    def rewrite_event(self, seq: int, cut: Callable[[Any], Any]) -> None:
+        for (payload,) in self._rows("hold_event", seq=seq):
+            told = json.loads(payload)
+            left = cut(told)
+            if left != told:
+                self._run("rewrite_event", seq=seq, payload=json.dumps(left, ensure_ascii=False))

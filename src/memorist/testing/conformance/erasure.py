@@ -136,7 +136,7 @@ class ErasureConformance(StoreFixtures):
         events = store.read(tenant, lambda tx: tx.erasure.scan_naming_events(-1, 3))
         events += store.read(tenant, lambda tx: tx.erasure.scan_naming_events(events[-1][0], 3))
         assert [json.loads(payload) for _, payload in events] == [{"of": named}] * 4
-        store.write(tenant, lambda tx: tx.erasure.rewrite_event(events[0][0], '{"of": null}'))
+        store.write(tenant, lambda tx: tx.erasure.rewrite_event(events[0][0], lambda told: {**told, "of": None}))
         assert len(store.read(tenant, lambda tx: tx.erasure.scan_naming_events(-1, 9))) == 3
 
     def test_events_of_turns_that_name_a_memory_are_found_and_emptied(self, store: Store, tenant: str) -> None:

@@ -20,13 +20,17 @@ SELECT {receipt_columns} FROM receipts WHERE tenant_id = :tenant AND id = :id FO
 -- Those of some memories that exist; nobody erases them before this transaction ends.
 SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR KEY SHARE
 
+-- name: hold_event
+-- What an event says; nobody else changes it before this transaction ends.
+SELECT payload FROM memory_events WHERE tenant_id = :tenant AND seq = :seq FOR UPDATE
+
 -- name: hold_free_memories
 -- The same, but for those that somebody erases now.
 SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR KEY SHARE SKIP LOCKED
 
 -- name: hold_for_good
--- Those of some memories that exist; this transaction erases them, or gives them away.
-SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR UPDATE
+-- Those of some memories that may precede others; this transaction erases them, or gives them away.
+SELECT id FROM memories WHERE tenant_id = :tenant AND kind = 'chat_message' AND session_id <> '' AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR UPDATE
 
 -- name: list_own_words
 -- scope: global
