@@ -12,6 +12,7 @@ from memorist.memories.values import Kind
 from memorist.ports import Writer
 from memorist.recall.index import vectors
 from memorist.recall.index.embedding import embedded, save, texts_of, windows_of
+from memorist.store.memories import MemoryStatements
 from memorist.testing import make_memory
 from memorist.testing.conformance.helpers import index_rows
 from tests.recall.conftest import OpenCore, is_done, say, user_of
@@ -76,7 +77,7 @@ def test_turn_is_embedded_anew_when_a_message_comes_before_it_later(open_with: O
     first, between = (make_memory(ada.tenant, kind=Kind.CHAT_MESSAGE, session="s1", content=text) for text in "ab")
     core.store.write(ada.tenant, lambda tx: writing.insert(tx, first))
     say(core, ada, ("assistant", "Yes, last Friday!"))
-    assert embedder.embedded[-1].endswith(" a | assistant: Yes, last Friday!")
+    assert any(text.endswith(" a | assistant: Yes, last Friday!") for text in embedder.embedded)
     core.store.write(ada.tenant, lambda tx: writing.insert(tx, between))
     list(core.indexer.finish(ada.tenant))
     assert any(text.endswith(" b | assistant: Yes, last Friday!") for text in embedder.embedded)
@@ -117,3 +118,21 @@ def test_what_is_said_while_the_message_before_is_erased_does_not_keep_its_words
         done.result(SOON)
     (row,) = index_rows(core.store, ada.tenant, "ada")
     assert (row.memory_id, row.vectors) == (second.id, None)
+
+
+def test_what_follows_is_looked_for_once_however_many_messages_are_written(
+    open_with: OpenCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = open_with(WordEmbedder())
+    ada = user_of(core)
+    asked: list[list[str]] = []
+    look = MemoryStatements._unindex_next
+
+    def counted(self: MemoryStatements, user: str, messages: list[str], change: int) -> None:
+        asked.append(list(messages))
+        look(self, user, messages, change)
+
+    monkeypatch.setattr(MemoryStatements, "_unindex_next", counted)
+    turns = [make_memory(ada.tenant, kind=Kind.CHAT_MESSAGE, session="s1") for _ in range(5)]
+    core.store.write(ada.tenant, lambda tx: [writing.insert(tx, one) for one in turns])
+    assert asked == [[one.id for one in turns]]

@@ -9,6 +9,7 @@ wait for each other.
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from memorist.store.drivers import Connection
 from memorist.store.statements import SqlStatement
@@ -17,6 +18,7 @@ COUNTERS = 256
 """Counters of a tenant: few enough to be read at once, enough that its users hardly ever wait for each other."""
 
 Change = Callable[[int], object]
+T = TypeVar("T")
 
 
 def counter_of(user: str) -> int:
@@ -27,17 +29,26 @@ def counter_of(user: str) -> int:
 class IndexChanges:
     """What one transaction changes in the index, kept until its end."""
 
-    __slots__ = ("_connection", "_statements", "_tenant", "_waiting")
+    __slots__ = ("_alike", "_connection", "_statements", "_tenant", "_waiting")
 
     def __init__(self, connection: Connection, tenant: str, statements: Mapping[str, SqlStatement]) -> None:
         self._connection = connection
         self._tenant = tenant
         self._statements = statements
         self._waiting: dict[int, list[Change]] = {}
+        self._alike: dict[tuple[str, Callable[..., object]], list[Any]] = {}
 
     def later(self, user: str, change: Change) -> None:
         """Make a change among a user's rows at the end, after those that came before it; it is given its number."""
         self._waiting.setdefault(counter_of(user), []).append(change)
+
+    def together(self, user: str, item: T, change: Callable[[str, list[T], int], object]) -> None:
+        """The same once for all items of a user that are to be changed alike."""
+        key = (user, change)
+        if key not in self._alike:
+            items = self._alike[key] = []
+            self.later(user, lambda number: change(user, items, number))
+        self._alike[key].append(item)
 
     def numbers(self, users: Iterable[str]) -> dict[str, int]:
         """Numbers for changes that are made now."""
@@ -46,7 +57,7 @@ class IndexChanges:
 
     def make(self) -> None:
         """Make those that wait."""
-        waiting, self._waiting = self._waiting, {}
+        waiting, self._waiting, self._alike = self._waiting, {}, {}
         # In the order of the counters, so that two transactions never wait for each other.
         for counter in sorted(waiting):
             number = self._next(counter)

@@ -4,7 +4,6 @@ import heapq
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from memorist.memories.values import Memory, Order, Query, Row
@@ -162,11 +161,8 @@ class MemoryStatements(TenantStatements):
         They are looked for where the transaction ends: who gives something its vectors then either has done so, or
         sees these messages.
         """
-        by_user: dict[str, list[str]] = {}
         for message in filter(may_precede, messages):
-            by_user.setdefault(message.owner.user or "", []).append(message.id)
-        for user, ids in by_user.items():
-            self._index_changes.later(user, partial(self._unindex_next, user, ids))
+            self._index_changes.together(message.owner.user or "", message.id, self._unindex_next)
 
     def _unindex_next(self, user: str, messages: Sequence[str], change: int) -> None:
         if followers := [row[1] for row in self._rows("list_followers", ids=self._encode_list(messages))]:
