@@ -255,7 +255,8 @@ def _hold(tx: Writer, job: Job, sources: Sequence[Memory]) -> None:
     no other attempt learns it as well. Raises NotFound.
     """
     ids = {source.id for source in sources}
-    if not tx.jobs.hold(job.id) or tx.memories.hold(sorted(ids)) != ids:
+    # In the order in which they are erased.
+    if tx.memories.hold(sorted(ids)) != ids or not tx.jobs.hold(job.id):
         raise NotFound("A message was erased, or the job dropped, while it was read.")
 
 
