@@ -89,9 +89,9 @@ _CLAIMS = (
     _Claim(_said("address is"), (_NUMBERS,)),
     _Claim(_said("e-?mail(?: address)? is"), (_NUMBERS,)),
     _Claim(_said("phone(?: number)? is"), (_NUMBERS,), (_THINGS,)),
-    _Claim(_said("time ?zone is"), (_NAMES, _CODES)),
+    _Claim(_said("time ?zone is"), (_NAMES | _CODES,)),
     _Claim(_said("birthday is"), _DATES),
-    _Claim(_said("was born (?:in|on)"), (_NAMES, *_DATES)),
+    _Claim(_said("was born (?:in|on)"), (_NAMES, *_DATES), are_places=True),
     _Claim(_said("is married to"), (_NAMES,)),
     _Claim(_said("weighs"), (_NUMBERS,)),
     _Claim(
@@ -109,10 +109,14 @@ _DETERMINED = re.compile(
 _CODED = re.compile(r"[\d@]")
 # What has a capital, and tells how somebody is.
 _ADJECTIVE = re.compile(
-    r"(?:\w+(?:ish|ese)|german|french|dutch|greek|swiss|thai|czech|welsh|arab|iraqi|pakistani|israeli|american|mexican|"
+    r"(?:english|irish|scottish|british|spanish|polish|danish|swedish|finnish|turkish|jewish|kurdish|flemish|chinese|"
+    r"japanese|portuguese|vietnamese|lebanese|nepalese|maltese|senegalese|taiwanese|sudanese|german|"
+    r"french|dutch|greek|swiss|thai|czech|welsh|arab|iraqi|pakistani|israeli|american|mexican|"
     r"canadian|italian|russian|indian|brazilian|australian|austrian|norwegian|hungarian|romanian|bulgarian|ukrainian|"
     r"belgian|egyptian|iranian|nigerian|african|european|asian|korean|moroccan|ethiopian|serbian|croatian|persian|"
-    r"colombian|argentinian|catholic|muslim|christian|hindu|buddhist|ok|okay)",
+    r"colombian|argentinian|catholic|muslim|christian|hindu|buddhist|vegan|vegetarian|retired|sick|great|nice|kind|angry|"
+    r"away|back|ok|okay|on (?:vacation|holiday|leave|sabbatical))"
+    r"(?: (?:today|now|again|too|really|lately|by birth))?",
     re.IGNORECASE,
 )
 _OF_A_CALENDAR = re.compile(rf"(?:{_MONTHS}|{_DAYS})\b", re.IGNORECASE)
@@ -155,8 +159,9 @@ _ONE_OF_SEVERAL = re.compile(
     r"\b(?:friends?|brothers?|sisters?|siblings?|cousins?|uncles?|aunts?|nephews?|nieces?|sons?|daughters?|child|"
     r"children|kids?|twins?|grand(?:son|daughter|child|mother|father|parent)s?|in-law|colleagues?|co-?workers?|"
     r"neighbou?rs?|room-?mates?|flat-?mates?|class-?mates?|team-?mates?|students?|pupils?|clients?|customers?|"
-    r"patients?|members?|guys?|someone|somebody|one of|an?|some|many|most|"
-    r"want(?:s|ed)? to|would|might|could|hopes? to|plans? to|dreams? of|considers?|used to|once|never)\b",
+    r"patients?|members?|guys?|someone|somebody|one of|an?(?= \w)|some|many|most|"
+    r"want(?:s|ed)? to|would|might|could|hopes? to|plans? to|dreams? of|considers?|used to|once|never|not|\w+n['’]t|"
+    r"appl(?:y|ies|ied) to|going to|interview(?:s|ed|ing)?)\b",
     re.IGNORECASE,
 )
 # With these, the other one may go on.
@@ -164,7 +169,7 @@ _AS_WELL = re.compile(
     rf"\b(?:also|too|as well|besides|part[- ]time|freelance|on the side|sometimes|occasionally|often|temporarily|"
     rf"for now|for (?:an?|the|two|three|\d+) (?:days?|weeks?|months?|while|summer|winter|semester)|until|"
     rf"(?:{_DAYS})s|(?:on|at|over) (?:the )?weekends?|weekends|in the (?:mornings?|afternoons?|evenings?)|"
-    rf"at nights?|half (?:of )?the|every|each|volunteer\w*|intern\w*|"
+    rf"at nights?|half (?:of )?the|every|each|volunteer\w*|intern(?:s|ed|ing|ships?)?|"
     rf"(?:lives?|living|works?|working|based) .{{0,200}} in (?:the )?(?:{_SEASONS}))\b",
     re.IGNORECASE,
 )
