@@ -16,6 +16,8 @@ from memorist.ports import Reader
 
 _RETIRED = position_cursors("retired facts")
 _LONGEST_CHAIN = 500
+_FOLLOWED = 16
+"""So many that took each other's place are followed to what holds: each is a question to the database."""
 _STEPS = (
     "created", "judged", "superseded", "supersedes", "restored", "doubt_dismissed", "doubt_reopened", "updated",
     "deleted", "anonymized",
@@ -123,10 +125,13 @@ def _supersessions(tx: Reader, principal: Principal, retired: Sequence[Memory], 
 
 
 def _following(tx: Reader, retired: Sequence[Memory]) -> dict[str, Memory]:
-    """All that took the place of some facts, and of these in turn; with them."""
+    """What took the place of some facts, and of these in turn, as far as that is near; with them."""
     found = {one.id: one for one in retired}
     page = list(retired)
-    while missing := {one.superseded_by for one in page if one.superseded_by} - found.keys():
+    for _ in range(_FOLLOWED):
+        missing = {one.superseded_by for one in page if one.superseded_by} - found.keys()
+        if not missing:
+            break
         page = tx.memories.get_many(list(missing))
         found.update((one.id, one) for one in page)
     return found
