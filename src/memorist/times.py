@@ -55,7 +55,7 @@ def offset_minutes(moment: datetime) -> int:
 
 def with_offset(moment: datetime, minutes: object) -> datetime:
     """A time as the clock showed it that is so far ahead of UTC; as it is where that is no offset."""
-    if not isinstance(minutes, int) or abs(minutes) >= 24 * 60:
+    if not isinstance(minutes, int) or isinstance(minutes, bool) or abs(minutes) >= 24 * 60:
         return moment
     try:
         return moment.astimezone(timezone(timedelta(minutes=minutes)))

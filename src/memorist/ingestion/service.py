@@ -352,7 +352,7 @@ def message_draft(index: int, session: str, message: Message) -> Draft:
         draft = Draft(
             content=message.content,
             kind=Kind.CHAT_MESSAGE,
-            meta={**meta, "role": role} | ({"speaker": message.name} if message.name else {}) | _offset(message),
+            meta=_message_meta(meta, role, message),
             trust=_TRUST_OF_ROLE.get(role, Trust.AGENT),
             session=session,
             retention=Retention.POLICY,
@@ -366,9 +366,12 @@ def message_draft(index: int, session: str, message: Message) -> Draft:
     return draft
 
 
-def _offset(message: Message) -> dict[str, int]:
+def _message_meta(meta: Mapping[str, Any], role: str, message: Message) -> dict[str, Any]:
+    """What somebody keeps with a message, and what we do: under these names nothing else is kept."""
     minutes = offset_minutes(message.event_time) if isinstance(message.event_time, datetime) else 0
-    return {UTC_OFFSET: minutes} if minutes else {}
+    ours = {"role": role, "speaker": message.name or meta.get("speaker"), UTC_OFFSET: minutes or None}
+    kept = {name: value for name, value in ours.items() if value is not None}
+    return {**{name: value for name, value in meta.items() if name not in ours}, **kept}
 
 
 def _with_findings(memory: Memory, one: Chunk, findings: Sequence[SecretFinding]) -> Memory:

@@ -4,7 +4,8 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 
@@ -194,8 +195,13 @@ class _Ingesting:
 
 def _batch_key(session: str, first: int, batch: list[Message]) -> str:
     """The same for the same messages at the same position of a session, so that repeating them adds nothing."""
-    parts = [session, first, [asdict(message) for message in batch]]
+    parts = [session, first, [asdict(_in_utc(message)) for message in batch]]
     return f"ingest-{hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()}"
+
+
+def _in_utc(message: Message) -> Message:
+    at = message.event_time
+    return replace(message, event_time=at.astimezone(UTC)) if isinstance(at, datetime) else message
 
 
 @contextmanager
