@@ -62,6 +62,14 @@ def facts(core: Core, ada: Principal) -> list[Memory]:
     return told
 
 
+@pytest.fixture
+def retired(core: Core, admin: Principal, facts: list[Memory], clock: StepClock) -> list[Memory]:
+    """The same once the one that is retired is to be anonymized."""
+    core.policies.change(admin, {"mode": "enforce"})
+    clock.advance(timedelta(days=31))
+    return facts
+
+
 def payloads(core: Core, ada: Principal, fact: Memory, event_type: str) -> list[dict[str, object]]:
     events = core.store.read(ada.tenant, lambda tx: tx.events.of([fact.id]))
     return [dict(event.payload) for event in events if event.event_type == event_type]
@@ -100,13 +108,11 @@ def test_reason_that_quotes_an_erased_successor_goes_with_it(
 
 
 def test_reason_that_quotes_an_anonymized_fact_is_in_nobodys_history(
-    core: Core, ada: Principal, admin: Principal, facts: list[Memory], clock: StepClock
+    core: Core, ada: Principal, retired: list[Memory]
 ) -> None:
-    old, beside, new = facts
-    core.policies.change(admin, {"mode": "enforce"})
-    clock.advance(timedelta(days=31))
+    old, beside, new = retired
     assert core.sweeper.sweep(ada.tenant).done == {"anonymized": {"fact": 1}}
-    events = core.store.read(ada.tenant, lambda tx: tx.events.of([one.id for one in facts]))
+    events = core.store.read(ada.tenant, lambda tx: tx.events.of([one.id for one in retired]))
     assert SECRET not in str(events)
     [judged] = payloads(core, ada, beside, "judged")
     assert judged["verdicts"] == [{"against": old.id, "verdict": "unrelated", "confidence": 0.9}]
@@ -114,11 +120,9 @@ def test_reason_that_quotes_an_anonymized_fact_is_in_nobodys_history(
 
 
 def test_reason_that_comes_while_facts_are_anonymized_goes_too(
-    core: Core, ada: Principal, admin: Principal, facts: list[Memory], clock: StepClock, monkeypatch: pytest.MonkeyPatch
+    core: Core, ada: Principal, retired: list[Memory], clock: StepClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old, _, new = facts
-    core.policies.change(admin, {"mode": "enforce"})
-    clock.advance(timedelta(days=31))
+    old, _, new = retired
     purge_quotes = core.erasure.purge_quotes
 
     def then_noted(tenant: str, memory_ids: Collection[str]) -> Callable[[Writer, Collection[str]], None]:
@@ -133,11 +137,9 @@ def test_reason_that_comes_while_facts_are_anonymized_goes_too(
 
 
 def test_what_is_erased_while_a_sweep_looks_for_quotes_does_not_come_back(
-    core: Core, ada: Principal, admin: Principal, facts: list[Memory], clock: StepClock, monkeypatch: pytest.MonkeyPatch
+    core: Core, ada: Principal, retired: list[Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, beside, new = facts
-    core.policies.change(admin, {"mode": "enforce"})
-    clock.advance(timedelta(days=31))
+    _, beside, new = retired
     found = naming.quotes_of
     erased: list[str] = []
 
