@@ -190,6 +190,28 @@ def test_long_passage_among_short_ones_is_counted_as_what_it_costs() -> None:
     assert min(took) > 0.05
 
 
+class Woken(Timed):
+    """Takes so long for a batch by itself, too, as many threads do that are woken for it."""
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        self.seconds += 0.02
+        return super().score(query, passages)
+
+
+def test_what_a_batch_costs_by_itself_is_learned_and_paid_once() -> None:
+    reranker = Woken(0.01)
+    pace = ReadingPace(0.1000001, reranker.now)
+    took = []
+    for _ in range(40):
+        reranker.read.clear()
+        began = reranker.now()
+        read = len(pace.begin().read(reranker, "teapot", PASSAGES))
+        took.append(reranker.now() - began)
+    assert max(took[1:]) <= 0.1000001
+    # Seven at once take .09 s; two, two and one take as long as eight.
+    assert (read, len(reranker.read)) == (7, 1)
+
+
 def test_what_was_done_before_it_began_counts_too() -> None:
     reranker = Timed(0.005)
     pace = ReadingPace(0.1000001, reranker.now)

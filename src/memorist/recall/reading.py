@@ -24,6 +24,15 @@ _MOST = 4
 _CAUTION = 2
 """So many times what a time differs by from its mean is added to it: then it is enough in 19 of 20 cases."""
 
+_LATEST = 0.1
+"""What a question counts in what a batch costs by itself."""
+
+_DIFFERENT = 1.5
+"""So many times as large as the smallest must the largest batch of a question be to tell it."""
+
+_MOST_FIXED = 400
+"""Tokens that a batch costs by itself at most, five candidates: more is chance."""
+
 
 class Estimate:
     """How long something takes, learned from how long it took; and by how much that differs."""
@@ -48,20 +57,54 @@ class Estimate:
         self._mean += _NEWEST * differs
 
 
-class _Learned:
-    """How long a token takes, and what follows the reading."""
+class BatchTimes:
+    """How long a batch takes, learned from how long others took: so much for each token, and by itself as much as for
+    some more tokens, since threads are woken for it.
+    """
 
-    __slots__ = ("of_rest", "of_token")
+    __slots__ = ("_of_token", "fixed")
 
     def __init__(self) -> None:
-        self.of_token = Estimate()
+        self._of_token = Estimate()
+        self.fixed = 0.0
+        """What a batch costs by itself, in tokens."""
+
+    @property
+    def is_known(self) -> bool:
+        return self._of_token.seconds is not None
+
+    def seconds(self, tokens: int) -> float:
+        return (self.fixed + tokens) * (self._of_token.seconds or 0.0)
+
+    def learn(self, tokens: int, seconds: float) -> None:
+        self._of_token.learn(seconds / (self.fixed + max(1, tokens)))
+
+    def compare(self, batches: Sequence[tuple[int, float]]) -> None:
+        """The tokens and seconds of all batches of one question: how busy the machine was, it was for each of them."""
+        if len(batches) < 2:
+            return
+        (fewest, soonest), (most, latest) = min(batches), max(batches)
+        if most < _DIFFERENT * fewest:
+            return
+        slope = (latest - soonest) / (most - fewest)
+        found = _MOST_FIXED if slope * (fewest + _MOST_FIXED) <= soonest else max(0.0, soonest / slope - fewest)
+        self.fixed += _LATEST * (found - self.fixed)
+
+
+class _Learned:
+    """How long a batch takes, and what follows the reading."""
+
+    __slots__ = ("of_batch", "of_rest")
+
+    def __init__(self) -> None:
+        self.of_batch = BatchTimes()
         self.of_rest = Estimate()
 
 
 class ReadingPace:
     """Reads candidates best first, until the budget of a question is spent; in 0 seconds, all of them at once.
 
-    How long a token takes on this machine, and what is done after the reading, is learned by all questions together
+    How long a batch takes on this machine, and what is done after the reading, is learned by all questions together
     that are asked for the same.
     """
 
@@ -122,30 +165,37 @@ class TimedReading:
         asked = count_tokens(query)
         costs: list[int] = []
         scores: list[float] = []
+        batches: list[tuple[int, float]] = []
         for end in (len(passages),) if extent is None else (extent.at_first, extent.in_doubt):
             costs += [asked + count_tokens(passage) for passage in passages[len(costs) : end]]
             while count := self._affordable(costs[len(scores) :], until - pace.timer(), is_first=not scores):
                 part = slice(len(scores), len(scores) + count)
                 before = pace.timer()
                 scores += reranker.score(query, passages[part])
-                self._learned.of_token.learn((pace.timer() - before) / max(1, _cost(costs[part])))
+                batches.append((_cost(costs[part]), pace.timer() - before))
+                self._learned.of_batch.learn(*batches[-1])
             if extent is not None and max(scores, default=0.0) >= extent.convincing:
                 break
         self._ended = pace.timer()
+        self._learned.of_batch.compare(batches)
         return scores
 
     def _affordable(self, costs: Sequence[int], left_s: float, *, is_first: bool) -> int:
-        """How many of what is left are read next: a half of those that there is time for, where that is not all."""
+        """How many of what is left are read next: a half of those that there is time for, where that is not all, and
+        two batches do not take much longer than one.
+        """
         least = min(LEAST, len(costs)) if is_first else 0
-        seconds_per_token = self._learned.of_token.seconds
-        if seconds_per_token is None:
+        batches = self._learned.of_batch
+        if not batches.is_known:
             return least
         most = min(BATCH, len(costs))
         count = most
-        while count and _cost(costs[:count]) * seconds_per_token > left_s:
+        while count and batches.seconds(_cost(costs[:count])) > left_s:
             count -= 1
+        if count == most or batches.fixed > _cost(costs[:count]) / 4:
+            return max(count, least)
         # By how much an estimate is wrong is seen sooner so.
-        return max(count if count == most else (count + 1) // 2, least)
+        return max((count + 1) // 2, least)
 
 
 def _cost(costs: Sequence[int]) -> int:
