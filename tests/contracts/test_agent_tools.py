@@ -82,6 +82,16 @@ def test_tenant_scope_is_of_all_users_and_of_no_other_tenant(by_keyword: Served,
         assert recall(stranger, "zebra", scope="tenant")["items"] == []
 
 
+def test_document_of_a_user_is_in_the_tenant_scope_of_that_user_alone(by_keyword: Served, tenant: str) -> None:
+    with by_keyword.client(tenant) as ada, by_keyword.client(tenant, user="bob") as bob:
+        sent = {"title": "Zebras", "content": "All about the zebra."}
+        assert ada.post("/v1/documents", json=sent).json()["shared"] is False
+        assert contents(recall(ada, "zebra", scope="tenant")) == ["All about the zebra."]
+        assert recall(bob, "zebra", scope="tenant")["items"] == []
+        assert ada.post("/v1/documents", json=sent | {"shared": True}).json()["shared"] is True
+        assert contents(recall(bob, "zebra", scope="tenant")) == ["All about the zebra."]
+
+
 @pytest.fixture
 def reranking(database_url: str) -> Iterator[tuple[Core, WordReranker]]:
     store = open_store(bare(database_url))
