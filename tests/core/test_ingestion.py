@@ -94,6 +94,18 @@ def test_long_tool_output_shows_beginning_and_end_and_is_kept_whole(core: Core, 
     assert core.ingestion.read_tool_output(ada, output.key)[1] == content
 
 
+@pytest.mark.parametrize("content", ["", " \n", " " * 9000])
+def test_output_without_a_word_is_kept_and_its_memory_says_so(core: Core, ada: Principal, content: str) -> None:
+    output = core.ingestion.add_tool_output(ada, "s1", tool_call_id="c", tool_name="t", content=content)
+    assert (output.truncated, output.preview) == (False, "[The tool returned an empty text.]")
+    assert output.memory.meta is not None
+    assert output.memory.meta["size"] == len(content)
+    assert core.ingestion.read_tool_output(ada, output.key)[1] == content
+    there = replace(ada, tenant=core.identity.create_tenant(new_tenant())[0].id)
+    list(core.transfer.import_(there, list(core.transfer.export(ada))))
+    assert core.ingestion.read_tool_output(there, output.key)[1] == content
+
+
 @pytest.mark.parametrize("longest", [200, 1000, 4000])
 @pytest.mark.parametrize("length", [199, 201, 5000, 20_000_000])
 def test_preview_is_never_longer_than_it_may_be(longest: int, length: int) -> None:

@@ -59,6 +59,18 @@ def test_json_of_a_tool_is_kept_as_json_text(ada: httpx2.Client) -> None:
         assert store_output(ada, content).json()["preview"] == kept
 
 
+@pytest.mark.parametrize("content", ["", [{"type": "text", "text": ""}]])
+def test_empty_tool_output_is_kept_and_recalled_as_such(ada: httpx2.Client, content: object) -> None:
+    response = store_output(ada, content)
+    assert response.status_code == 201
+    stored = response.json()
+    assert (stored["preview"], stored["truncated"]) == ("[The tool returned an empty text.]", False)
+    read = ada.post("/v1/tools/read_tool_output", json={"tool_output_key": stored["tool_output_key"]}).json()
+    assert (read["tool_call_id"], read["content"]) == ("tool_call_id_xyz", "")
+    (item,) = recall(ada, "what did the tool return?", source_kinds=["tool_output"])["items"]
+    assert item["content"] == stored["preview"]
+
+
 def test_tool_output_of_twenty_million_characters_is_kept_whole(by_keyword: Served, tenant: str) -> None:
     whole = "order zebra; " + "ä line of an output that has a lot of them;\n" * 454_546
     whole = whole[:20_000_000]
@@ -126,7 +138,6 @@ def test_retry_of_a_tool_output_is_replayed(ada: httpx2.Client) -> None:
         ("tool_call_id", "two\nlines"),
         ("tool_name", " "),
         ("tool_name", 5),
-        ("content", ""),
         ("content", None),
         ("content", "a\x00b"),
         ("event_time", "noon"),

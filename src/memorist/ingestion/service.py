@@ -141,19 +141,19 @@ class Ingestion:
     ) -> ToolOutput:
         """Store what a tool returned: whole, under its key, and for recall its beginning and its end.
 
-        What is not a text is kept as JSON text.
+        What is not a text is kept as JSON text, and of a text without a word the memory says so.
         An output that repeats memories names them in `quotes`: recall finds them and not the output, which is erased
         with any of them. Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight, StoreError, or
         NotFound where what it quotes was erased meanwhile.
         """
         validation.identifier("session", session)
-        content = validation.text("content", _as_text(content), longest=validation.MAX_TOOL_OUTPUT)
+        content = validation.text("content", _as_text(content), longest=validation.MAX_TOOL_OUTPUT, empty=True)
         validation.text("tool_call_id", tool_call_id, longest=validation.MAX_LINE, one_line=True)
         validation.text("tool_name", tool_name, longest=validation.MAX_IDENTIFIER, one_line=True)
         # Before anything is made of it: a preview may cut a secret in two, and a hash of it could be guessed.
         whole = self._redaction.found(content)
-        content = validation.text("content", whole.text, longest=validation.MAX_TOOL_OUTPUT)
-        preview = preview_of(content, self._preview, key=_SOME_KEY)
+        content = validation.text("content", whole.text, longest=validation.MAX_TOOL_OUTPUT, empty=True)
+        preview = preview_of(content, self._preview, key=_SOME_KEY) if content.strip() else _NO_WORD
         meta: dict[str, Any] = {"tool_name": tool_name, "tool_call_id": tool_call_id}
         meta |= {"size": len(content), "sha256": content_hash(content)}
         meta |= {} if quotes is None else {QUOTES: list(quotes)}
@@ -184,9 +184,8 @@ class Ingestion:
             also=keep_whole,
             finish=(lambda memory: memory) if preview == content else _naming_its_key,
         )
-        return ToolOutput(
-            stored.memory, output_key(stored.memory), stored.memory.content, preview != content, stored.replayed
-        )
+        is_cut = preview not in (content, _NO_WORD)
+        return ToolOutput(stored.memory, output_key(stored.memory), stored.memory.content, is_cut, stored.replayed)
 
     def read_tool_output(self, principal: Principal, key: str) -> tuple[Memory, str]:
         """The memory of a tool output and its whole payload. Raises NotFound or InvalidId."""
@@ -324,6 +323,8 @@ def preview_of(content: str, longest: int, *, key: str | None = None) -> str:
 
 
 _GAP = "\n[… {} characters are left out{} …]\n"
+_NO_WORD = "[The tool returned an empty text.]"
+"""A memory says something; the output itself is kept as it was."""
 _SOME_KEY = "tout_00000000000000000000000000"
 """Stands in a preview until the memory has its id."""
 

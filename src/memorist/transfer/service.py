@@ -173,7 +173,7 @@ class Transfer:
             events.insert(0, Event(memory.id, "created", "import", memory.created_at, principal.user))
         payload = record.get("tool_output")
         if payload is not None:
-            validation.text("tool_output", payload, longest=MAX_TOOL_OUTPUT)
+            validation.text("tool_output", payload, longest=MAX_TOOL_OUTPUT, empty=True)
         return self._without_secrets(principal, _Line(memory, events, payload, None))
 
     def _without_secrets(self, principal: Principal, line: "_Line") -> "_Line":

@@ -92,7 +92,7 @@ def _joined_if_text(content: object) -> object:
 Output = Annotated[
     Any,
     BeforeValidator(_joined_if_text),
-    WithJsonSchema({"anyOf": [text_schema(longest=validation.MAX_TOOL_OUTPUT), *JSON_VALUE["anyOf"][2:]]}),
+    WithJsonSchema({"anyOf": [text_schema(longest=validation.MAX_TOOL_OUTPUT, empty=True), *JSON_VALUE["anyOf"][2:]]}),
 ]
 
 
