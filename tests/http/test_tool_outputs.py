@@ -40,7 +40,7 @@ def test_large_tool_output_is_kept_whole_and_recalled_by_its_preview(ada: httpx2
     (item,) = recall(ada, "order zebra")["items"]
     assert item["content"] in stored["preview"]
     assert item["tool_output_key"] == stored["tool_output_key"]
-    for key in (stored["tool_output_key"], item["id"]):
+    for key in (stored["tool_output_key"], item["id"], stored["id"]):
         read = ada.post("/v1/tools/read_tool_output", json={"tool_output_key": key})
         assert read.json()["content"] == whole
     part = {"tool_output_key": stored["tool_output_key"], "offset": 500_000, "limit": 100}
@@ -112,10 +112,10 @@ def test_tool_output_that_is_not_there_is_not_found(served: Served, tenant: str,
     mine = store_output(ada, "secret rows").json()["tool_output_key"]
     message = say(ada, "s1", "hello").json()["ids"][0].replace("mem_", "tout_")
     with served.client(tenant, user="bob") as bob:
-        for client, key in ((ada, VALID_KEY), (ada, message), (bob, mine)):
+        for client, key in ((ada, VALID_KEY), (ada, message), (ada, "mem_" + message[5:]), (bob, mine)):
             response = client.post("/v1/tools/read_tool_output", json={"tool_output_key": key})
             assert_problem(response, 404, "not_found")
-    for key in ("tout_1", "", "../../etc/passwd", "mem_" + mine[5:]):
+    for key in ("tout_1", "", "../../etc/passwd", "mem_1", "mem_" + mine, "tout_mem_" + mine[5:]):
         response = ada.post("/v1/tools/read_tool_output", json={"tool_output_key": key})
         assert assert_problem(response, 422, "invalid_id")["field"] == "tool_output_key"
 

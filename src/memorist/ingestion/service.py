@@ -188,8 +188,12 @@ class Ingestion:
         return ToolOutput(stored.memory, output_key(stored.memory), stored.memory.content, is_cut, stored.replayed)
 
     def read_tool_output(self, principal: Principal, key: str) -> tuple[Memory, str]:
-        """The memory of a tool output and its whole payload. Raises NotFound or InvalidId."""
-        memory_id = "mem_" + parse_id("tout", key).removeprefix("tout_")
+        """The memory of a tool output and its whole payload; the memory's id is as good as the key.
+
+        Raises NotFound or InvalidId.
+        """
+        is_id = key.startswith("mem_")
+        memory_id = parse_id("mem", key) if is_id else "mem_" + parse_id("tout", key).removeprefix("tout_")
         try:
             memory = self._memories.get(principal, memory_id)
         except NotFound:
