@@ -5,7 +5,7 @@ import json
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp.types import TextContent, TextResourceContents
+from mcp.types import INVALID_PARAMS, TextContent, TextResourceContents
 
 from memorist import tools
 from memorist.ingestion.service import Message
@@ -54,7 +54,9 @@ async def refuses_what_is_not_there(client: Client) -> None:
     assert (await call(client, "recall", query="xylophone", tenant="other"))["total"] == 0
     whole = {"name": "recall", "arguments": {"query": "xylophone"}}
     assert (await call(client, "recall", **whole))["total"] == 0
-    assert "recall" in (await refused(client, "forget_all"))["message"]
+    with pytest.raises(MCPError, match=r"There is no tool 'forget_all'\. There are recall, ") as unknown:
+        await client.call_tool("forget_all", {})
+    assert unknown.value.error.code == INVALID_PARAMS
     with pytest.raises(MCPError, match=SECTION_URI):
         await client.read_resource("memory://else")
     with pytest.raises(MCPError, match=SECTION_NAME):

@@ -151,6 +151,10 @@ def new_server(memory_of: Callable[[_Context], ServedMemory]) -> Server[Any]:
         memory = memory_of(ctx)
         try:
             result = await _on_thread(lambda: memory.run(params.name, params.arguments or {}))
+        except NotFound as error:
+            if any(tool["name"] == params.name for tool in await _asking(memory.tools)):
+                return _tool_error(error)
+            raise _protocol_error(error) from error  # Not a tool's, but for whoever calls one that is not there.
         except MemoristError as error:
             return _tool_error(error)
         except Exception:  # noqa: BLE001 - The top of a call.
@@ -262,8 +266,12 @@ async def _asking(call: Callable[[], T]) -> T:
     try:
         return await _on_thread(call)
     except MemoristError as error:
-        code = types.INVALID_PARAMS if isinstance(error, InvalidField | NotFound) else types.INTERNAL_ERROR
-        raise MCPError(code, redact(error.message).text, {"code": error.code}) from error
+        raise _protocol_error(error) from error
+
+
+def _protocol_error(error: MemoristError) -> MCPError:
+    code = types.INVALID_PARAMS if isinstance(error, InvalidField | NotFound) else types.INTERNAL_ERROR
+    return MCPError(code, redact(error.message).text, {"code": error.code})
 
 
 def _tool_error(error: MemoristError) -> types.CallToolResult:
