@@ -129,6 +129,27 @@ def test_nonsense_is_refused(ada: httpx2.Client, body: bytes) -> None:
     assert ada.post("/mcp", json=tool_call("memory_list")).status_code == 200
 
 
+@pytest.mark.parametrize("revision", [CURRENT, PREVIOUS, "2025-03-26"])
+@pytest.mark.parametrize("start", [b"[", b" \r\n\t["])
+def test_batch_is_refused_in_a_few_words(ada: httpx2.Client, revision: str, start: bytes) -> None:
+    calls = json.dumps([tool_call("memory_list"), tool_call("remember_fact", content="Ada likes tea.")]).encode()
+    headers = {"Content-Type": "application/json", "MCP-Protocol-Version": revision}
+    whole = start + calls[1:]
+    for content in (whole, iter([whole[:1], whole[1:]])):
+        answer = ada.post("/mcp", content=content, headers=headers)
+        assert answer.status_code == 400
+        error = {"code": -32600, "message": "Batches are not taken: send each message in a request of its own."}
+        assert answer.json() == {"jsonrpc": "2.0", "id": None, "error": error}
+    assert ada.post("/mcp", json=tool_call("recall", query="tea")).json()["result"]["structuredContent"]["total"] == 0
+
+
+def test_body_in_pieces_is_read_whole(ada: httpx2.Client) -> None:
+    body = b"\n " + json.dumps(tool_call("memory_list")).encode()
+    pieces = (body[at : at + 1] for at in range(len(body)))
+    answer = ada.post("/mcp", content=pieces, headers={"Content-Type": "application/json"})
+    assert answer.json()["result"]["structuredContent"]["total"] == 0
+
+
 def test_service_acts_for_whom_the_headers_name(served: Served, tenant: str) -> None:
     key = served.key(tenant, Role.SERVICE)
 

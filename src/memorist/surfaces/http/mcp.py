@@ -6,23 +6,32 @@ protocol's library takes a second to import, so it is loaded for the first reque
 
 import asyncio
 import ipaddress
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from memorist.core import Core
 from memorist.errors import Forbidden
 from memorist.surfaces.http.callers import caller
+from memorist.surfaces.http.responses import Json
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 # The boundary around all routes limits bodies; this is only the most that it can be told to let through.
 _BODY_LIMIT = 1 << 30
+
+# Only the revision 2025-03-26 has batches. The protocol's library takes none, and would quote them in its answer.
+_NO_BATCH = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": -32600, "message": "Batches are not taken: send each message in a request of its own."},
+}
 
 
 class McpEndpoint:
@@ -42,7 +51,8 @@ class McpEndpoint:
         self._wanted.set()
         assert self._ready is not None
         manager = await asyncio.shield(self._ready)
-        await manager.handle_request(scope, receive, send)
+        is_batch, receive = await _opened(receive)
+        await (Json(_NO_BATCH, 400)(scope, receive, send) if is_batch else manager.handle_request(scope, receive, send))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -84,6 +94,23 @@ def require_known_host(request: Request, allowed: frozenset[str]) -> None:
             raise Forbidden(
                 "Pages of that origin may not use this server. MEMORIST_ALLOWED_HOSTS lists those that may."
             )
+
+
+async def _opened(receive: Receive) -> tuple[bool, Receive]:
+    """Whether a body is a list, which its first character tells, and what receives all of it."""
+    read: deque[Message] = deque()
+    start = b""
+    while not start:
+        message = await receive()
+        read.append(message)
+        start = message.get("body", b"").lstrip()
+        if not message.get("more_body"):
+            break
+
+    async def again() -> Message:
+        return read.popleft() if read else await receive()
+
+    return start.startswith(b"["), again
 
 
 def _new_manager(core: Core) -> "StreamableHTTPSessionManager":
