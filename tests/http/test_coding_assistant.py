@@ -329,6 +329,24 @@ def test_memories_are_extracted_from_a_transcript(ada: httpx2.Client) -> None:
     assert any("PostgreSQL" in row["content"] for row in search(ada, projectPath="/srv/shop"))
 
 
+def test_memories_of_a_transcript_without_a_session_have_none(ada: httpx2.Client) -> None:
+    rows = (
+        extract(ada, transcript=TRANSCRIPT)["data"] + extract(ada, transcript=TRANSCRIPT + "\n", sessionId="")["data"]
+    )
+    assert {row["sessionId"] for row in rows} == {None}
+    assert {row["sessionId"] for row in search(ada)} == {None}
+    records = ada.get("/v1/records", params={"kind": "fact"}).json()["data"]
+    assert [name for record in records for name in record["meta"] if name == "session_id"] == []
+    assert all(record["meta"]["message_id"] for record in records)
+    line = {
+        "type": "user",
+        "sessionId": "its-own",
+        "message": {"role": "user", "content": "We chose Redis for caching."},
+    }
+    told = extract(ada, transcript=json.dumps(line))["data"]
+    assert [row["sessionId"] for row in told] == ["its-own"]
+
+
 def test_only_what_is_new_is_counted_as_extracted(ada: httpx2.Client) -> None:
     first = extract(ada, transcript=TRANSCRIPT, sessionId="one", projectPath="/srv/shop/")
     assert {row["projectPath"] for row in first["data"]} == {"/srv/shop/"}

@@ -135,7 +135,8 @@ class Parts:
     def _found(self, job: Job, part: _Part, spent: list[Usage], *, locally: bool = False) -> FoundDrafts:
         known = [Utterance("tool", text) for text in part.tools] + [_utterance(row, job) for row in part.earlier]
         said = [*known, *(_utterance(row, job) for row in part.sources)]
-        session = str(job.payload["session"])
+        # One that was only made up to keep the messages by is told to nobody.
+        session = str(job.payload["session"]) if job.payload.get("tells_session", True) else None
         origins = [MessageOrigin()] * len(known)
         # What is read late is as old as what was said: it is not to retire what was said since.
         origins += [MessageOrigin(row.id, session, row.event_time or row.created_at) for row in part.sources]

@@ -131,7 +131,7 @@ class Extraction:
             principal,
             replace(
                 transcript,
-                session=session or _session_of(transcript),
+                session=session or _own_session(transcript),
                 project=None if project is None else project[: validation.MAX_LINE],
             ),
             vocabulary=vocabulary,
@@ -294,9 +294,10 @@ class Extraction:
         report: Report | None = None,
         wait: bool = True,
     ) -> ExtractedMemories:
-        session = transcript.session or ""
+        session = _made_up_session(transcript) if transcript.session is None else transcript.session
         payload = {
             "session": session,
+            "tells_session": transcript.session is not None,
             "project": transcript.project,
             "vocabulary": str(vocabulary),
             "source_ref": source_ref,
@@ -402,10 +403,13 @@ def _readers(extractor: str, *, parts: int, waiting: int) -> str:
     return " and ".join(dict.fromkeys(named))
 
 
-def _session_of(transcript: Transcript) -> str:
-    """The transcript's own session or, where it names none, one that is the same whenever it is sent."""
-    if transcript.session:
-        return _NO_IDENTIFIER.sub("_", transcript.session)[: validation.MAX_IDENTIFIER]
+def _own_session(transcript: Transcript) -> str | None:
+    """The session that the transcript names, as it can be stored."""
+    return _NO_IDENTIFIER.sub("_", transcript.session or "")[: validation.MAX_IDENTIFIER] or None
+
+
+def _made_up_session(transcript: Transcript) -> str:
+    """Where the messages of a transcript go that names no session: the same whenever it is sent."""
     first = transcript.messages[0].key if transcript.messages else ""
     return f"transcript-{hashlib.sha256(first.encode()).hexdigest()[:16]}"
 
