@@ -245,6 +245,11 @@ def test_empty_session_and_project_stand_for_none(ada: httpx2.Client) -> None:
     assert (row["sessionId"], row["projectPath"]) == (None, None)
     assert store(ada, "Nothing else", "fact")["id"] == row["id"]
     assert store(ada, "Nothing else", "fact", projectPath=" ")["id"] == row["id"]
+    both = {row["id"], store(ada, "In a shop", "fact", projectPath="/srv/shop")["id"]}
+    for project in ("", " "):
+        assert {found["id"] for found in search(ada, projectPath=project)} == both
+        context = ada.get("/api/memory/context", params={"project": project}).json()["data"]
+        assert {found["id"] for found in context["memories"]} == both
 
 
 def test_folder_below_a_project_gets_the_memories_of_that_project_too(ada: httpx2.Client) -> None:

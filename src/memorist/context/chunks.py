@@ -55,12 +55,10 @@ class Chunks:
         Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
         _category(category)
-        if project is not None:
-            validation.text("project", project, longest=validation.MAX_LINE, empty=True, one_line=True)
         draft = Draft(
             content,
             category=category,
-            project=project if project and project.strip() else None,
+            project=_given(project, one_line=True),
             excerpt=excerpt,
             relevance=relevance,
             trust=Trust.AGENT,
@@ -83,12 +81,14 @@ class Chunks:
     ) -> list[Memory]:
         """The newest memories with the query in their content or excerpt, in any case; the reads are counted.
 
-        Only those with one of `CATEGORIES` are searched, whichever door wrote them. Raises InvalidField.
+        Only those with one of `CATEGORIES` are searched, whichever door wrote them. An empty project is none, so that
+        all are. Raises InvalidField.
         """
         validation.text("query", query, longest=validation.MAX_QUERY, empty=True)
         validation.page_limit(limit, largest=MAX_FOUND)
         validation.fraction("min_relevance", min_relevance)
-        filters = self._filters(category, None if project is None else (_project(project),), min_relevance)
+        project = _given(project)
+        filters = self._filters(category, None if project is None else (validation.project(project),), min_relevance)
         folded = folding.fold(query)
         filters = replace(filters, pattern=folding.like_pattern(folded))
         slices = access.visible_slices(principal)
@@ -106,10 +106,11 @@ class Chunks:
         """What a session should begin with: of the newest memories the most relevant, and where no profile is named no
         profile's. Raises InvalidField.
 
-        In a folder below a project, those of that project are among them.
+        In a folder below a project, those of that project are among them. An empty project is none.
         """
         validation.page_limit(limit, largest=MAX_RECENT)
-        projects = None if project is None else validation.projects_around(_project(project))
+        project = _given(project)
+        projects = None if project is None else validation.projects_around(project)
         filters = self._filters(None, projects, _HIGH_RELEVANCE)
         slices = access.shown_slices(principal)
         now = self._clock.now()
@@ -140,8 +141,11 @@ def _category(category: str) -> str:
     return category
 
 
-def _project(project: str) -> str:
-    return validation.project(validation.text("project", project, longest=validation.MAX_LINE, empty=True))
+def _given(project: str | None, *, one_line: bool = False) -> str | None:
+    """A project as it was given; None for an empty one. Raises InvalidField."""
+    if project is not None:
+        validation.text("project", project, longest=validation.MAX_LINE, empty=True, one_line=one_line)
+    return project if project and project.strip() else None
 
 
 def _newest(
