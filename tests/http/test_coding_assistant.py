@@ -289,7 +289,7 @@ def test_retry_under_a_key_has_one_effect(ada: httpx2.Client) -> None:
     assert (again.status_code, again.json()) == (201, first.json())
     assert again.headers["Idempotency-Replayed"] == "true"
     other = ada.post("/api/memory/store", json=body | {"content": "Other"}, headers=headers)
-    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+    assert (other.status_code, other.json()["code"]) == (400, "idempotency_mismatch")
 
 
 def test_key_is_needed_and_a_reader_writes_nothing(learning: Served, tenant: str) -> None:

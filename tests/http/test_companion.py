@@ -164,6 +164,8 @@ def test_a_retry_with_a_key_writes_once(ada: httpx2.Client) -> None:
     first, second = (ada.post("/v1/memory", json=body, headers={"Idempotency-Key": "k1"}) for _ in range(2))
     assert first.json() == second.json()
     assert second.headers["Idempotency-Replayed"] == "true"
+    other = ada.post("/v1/memory", json=body | {"text": "Sleep less."}, headers={"Idempotency-Key": "k1"})
+    assert (other.status_code, other.json()["code"]) == (400, "idempotency_mismatch")
     assert texts(ada) == ["Sleep more."]
 
 

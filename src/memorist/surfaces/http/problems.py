@@ -114,7 +114,7 @@ async def on_memorist_error(request: Request, error: Exception) -> Json:
     if status_of(error) >= 500:
         fields = {"request_id": request.state.request_id, "code": error.code, "detail": error.message}
         _log.error("the request failed", extra={"fields": fields})
-    is_refusal = isinstance(error, errors.InvalidField | errors.InvalidId)
+    is_refusal = isinstance(error, errors.InvalidField | errors.InvalidId | errors.IdempotencyMismatch)
     if isinstance(error, errors.InvalidField):
         error = error.in_words(getattr(request.state, "words", {}))
     return problem(error, request.state.request_id, status=_refusal_status(request) if is_refusal else None)
