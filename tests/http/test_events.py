@@ -111,6 +111,14 @@ def test_every_change_is_broadcast_without_its_text(ada: httpx2.Client) -> None:
     assert [change["action"] for change in told] == ["created", "updated", "deleted"]
 
 
+def test_storing_what_is_there_as_it_is_broadcasts_nothing(ada: httpx2.Client) -> None:
+    with following(ada) as stream:
+        first = store(ada, "Said twice")
+        assert store(ada, "Said twice") == first
+        other = store(ada, "Said once")
+        assert stream.changes(2) == [("created", first), ("created", other)]
+
+
 def test_stream_is_resumed_without_a_gap_or_a_repetition(ada: httpx2.Client) -> None:
     with following(ada) as stream:
         first = store(ada, "one")
