@@ -393,7 +393,7 @@ def _memory_delete(core: Core, principal: Principal, arguments: MemoryDeleteArgu
         gone = core.memories.forget_named(
             access.in_profile(principal), arguments.name, idempotency_key=arguments.idempotency_key
         )
-    return Outcome({"id": gone.id, "name": arguments.name, "deleted": True})
+    return Outcome({"id": gone.memory.id, "name": arguments.name, "deleted": True}, gone.replayed)
 
 
 def _entry(memory: Memory) -> dict[str, Any]:

@@ -256,20 +256,28 @@ class Memories(Reading):
             self.index(principal.tenant, [result.memory])
         return result
 
-    def forget_named(self, principal: Principal, name: str, *, idempotency_key: str | None = None) -> Memory:
+    def forget_named(self, principal: Principal, name: str, *, idempotency_key: str | None = None) -> Remembered:
         """Soft-delete the caller's own memory of that name, never one that is shared with it.
 
         Raises NotFound, Forbidden or InvalidField.
         """
         validation.slug("name", name)
 
-        def work(tx: Writer) -> Memory:
+        def work(tx: Writer) -> Remembered:
             own = tx.memories.find_named(principal.user, principal.agent, name)
             if own is None or not own.is_current(self._clock.now()):
                 raise NotFound(f"There is no memory named {name} of your own here.")
-            return self._forget(tx, principal, own.id, None)
+            return Remembered(self._forget(tx, principal, own.id, None), was_new=False)
 
-        return self._once(principal, f"forget name {name}", idempotency_key, [name], work)
+        return self._idempotency.write(
+            principal,
+            f"forget name {name}",
+            idempotency_key,
+            [name],
+            work,
+            lambda gone: memory_to_record(gone.memory),
+            lambda record: Remembered(memory_from_record(record, principal.tenant), was_new=False, replayed=True),
+        )
 
     def forget(
         self,
