@@ -252,6 +252,22 @@ def test_empty_session_and_project_stand_for_none(ada: httpx2.Client) -> None:
         assert {found["id"] for found in context["memories"]} == both
 
 
+def test_project_and_session_have_the_lengths_that_the_page_tells(ada: httpx2.Client) -> None:
+    path, session = "/" + "x" * 499, "s" * 128
+    row = store(ada, "Deep down", "fact", projectPath=path, sessionId=session)
+    assert (row["projectPath"], row["sessionId"]) == (path, session)
+    assert [found["id"] for found in search(ada, projectPath=path)] == [row["id"]]
+    body = {"content": "Deeper", "chunkType": "fact", "transcript": "User: We decided to use Redis."}
+    for field, value in (("projectPath", path + "x"), ("sessionId", session + "s"), ("sessionId", "of ada")):
+        for call, names in (("store", ("content", "chunkType")), ("extract", ("transcript",))):
+            sent = {name: body[name] for name in names} | {field: value}
+            refused = ada.post(f"/api/memory/{call}", json=sent)
+            assert (refused.status_code, refused.json()["field"]) == (400, field)
+    for call, field in (("search", "projectPath"), ("context", "project")):
+        refused = ada.get(f"/api/memory/{call}", params={field: path + "x"})
+        assert (refused.status_code, refused.json()["field"]) == (400, field)
+
+
 def test_folder_below_a_project_gets_the_memories_of_that_project_too(ada: httpx2.Client) -> None:
     of_path = {
         path: store(ada, f"In {path}", projectPath=path)["id"] for path in ("/srv/shop/", "/srv/shop/web", "/srv/sho")
