@@ -6,8 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from memorist.platform.values import Role
 from tests.http.conftest import Served, new_memory
 from tests.support.scripted_http import ScriptedServer
+from tests.support.waiting import eventually
 
 NOTE = {
     "name": "feedback_sdk_bumps",
@@ -95,3 +97,38 @@ def test_section_stands_before_what_the_system_says_on_every_turn(
             told = asked.get("system") or next(one["content"] for one in asked["messages"] if one["role"] == "system")
             told = told if isinstance(told, str) else json.dumps(told)
             assert 0 <= told.index(NOTE["description"]) < told.index("You are terse.")
+
+
+def _is_told(client: httpx2.Client, agent: str | None, text: str) -> set[str]:
+    """Where a profile, or who names none, is told what has that text in it."""
+    headers = {} if agent is None else {"X-Memorist-Agent": agent}
+    recall = {"query": "NFCU dollars", "source_kinds": ["fact"]}
+    asked = {
+        "section": client.get("/v1/memories/section", headers=headers),
+        "context": client.post("/v1/context", json={"question": recall["query"]}, headers=headers),
+        "about": client.get("/v1/about", headers=headers),
+        "recall any": client.post("/v1/tools/recall", json=recall, headers=headers),
+        "recall user": client.post("/v1/tools/recall", json={**recall, "scope": "user"}, headers=headers),
+        "list": client.get("/v1/records", headers=headers),
+    }
+    assert {one.status_code for one in asked.values()} == {200}, asked
+    return {where for where, answer in asked.items() if text in answer.text}
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize("door", ["turns", "sessions"])
+def test_what_is_learned_in_one_profile_is_told_in_no_other(conversing: Served, tenant: str, door: str) -> None:
+    said, learned = "I have 1200 dollars at NFCU.", "User has 1200 dollars at NFCU"
+    body = {"messages": [{"role": "user", "content": said}]}
+    with conversing.client(tenant, Role.SERVICE, "hal") as hal:
+        finance = {"X-Memorist-Agent": "finance"}
+        address = "/v1/turns" if door == "turns" else "/v1/sessions/f1/messages"
+        assert hal.post(address, json=body, headers=finance).is_success
+        everywhere = {"section", "context", "about", "recall any", "recall user", "list"}
+        eventually(lambda: _is_told(hal, "finance", learned) == everywhere)
+        assert _is_told(hal, "coder", learned) == set()
+        assert _is_told(hal, None, learned) == set()
+        assert learned not in hal.get("/v1/memories/section", params={"profile_id": "coder"}).text
+        assert learned in hal.get("/v1/memories/section", params={"profile_id": "finance"}).text
+        asked = hal.get("/v1/records", params={"every_agent": True, "kind": "fact"})
+        assert [(one["user"], one["agent"]) for one in asked.json()["data"]] == [("hal", "finance")]

@@ -119,12 +119,18 @@ def test_messages_of_a_turn_are_stored_once_though_the_client_sends_all_of_them(
     assert len(rows(core, ada, Kind.CHAT_MESSAGE)) == 3
 
 
-def test_a_companion_learns_about_the_user_and_a_coding_assistant_for_its_profile(core: Core, ada: Principal) -> None:
-    coder = replace(ada, agent="coder")
-    (for_all,) = core.extraction.extract_messages(coder, "chat", [Message("user", "I'm vegetarian.")])
-    (for_one,) = core.extraction.extract_transcript(coder, "User: I prefer tabs.")
-    assert for_all.memory.owner == Owner("ada")
-    assert for_one.memory.owner == Owner("ada", "coder")
+@pytest.mark.parametrize(("agent", "owner"), [(None, None), ("default", None), ("coder", "coder")])
+def test_what_is_learned_is_of_the_profile_that_it_was_told_to(
+    core: Core, ada: Principal, agent: str | None, owner: str | None
+) -> None:
+    who = replace(ada, agent=agent)
+    (of_chat,) = core.extraction.extract_messages(who, "chat", [Message("user", "I'm vegetarian.")])
+    (of_turn,) = core.extraction.read_unkept(
+        who, [Message("user", "I'm allergic to nuts.")], source_ref="turn_1", spent=[]
+    ).memories
+    assert (of_chat.memory.owner, of_turn.memory.owner) == (Owner("ada", owner), Owner("ada", owner))
+    (of_work,) = core.extraction.extract_transcript(who, "User: I prefer tabs.")
+    assert of_work.memory.owner == Owner("ada", agent)
 
 
 def test_a_contradicted_memory_is_retired(core: Core, ada: Principal) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from memorist.learning.extractors.kinds import Candidate, Vocabulary, category_of
 from memorist.memories import lifecycle
 from memorist.memories.values import Draft, Governor
+from memorist.platform import access
 from memorist.platform.values import Job, Owner, Principal
 
 # What is learned is governed as what somebody writes at the same door.
@@ -48,9 +49,12 @@ def assignment_of(job: Job) -> Assignment:
 
 
 def owner_of(assignment: Assignment) -> Owner | None:
-    """What is learned of the user is the user's, whichever agent asks; work belongs to whom it was done with."""
-    user = assignment.principal.user
-    return Owner(user=user) if user is not None and assignment.vocabulary is not Vocabulary.CODING else None
+    """What is learned is its messages' owner's: no other profile of the user is told of it. Only what those learn of
+    the user who name no profile, or the one that they have, is of none, and so all profiles'.
+    """
+    user, agent = assignment.principal.user, assignment.principal.agent
+    is_work = assignment.vocabulary is Vocabulary.CODING
+    return Owner(user) if user is not None and agent == access.DEFAULT_PROFILE and not is_work else None
 
 
 def draft_of(found: Candidate, assignment: Assignment, origin: MessageOrigin, extractor: str) -> Draft:
