@@ -4,6 +4,7 @@ On both databases, with a real server that plays the model and the real tagger.
 """
 
 import json
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -20,7 +21,7 @@ from memorist.ingestion.service import Message
 from memorist.learning.extractors.kinds import Vocabulary
 from memorist.memories.values import Draft, Kind, Memory, Status
 from memorist.platform.jobs import ATTEMPTS
-from memorist.platform.values import JobStatus, Principal, Role
+from memorist.platform.values import JobStatus, Owner, Principal, Role
 from memorist.testing import StepClock
 from memorist.testing.makers import make_memory
 from tests.extraction.conftest import OpenCore, finds, memory, says, status
@@ -428,6 +429,21 @@ def test_the_nearest_of_what_is_known_is_shown_and_not_the_newest(
     shown = llm.requests[-1].body["messages"][0]["content"][0]["text"]
     assert "User is allergic to nuts like Mia." in shown
     assert "Bob" not in shown
+
+
+@pytest.mark.parametrize(
+    ("agent", "sees"), [(None, {"user", "default"}), ("coder", {"user", "coder"}), ("finance", {"user", "finance"})]
+)
+def test_what_is_known_in_a_profile_is_shown_for_that_one_alone(
+    reading: Core, ada: Principal, llm: ScriptedServer, agent: str | None, sees: set[str]
+) -> None:
+    for profile in (None, "default", "coder", "finance"):
+        known = f"Mia is allergic to nuts, as {profile or 'user'} knows."
+        reading.memories.remember(ada, [Draft(known, owner=Owner("ada", profile))])
+    reading.ingestion.add_messages(replace(ada, agent=agent), "s-1", [Message("user", SISTER)])
+    reading.jobs.run_due(ada.tenant)
+    shown = llm.requests[-1].body["messages"][0]["content"][0]["text"]
+    assert set(re.findall(r"as (\w+) knows", shown)) == sees
 
 
 def test_a_limit_of_the_answer_can_be_set(open_with: OpenCore, ada: Principal, llm: ScriptedServer) -> None:

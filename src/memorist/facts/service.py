@@ -143,13 +143,14 @@ class Facts(Doubts, FactHistory):
         return results
 
     def near(self, principal: Principal, texts: Sequence[str], like: Draft, *, most: int) -> list[Memory]:
-        """Facts that the caller sees and that lie nearest to some texts, those nearest to any of them first; of the
+        """Facts that the caller is shown and that lie nearest to some texts, those nearest to any of them first; of the
         owner that such a draft has. Raises InvalidField or Forbidden.
         """
         probes = [self._memories.prepare(principal, replace(like, content=text)) for text in texts]
         ranked = [self._nearest(probe, most=most, distance=self._threshold, every=True) for probe in probes]
         in_turn = [one for rank in zip_longest(*ranked) for one in rank if one is not None]
-        return list({one.id: one for one in in_turn if access.can_see(principal, one.owner)}.values())[:most]
+        shown = access.shown_slices(principal)
+        return list({one.id: one for one in in_turn if access.is_among(shown, one)}.values())[:most]
 
     # Judging
 
