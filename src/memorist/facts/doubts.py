@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memorist.errors import Conflict, Forbidden, NotFound
-from memorist.facts.superseding import Superseding
+from memorist.facts.superseding import Superseding, told_to
 from memorist.facts.values import Doubt, DoubtStatus, InDoubt, Ruling, Verdict
 from memorist.ids import parse_id
 from memorist.memories import writing
@@ -150,8 +150,9 @@ def _sides(pair: InDoubt, status: DoubtStatus) -> tuple[Memory, Memory]:
 
 def _events_of(principal: Principal, pair: InDoubt, event_type: str, now: datetime) -> list[Event]:
     """What was decided is decided of both facts, whichever of them is looked at."""
+    why = {"reason": pair.doubt.reason}
     return [
-        event_by(principal, one.id, event_type, now, {"against": other.id, "reason": pair.doubt.reason})
+        event_by(principal, one.id, event_type, now, {"against": other.id, **told_to(one, other, why)})
         for one, other in ((pair.fact, pair.other), (pair.other, pair.fact))
     ]
 

@@ -16,9 +16,9 @@ from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
 from memorist.facts.plain import ValueChange, change_of
 from memorist.facts.port import Judge
-from memorist.facts.superseding import newer_first
+from memorist.facts.superseding import newer_first, told_to
 from memorist.facts.values import DoubtStatus, Ruling, Verdict
-from memorist.memories.governance import is_judged, may_retire
+from memorist.memories.governance import may_merge, may_retire
 from memorist.memories.service import Memories
 from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Trust
 from memorist.platform import access, validation
@@ -192,7 +192,7 @@ class Facts(Doubts, FactHistory):
         # All that follows something from, and of the others a few: the trail is not for whole lists of strangers.
         telling = [finding for finding in findings if finding.verdict.ruling is not Ruling.UNRELATED]
         others = [finding for finding in findings if finding.verdict.ruling is Ruling.UNRELATED][: self._top_k]
-        said = [_said(finding) for finding in (*telling, *others)]
+        said = [_said(fact, finding) for finding in (*telling, *others)]
         told = {"judge": judge, "compared": len(findings), "verdicts": said}
         tx.events.append([event_by(principal, fact.id, "judged", now, told)])
         superseded: list[str] = []
@@ -203,18 +203,18 @@ class Facts(Doubts, FactHistory):
                 continue
             newer, older = newer_first(fact, other)
             ruling = finding.verdict.ruling
-            if ruling in _MERGING and not (is_judged(newer) and is_judged(older)):
-                continue  # Each door keeps its own.
+            if ruling in _MERGING and not may_merge(newer, older):
+                continue
             if ruling is Ruling.UNSURE or not may_retire(newer, older):
-                # Nor is it for a judge to say who is right where another door keeps one of them, or only the older one
-                # was stated.
+                # Nor is it for a judge to say who is right where another door or profile keeps one of them, or only the
+                # older one was stated.
                 tx.facts.insert_doubt(self._new_doubt(newer, older, finding.verdict.reason, judge))
             elif not _older_stays(tx, newer, older):
                 details = {"reason": finding.verdict.reason, "judge": judge, "confidence": finding.verdict.confidence}
-                if ruling is Ruling.CONTRADICTS:
-                    is_gone = self.retire(tx, principal, older, newer, details)
-                else:
-                    is_gone = self.merge(tx, principal, older, newer, {**details, "merged": str(ruling)})
+                details |= {"merged": str(ruling)} if ruling in _MERGING else {}
+                # What all profiles know does not name what one of them was told as its source.
+                joins = ruling in _MERGING and newer.owner == older.owner
+                is_gone = (self.merge if joins else self.retire)(tx, principal, older, newer, details)
                 superseded += [older.id] if is_gone else []
                 if is_gone and older.id == fact.id:
                     break
@@ -238,13 +238,10 @@ def _likely_first(fact: Memory, near: Sequence[Memory]) -> list[Memory]:
     return [*near[:1], *sorted(near[1:], key=distance)]
 
 
-def _said(finding: _Finding) -> dict[str, Any]:
-    return {
-        "against": finding.other.id,
-        "verdict": finding.verdict.ruling,
-        "reason": finding.verdict.reason,
-        "confidence": finding.verdict.confidence,
-    }
+def _said(fact: Memory, finding: _Finding) -> dict[str, Any]:
+    verdict = finding.verdict
+    said = {"verdict": verdict.ruling, "reason": verdict.reason, "confidence": verdict.confidence}
+    return {"against": finding.other.id, **told_to(fact, finding.other, said)}
 
 
 def _older_stays(tx: Reader, newer: Memory, older: Memory) -> bool:

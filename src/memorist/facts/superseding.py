@@ -80,8 +80,9 @@ class Superseding:
             after = replace(archived, superseded_by=newer.id, valid_to=max(_since(newer), _since(before)))
             if not writing.replace(tx, after, before.updated_at):
                 return None
-            superseded = event_by(principal, before.id, "superseded", now, {"by": newer.id, **details})
-            supersedes = event_by(principal, newer.id, "supersedes", now, {"id": before.id, **details})
+            of_older, of_newer = told_to(before, newer, details), told_to(newer, before, details)
+            superseded = event_by(principal, before.id, "superseded", now, {"by": newer.id, **of_older})
+            supersedes = event_by(principal, newer.id, "supersedes", now, {"id": before.id, **of_newer})
             tx.events.append([superseded, supersedes])
             return True
 
@@ -182,3 +183,12 @@ def age_of(memory: Memory) -> tuple[datetime, str, datetime, str]:
 
 def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
     return (one, other) if age_of(one) > age_of(other) else (other, one)
+
+
+def told_to(memory: Memory, other: Memory, details: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the history of a fact tells of how another one stands to it: the reason, which may quote that one, only
+    where whoever sees the fact sees the other.
+    """
+    if other.owner.agent in (None, memory.owner.agent):
+        return details
+    return {name: value for name, value in details.items() if name != "reason"}

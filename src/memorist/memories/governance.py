@@ -10,6 +10,7 @@ from typing import Any
 
 from memorist.errors import NotEditable
 from memorist.memories.values import Draft, Governor, Kind, Memory, Retention
+from memorist.platform.values import Owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,20 @@ def require_editable(memory: Memory) -> None:
 
 
 def may_retire(newer: Memory, older: Memory) -> bool:
-    """Whether a judge may let a fact take another's place: they are of one set, and nothing less certain does so."""
-    return is_judged(newer) and is_judged(older) and (_is_certain(newer) or not _is_certain(older))
+    """Whether a judge may let a fact take another's place: they are of one set, nothing less certain does so, and who
+    sees the one that goes sees the other. What was inferred in a profile gives way to what all profiles know.
+    """
+    if not (is_judged(newer) and is_judged(older)):
+        return False
+    if newer.owner != older.owner:
+        return newer.owner == Owner(older.owner.user) and not _is_certain(older)
+    return _is_certain(newer) or not _is_certain(older)
+
+
+def may_merge(newer: Memory, older: Memory) -> bool:
+    """Whether of two facts that say the same the older one may go: each door keeps its own, and so does a profile."""
+    is_one_set = is_judged(newer) and is_judged(older)
+    return is_one_set and (newer.owner == older.owner or may_retire(newer, older))
 
 
 def is_judged(memory: Memory) -> bool:
@@ -99,11 +112,21 @@ def is_judged(memory: Memory) -> bool:
 
 
 def are_compared(one: Memory, other: Memory) -> bool:
-    """Whether a judge is asked about two facts: of one set and owner, or of one user and kept by different doors."""
+    """Whether a judge is asked about two facts: of one set and owner, or of one set where one is inferred and one of
+    the two is all profiles' of the user; or kept by different doors. Never of two profiles, which share nothing.
+    """
+    if one.owner.user != other.owner.user or not _is_seen_by_one(one.owner, other.owner):
+        return False
     if is_judged(one) and is_judged(other):
-        return one.owner == other.owner
+        is_inferred = not (_is_certain(one) and _is_certain(other))
+        return one.owner == other.owner or (is_inferred and one.owner.user is not None)
     is_bookkeeping = TESTED in (one.category, other.category)
-    return one.owner.user == other.owner.user and one.governed_by is not other.governed_by and not is_bookkeeping
+    return one.governed_by is not other.governed_by and not is_bookkeeping
+
+
+def _is_seen_by_one(one: Owner, other: Owner) -> bool:
+    """Whether some profile of the user sees what both of them have."""
+    return one.agent == other.agent or None in (one.agent, other.agent)
 
 
 def _is_certain(memory: Memory) -> bool:

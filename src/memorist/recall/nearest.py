@@ -11,6 +11,7 @@ from memorist.memories.values import Kind, Memory
 from memorist.recall.index.columns import Array, distinct
 from memorist.recall.index.part import PartOfShelf
 from memorist.recall.index.view import View
+from memorist.recall.joining import is_any
 from memorist.recall.question import terms_of
 from memorist.recall.ranking import Mask, Scores, best
 from memorist.times import to_micros
@@ -34,12 +35,14 @@ def nearest(
     distance: float,
 ) -> list[str]:
     """The ids of the active facts of the same agent that lie nearest to a memory, within a cosine distance, and then of
-    a few of other agents.
+    a few others: of no agent or, where it is of none itself, of any.
 
     What has no vector yet, and everything where there are none, is near by the share of words in common.
     """
     place = view.place_of(memory.id)
     wanted = _facts(view, now)
+    if memory.owner.agent is not None:
+        wanted &= is_any(view.columns["agent"], [view.code("agent", one) for one in (memory.owner.agent, None)])
     if place is not None:
         wanted[place] = False
     if not wanted.any():

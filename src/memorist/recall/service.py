@@ -189,7 +189,7 @@ class Recall:
 
     def nearest_facts(self, memory: Memory, *, most: int, distance: float, every: bool = False) -> list[Memory]:
         """The active facts of exactly the same owner that lie nearest to a memory, within a cosine distance; then a few
-        that another door keeps for another agent of the same user.
+        that are of no agent of the same user or, where it is of none itself, of any.
 
         Only those that a judge compares with it, unless it is `every` one. What has no vector yet, and everything where
         there are none, is near by the share of words in common.
