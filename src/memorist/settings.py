@@ -339,7 +339,10 @@ class Settings:
         4, "Weeks of which the last such backup is kept, with this one; 0: none.", _between(0, 5_200)
     )
     context_tokens: int = _setting(
-        2500, "Most tokens of memories that an agent is given at once, in turns and elsewhere.", _between(100, 100_000)
+        2500,
+        "Most tokens of memories that an agent is given at once, in turns and elsewhere. A companion's summary and "
+        "turns have as many again for its entries, and a turn lists all named memories of its profile besides.",
+        _between(100, 100_000),
     )
     tool_output_preview: int = _setting(
         4000,

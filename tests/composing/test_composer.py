@@ -104,6 +104,23 @@ def test_change_is_told_once_with_what_stands_now(open_with: OpenCore, tenant: s
     assert text.split("## Changed lately\n")[1] == f"- ({core.clock.now():%Y-%m-%d}) No longer: Ada lives in Kiel."
 
 
+def test_entry_stands_under_its_heading_and_a_doubt_of_it_beside(open_with: OpenCore, tenant: str) -> None:  # noqa: F811
+    core = open_with(judge=contradicting, background=False)
+    core.identity.create_tenant(tenant)
+    ada = Principal(tenant, Role.USER, "ada")
+    today = f"{core.clock.now():%Y-%m-%d}"
+    core.facts.remember(ada, "Oli lives in Vienna.")
+    core.companion.add(ada, "Oli lives in Graz.", Category.HISTORY)
+    core.jobs.run_due(tenant)
+    for text in (core.composer.summary(ada).text, core.composer.compose(ada).text):
+        assert text.split("\n") == [
+            "## History",
+            f"- ({today}) Oli lives in Graz.",
+            "## In doubt",
+            f"- ({today}) Oli lives in Graz. Or: Oli lives in Vienna.",
+        ]
+
+
 def test_what_was_forgotten_or_is_outdated_is_not_told_as_what_stands_now(
     open_with: OpenCore,  # noqa: F811
     tenant: str,
@@ -152,6 +169,56 @@ def test_named_memories_leave_a_turn_its_room(core: Core, ada: Principal) -> Non
     assert "Kiel" in found.composed.text
     section = core.composer.section(coder, None)
     assert section.text.count("Note word") == 40, "a section tells all of them"
+
+
+def left_out(core: Core, who: Principal, text: str) -> list[bool]:
+    """Of each entry, newest first, whether a text leaves it out."""
+    return [one.content not in text for one in core.companion.newest(who)]
+
+
+def test_where_room_ends_the_oldest_entries_go(core: Core, ada: Principal) -> None:
+    core.companion.add(ada, "Eats meat.", Category.PREFERENCE)
+    core.companion.add(ada, f"Diet correction: {'no meat at all, ' * 29}", Category.PREFERENCE)
+    for number in range(100, 170):
+        core.companion.add(ada, f"Entry {number} {'x' * 240}", Category.HISTORY)
+    for topic in ("home", "work", "health", "diet"):
+        told(core, ada, f"Ada has {topic}.", topic)
+    told_at = {
+        "summary": core.composer.summary(ada).text,
+        "turn": core.composer.for_turn(ada, "zebra", window=128_000, apart_from=()).composed.text,
+        "turn of a small model": core.composer.for_turn(ada, "zebra", window=8000, apart_from=()).composed.text,
+        "context": core.composer.compose(ada).text,
+        "context for a question": core.composer.compose(ada, "zebra", budget_tokens=1000).text,
+    }
+    for where, text in told_at.items():
+        left = left_out(core, ada, text.partition("## For this question")[0])
+        assert left == sorted(left), f"{where}: no older one is told where a newer one is not"
+        assert left[0] is False, where
+        assert left[-1] is True, where
+        assert text.count("Ada has") == 4, f"{where}: what else is known has its room"
+
+
+def test_no_entry_older_than_the_newest_eighty_is_told_as_known(core: Core, ada: Principal) -> None:
+    core.companion.add(ada, "Eats meat.", Category.PREFERENCE)
+    for number in range(80):
+        core.companion.add(ada, f"entry {number}", Category.HISTORY)
+    for text in (core.composer.compose(ada).text, core.composer.section(ada, None).text):
+        assert ("entry 0" in text, "Eats meat." in text) == (True, False)
+
+
+@pytest.mark.parametrize("question", ["", "zebras"])
+def test_turn_is_told_the_summary_and_what_recall_finds(core: Core, ada: Principal, question: str) -> None:
+    for number in range(100):
+        core.companion.add(ada, f"{f'Entry {number}':x<60}", Category(("goal", "history")[number % 2]))
+        told(core, ada, f"Fact {number} {'word ' * 10}", ("work", "home")[number % 2])
+    said = [Message("user", f"Of {number} zebras {'word ' * 30}") for number in range(10)]
+    core.ingestion.add_messages(ada, "s", said, extract=False)
+    summary = core.composer.summary(ada)
+    assert not any(left_out(core, ada, summary.text))
+    turn = core.composer.for_turn(ada, question, window=128_000, apart_from=()).composed.text
+    known, _, found = turn.partition("\n## For this question\n")
+    assert known == summary.text
+    assert ("zebras" in found) == bool(question)
 
 
 def test_newest_eighty_entries_of_a_companion_are_told(core: Core, ada: Principal) -> None:

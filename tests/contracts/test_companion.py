@@ -90,6 +90,20 @@ def test_correction_and_old_entry_both_stay_and_the_newer_stands_first(ada: http
     assert [line.partition(") ")[2] for line in lines[1:]] == ["Switched to pescatarian 2026-05.", "Vegetarian."]
 
 
+def test_where_the_summary_has_no_room_the_oldest_go(ada: httpx2.Client) -> None:
+    add(ada, "Eats meat and fish every day.", "preference")
+    add(ada, f"Diet correction: {'neither meat nor fish, ' * 20}", "preference")
+    for number in range(78):
+        add(ada, f"{f'Note {number}':x<250}", "history")
+    rows = ada.get("/v1/memory", params={"limit": 100}).json()["data"]
+    found = ada.get("/v1/memory/summary").json()
+    assert len(rows) == 80
+    assert [row["text"].strip() in found["summary"] for row in rows] == [
+        place < found["entries"] for place in range(80)
+    ]
+    assert 30 < found["entries"] < 79
+
+
 def test_text_is_kept_as_it_is_given_and_in_the_open(by_keyword: Served, ada: httpx2.Client) -> None:
     text = "Naïve ★ text, with *stars* & <tags>."
     assert add(ada, text, "history")["text"] == text
@@ -178,6 +192,13 @@ def test_dashboard_shows_no_entry_to_an_admin_who_looks_at_everybody(
 # Turns
 
 
+def told_to(model: ScriptedServer) -> str:
+    """What the system says in the last request to the model."""
+    body = model.requests[-1].body
+    told: str = body.get("system") or next(one["content"] for one in body["messages"] if one["role"] == "system")
+    return told
+
+
 def turn(client: httpx2.Client, text: str, **more: Any) -> dict[str, Any]:
     answer = client.post("/v1/turns", json={"messages": [{"role": "user", "content": text}], **more})
     assert answer.status_code == 201, answer.text
@@ -209,6 +230,20 @@ def test_memory_is_told_by_default_and_left_out_where_that_is_asked(
         turn(ada, "What shall I eat?", context={"include_memory": False})
         assert "No fish." not in json.dumps(model.requests[-1].body)
         assert texts(ada) == ["No fish."], "a turn deletes nothing"
+
+
+def test_turn_is_told_what_the_summary_says(conversing: Served, tenant: str, model: ScriptedServer) -> None:
+    drafts = [
+        Draft(f"{f'Entry {number}':x<60}", category="history", governed_by=Governor.COMPANION) for number in range(80)
+    ]
+    conversing.core.memories.remember(Principal(tenant, Role.USER, "ada"), drafts)
+    with conversing.client(tenant) as ada:
+        summary = ada.get("/v1/memory/summary").json()
+        made = turn(ada, "Hello.")
+        events = ada.get(f"/v1/turns/{made['id']}/events").json()["data"]
+    injected = next(event["data"] for event in events if event["event"] == "memory.injected")
+    assert injected["entries"] == summary["entries"] == 80
+    assert summary["injected"] in told_to(model)
 
 
 def test_turn_reaches_nobody_but_the_language_model(

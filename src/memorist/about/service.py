@@ -33,7 +33,7 @@ from memorist.about.values import (
     ReplacedFact,
 )
 from memorist.about.written import Writing
-from memorist.context.companion import told_slices
+from memorist.context.companion import Category, told_slices
 from memorist.errors import NotFound
 from memorist.facts.service import Facts
 from memorist.facts.values import InDoubt, Supersession
@@ -61,6 +61,7 @@ _MOST_COUNTED = 1000
 """Of replaced facts and of doubts, of which most are only counted."""
 
 _MOST_TEXTS_KEPT = 50_000
+_OF_ENTRIES = frozenset(Category)
 
 T = TypeVar("T")
 
@@ -227,15 +228,25 @@ class Profiles:
     # What an agent is given
 
     def people(
-        self, principal: Principal, *, limit: int, most: int, most_read: int, rest_later: bool = False
+        self,
+        principal: Principal,
+        *,
+        limit: int,
+        most: int,
+        most_read: int,
+        rest_later: bool = False,
+        with_entries: bool = True,
     ) -> tuple[PersonProfile, ...]:
         """The profiles of the user and of all who speak, from the newest facts alone, of which a tagger reads no more
-        than `most_read` now; with `rest_later` the others in the background. Raises Forbidden.
+        than `most_read` now; with `rest_later` the others in the background. What a companion lists as its entries
+        can be left out of them. Raises Forbidden.
         """
         slices = told_slices(principal)
 
         def make() -> tuple[PersonProfile, ...]:
             found = self._current(principal, slices, most=most)
+            if not with_entries:
+                found = [one for one in found if one.category not in _OF_ENTRIES]
             lines = self._lines_of(found, self._topics.of(found, most_read, rest_later=rest_later))
             return tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(lines, None))
 
@@ -243,7 +254,8 @@ class Profiles:
             return make()
         # What is not left to the background counts as soon as anybody has read it.
         read = self._topics.version if rest_later else self._topics.count
-        return self._kept.of(principal, slices, ("people", limit, most, most_read, rest_later, read), make)
+        what = ("people", limit, most, most_read, rest_later, with_entries, read)
+        return self._kept.of(principal, slices, what, make)
 
     def replaced(self, principal: Principal) -> Iterator[ReplacedFact]:
         """What was retired or merged lately, the last first. Raises Forbidden."""

@@ -2,7 +2,7 @@
 question; each line dated by when it was said or happened, nothing twice, within a budget of tokens.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import islice
@@ -13,7 +13,7 @@ from memorist.about.values import SLOTS, OpenDoubt, PersonProfile, ProfileLine, 
 from memorist.composing.sheet import Line, Sheet
 from memorist.composing.values import BUDGET_TOKENS, LEAST_TOKENS, MOST_TOKENS, Composed, LaidOut, Section
 from memorist.context.chunks import MAX_RECENT, Chunks
-from memorist.context.companion import Companion
+from memorist.context.companion import Companion, told_slices
 from memorist.context.section import CHUNK_HEADINGS, SUMMARY_HEADINGS, Context, entry_text, fence, named_text
 from memorist.context.values import MAX_ENTRY
 from memorist.errors import Forbidden, InvalidField, ModelError
@@ -45,6 +45,11 @@ _HEADINGS = (_NAMED, *_KNOWN, _CHANGED, _DOUBTED, *_OF_PROJECT.values(), _ASKED)
 
 # The notes that an agent keeps come first, but leave room for what was learned.
 _AFTER_NAMED = 0.4
+# A companion's newest entries come before all else that is known, and more of them where that leaves room. In a turn,
+# as in the summary of one, they have as much room of their own as the rest has.
+_AFTER_ENTRIES = 0.7
+_OF_A_TURN = 2
+_AFTER_ENTRIES_OF_A_TURN = 1 / _OF_A_TURN
 _AFTER_DOUBTS = 0.5
 _AFTER_KNOWN = 0.4
 _AFTER_CHANGED = 0.3
@@ -115,7 +120,7 @@ class Composer:
         validation.text("question", question, longest=validation.MAX_QUERY, empty=True)
         sheet = Sheet(budget, _HEADINGS)
         self._add_named(principal, sheet)
-        return self._composed(principal, sheet, question, project, reading=reading)
+        return self._read(principal, self._composed(principal, sheet, question, project, reading=reading))
 
     def section(self, principal: Principal, agent: str | None) -> Section:
         """What a profile's session begins with: every named memory that it sees, whatever room they take, and what is
@@ -124,20 +129,24 @@ class Composer:
         sheet = Sheet(self._budget, _HEADINGS)
         for memory in self._context.named(principal, agent):
             sheet.add(_NAMED, _named_line(memory), always=True)
-        found = self._composed(access.in_profile(access.acting(principal, agent=agent)), sheet).composed
+        reader = access.in_profile(access.acting(principal, agent=agent))
+        found = self._read(reader, self._composed(reader, sheet)).composed
         return Section(found.fenced or fence("(nothing is remembered yet)", reads_by_name=True), found.named)
 
     def summary(self, principal: Principal) -> Composed:
-        """What a companion's turn is told before it is asked anything. Raises Forbidden."""
-        self._companion.newest(principal)
-        return self._composed(principal, Sheet(self._budget, _HEADINGS)).composed
+        """What every turn of the user's own is told, to the letter, before what recall finds for its question; a model
+        that reads little may be told less. Raises Forbidden.
+        """
+        told_slices(principal)
+        sheet = Sheet(_OF_A_TURN * self._budget, _HEADINGS)
+        return self._read(principal, self._composed(principal, sheet, is_turn=True)).composed
 
     def for_turn(self, principal: Principal, question: str, *, window: int, apart_from: Collection[str]) -> LaidOut:
         """What a turn of the user's own is told, in which nobody else reads it; without the texts that it sees anyway.
         No more than a quarter of what the model can read. Somebody waits for the first word: nothing is read by a
         tagger or a reranker for it, and a model that wants to know better calls recall. Raises Forbidden.
         """
-        sheet = Sheet(min(self._budget, window // 4), _HEADINGS)
+        sheet = Sheet(window // 4, _HEADINGS)
         if principal.agent is not None:
             self._add_named(principal, sheet)
         asked = question[: validation.MAX_QUERY]
@@ -181,15 +190,12 @@ class Composer:
         is_turn: bool,
     ) -> LaidOut:
         named = len(sheet.ids)
-        is_asked = recalled is not None
-        goes_on = is_asked or project is not None
+        sheet.at_most(_OF_A_TURN * self._budget if is_turn else sheet.budget)
+        # A summary leaves the room that a turn has for its question.
+        goes_on = is_turn or recalled is not None or project is not None
+        most_read = 0 if is_turn or recalled is None else _MOST_READ
         try:
-            with sheet.leaving(_AFTER_DOUBTS):
-                self._add_doubts(principal, sheet)
-            with sheet.leaving(_AFTER_KNOWN if goes_on else 0):
-                most = _MOST_FACTS_OF_A_TURN if is_turn else _MOST_FACTS
-                most_read = _MOST_READ if is_asked and not is_turn else 0
-                self._add_known(principal, sheet, most=most, most_read=most_read)
+            self._add_known(principal, sheet, is_turn=is_turn, goes_on=goes_on, most_read=most_read)
             with sheet.leaving(_AFTER_CHANGED if goes_on else 0):
                 self._add_changes(principal, sheet)
         except Forbidden:
@@ -198,12 +204,15 @@ class Composer:
             for memory in self._chunks.recent(principal, project=project, limit=MAX_RECENT):
                 sheet.add(_OF_PROJECT[memory.category or "fact"], _line(memory, memory.content))
         degraded = recalled is not None and _add_recalled(sheet, recalled(), apart_from)
-        if not is_turn:
-            self._companion.note_reading(principal, sheet.ids)
         text = sheet.text()
         fenced = fence(text, reads_by_name=named > 0) if text else ""
         composed = Composed(text, fenced, count_tokens(fenced), sheet.ids, named, degraded)
         return LaidOut(composed, sheet.lines, sheet.budget)
+
+    def _read(self, principal: Principal, found: LaidOut) -> LaidOut:
+        """What was composed, now that somebody reads it."""
+        self._companion.note_reading(principal, found.composed.ids)
+        return found
 
     # What is known
 
@@ -215,30 +224,36 @@ class Composer:
                 if not sheet.add(_NAMED, _named_line(memory)):
                     break
 
-    def _add_known(self, principal: Principal, sheet: Sheet, *, most: int, most_read: int) -> None:
-        """The first line of each topic, then a companion's newest entries, then the other lines."""
-        entries = self._companion.newest(principal)
-        people = self._people(principal, most, most_read)
-        of_entries = {one.id for one in entries}
-        for heading, line in _by_rank(people, 0, 1):
-            # An entry stands under its category.
-            if line.memory_id not in of_entries:
+    def _add_known(self, principal: Principal, sheet: Sheet, *, is_turn: bool, goes_on: bool, most_read: int) -> None:
+        """A companion's newest entries, what is in doubt, the first line of each topic, more entries, and then the
+        other lines.
+        """
+        newest = self._companion.newest(principal)
+        people = self._people(principal, _MOST_FACTS_OF_A_TURN if is_turn else _MOST_FACTS, most_read)
+        with sheet.leaving(_AFTER_ENTRIES_OF_A_TURN if is_turn else _AFTER_ENTRIES):
+            waiting = _add_entries(sheet, newest)
+        if is_turn:
+            sheet.at_most(self._budget)
+        with sheet.leaving(_AFTER_DOUBTS):
+            self._add_doubts(principal, sheet)
+        with sheet.leaving(_AFTER_KNOWN if goes_on else 0):
+            for heading, line in _by_rank(people, 0, 1):
                 sheet.add(heading, _profile_line(line))
-        for entry in entries:
-            sheet.add(_ENTRIES[entry.category or "history"], _line(entry, entry_text(entry)))
-        for heading, line in _by_rank(people, 1, _LINES_OF_A_TOPIC):
-            sheet.add(heading, _profile_line(line))
+            _add_entries(sheet, waiting)
+            for heading, line in _by_rank(people, 1, _LINES_OF_A_TOPIC):
+                sheet.add(heading, _profile_line(line))
         sheet.newest_first(_KNOWN)
 
     def _people(self, principal: Principal, most: int, most_read: int) -> tuple[PersonProfile, ...]:
-        people = partial(self._profiles.people, principal, limit=_LINES_OF_A_TOPIC, most=most)
+        # An entry stands under its category, or is too old to be told.
+        people = partial(self._profiles.people, principal, limit=_LINES_OF_A_TOPIC, most=most, with_entries=False)
         try:
             return people(most_read=most_read, rest_later=most_read > 0)
         except ModelError:
             return people(most_read=0)
 
     def _add_doubts(self, principal: Principal, sheet: Sheet) -> None:
-        """Both sides, side by side: what is in doubt is not told as known."""
+        """Both sides, side by side: what is in doubt is not told as known, unless it is an entry."""
         for doubt in self._profiles.doubts(principal, _MOST_DOUBTS):
             sheet.add(_DOUBTED, _doubted_line(doubt))
 
@@ -246,6 +261,16 @@ class Composer:
         changes = (one for one in self._profiles.replaced(principal) if not one.was_merged)
         for one in islice(changes, _MOST_CHANGES):
             sheet.add(_CHANGED, _changed_line(one, is_told=sheet.has(one.by_id)))
+
+
+def _add_entries(sheet: Sheet, entries: Sequence[Memory]) -> Sequence[Memory]:
+    """Those of a companion, newest first, up to the first for which there is no room: an older one is never told where
+    a newer one is not. Returns the others.
+    """
+    for place, entry in enumerate(entries):
+        if not sheet.add(_ENTRIES[entry.category or "history"], _line(entry, entry_text(entry))):
+            return entries[place:]
+    return ()
 
 
 def _add_recalled(sheet: Sheet, recalled: Recalled, apart_from: Collection[str]) -> bool:

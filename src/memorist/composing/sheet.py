@@ -34,7 +34,8 @@ class Sheet:
 
     def __init__(self, budget_tokens: int, headings: Sequence[str]) -> None:
         self.budget = budget_tokens
-        self._budget = self._left = budget_tokens - count_tokens(fence("x", reads_by_name=True))
+        self._around = count_tokens(fence("x", reads_by_name=True))
+        self._budget = self._left = budget_tokens - self._around
         self._lowest = 0.0
         self._lines: dict[str, list[Line]] = {heading: [] for heading in headings}
         self._ids: dict[str, None] = {}
@@ -47,6 +48,13 @@ class Sheet:
         self._lowest = share * self._budget
         yield
         self._lowest = 0.0
+
+    def at_most(self, tokens: int) -> None:
+        """What comes from here on has no more room than a sheet of so many tokens; shares are of what is left."""
+        cut = max(0, self._left - (tokens - self._around))
+        self.budget -= cut
+        self._left -= cut
+        self._budget = self._left
 
     def has(self, memory_id: str | None) -> bool:
         return memory_id in self._ids

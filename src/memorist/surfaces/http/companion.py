@@ -130,7 +130,9 @@ def add_entry(request: Request, new: NewEntry, idempotency_key: IdempotencyKey =
     summary="What a turn would be told",
 )
 def summary(request: Request) -> Response:
-    """The newest 80 entries as a model reads them at the start of a turn; as plain text where that is accepted."""
+    """What a model reads at the start of every turn: the newest 80 entries, as far as there is room for them, and what
+    else is known of the user; as plain text where that is accepted.
+    """
     found = core_of(request).composer.summary(_caller(request))
     if (told := whole(request, found)) is not None:
         return told
