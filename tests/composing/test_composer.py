@@ -155,20 +155,40 @@ def test_budget_is_kept_and_every_part_has_its_room(core: Core, ada: Principal) 
     assert "zebras" in found.text
 
 
-def test_named_memories_leave_a_turn_its_room(core: Core, ada: Principal) -> None:
+def noted(core: Core, who: Principal, count: int, description: str) -> None:
+    for number in range(count):
+        values = {"content": "x", "description": f"{description} {number}", "importance": 1 + number % 10}
+        core.memories.put(who, Owner("ada", "coder"), f"note-{number}", values)
+
+
+def test_turn_of_a_profile_is_told_all_of_its_named_memories_as_in_its_section(core: Core, ada: Principal) -> None:
     coder = replace(ada, agent="coder")
-    for number in range(40):
-        values = {"content": "x", "description": f"Note {'word ' * 80}", "importance": 1 + number % 10}
-        core.memories.put(coder, Owner("ada", "coder"), f"note-{number}", values)
+    noted(core, coder, 120, "Deploys of this service need two reviews, and number")
+    told(core, coder, "Ada lives in Kiel.", "home")
+    found = core.composer.for_turn(coder, "hello", window=32_000, apart_from=())
+    section = core.composer.section(coder, None)
+    assert found.composed.named == section.count == 120
+    assert found.composed.tokens <= found.budget < 8000
+    listed = [line for line in section.text.split("\n") if line.startswith("- note-")]
+    assert [line for line in found.composed.text.split("\n") if line.startswith("- note-")] == listed
+    assert "Kiel" in found.composed.text
+
+
+def test_named_memories_leave_a_small_model_its_room_and_say_how_many_are_left_out(core: Core, ada: Principal) -> None:
+    coder = replace(ada, agent="coder")
+    noted(core, coder, 40, f"Note {'word ' * 80}")
     told(core, coder, "Ada lives in Kiel.", "home")
     found = core.composer.for_turn(coder, "hello", window=8000, apart_from=())
     assert found.composed.tokens <= found.budget == 2000
     shown = [core.memories.get(coder, one).importance for one in found.composed.ids[: found.composed.named]]
     assert shown[:4] == [10] * 4, "the most important come first"
-    assert len(shown) < 40
+    assert shown == sorted(shown, reverse=True)
+    assert f"\n({40 - len(shown)} more, of less importance: see memory_list)\n" in found.composed.text
     assert "Kiel" in found.composed.text
-    section = core.composer.section(coder, None)
-    assert section.text.count("Note word") == 40, "a section tells all of them"
+    assert len(found.lines) == len(shown) + 1, "that some are left out is no line of a memory"
+    section = core.composer.section(coder, None).text
+    assert section.count("Note word") == 40, "a section tells all of them"
+    assert "see memory_list" not in section
 
 
 def left_out(core: Core, who: Principal, text: str) -> list[bool]:

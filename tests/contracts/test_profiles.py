@@ -85,6 +85,19 @@ def test_times_of_a_row_are_set_by_writing_changing_and_reading(ada: httpx2.Clie
     assert ada.get(f"/v1/memories/{row['id']}").json()["last_accessed_at"] is not None
 
 
+def test_every_description_is_in_every_turn(conversing: Served, tenant: str, model: ScriptedServer) -> None:
+    with conversing.client(tenant, agent="coder") as coder:
+        for number in range(120):
+            row = {"name": f"project_{number}", "description": f"Deploy {number} needs two reviews"}
+            coder.post("/v1/memories", json=new_memory(**row))
+        section = coder.get("/v1/memories/section").json()
+        assert coder.post("/v1/turns", json={"messages": [{"role": "user", "content": "Hello."}]}).status_code == 201
+    lines = [line for line in section["section"].split("\n") if line.startswith("- project_")]
+    assert len(lines) == section["count"] == 120
+    asked = json.dumps(model.requests[-1].body)
+    assert [line for line in lines if line not in asked] == []
+
+
 def test_section_stands_before_what_the_system_says_on_every_turn(
     conversing: Served, tenant: str, model: ScriptedServer
 ) -> None:

@@ -5,7 +5,7 @@ question; each line dated by when it was said or happened, nothing twice, within
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from memorist.about.service import Profiles
@@ -143,12 +143,14 @@ class Composer:
 
     def for_turn(self, principal: Principal, question: str, *, window: int, apart_from: Collection[str]) -> LaidOut:
         """What a turn of the user's own is told, in which nobody else reads it; without the texts that it sees anyway.
-        No more than a quarter of what the model can read. Somebody waits for the first word: nothing is read by a
-        tagger or a reranker for it, and a model that wants to know better calls recall. Raises Forbidden.
+        With a profile, all of its named memories are in it; the whole takes no more than a quarter of what the model
+        can read. Somebody waits for the first word: nothing is read by a tagger or a reranker for it, and a model that
+        wants to know better calls recall. Raises Forbidden.
         """
-        sheet = Sheet(window // 4, _HEADINGS)
+        quarter = window // 4
+        sheet = Sheet(quarter, _HEADINGS)
         if principal.agent is not None:
-            self._add_named(principal, sheet)
+            self._add_named(principal, sheet, leaving=min(_AFTER_NAMED, _OF_A_TURN * self._budget / max(1, quarter)))
         asked = question[: validation.MAX_QUERY]
         return self._composed(principal, sheet, asked, apart_from=apart_from, is_turn=True)
 
@@ -216,13 +218,13 @@ class Composer:
 
     # What is known
 
-    def _add_named(self, principal: Principal, sheet: Sheet) -> None:
-        """Named memories, the most important first, as far as there is room for them."""
+    def _add_named(self, principal: Principal, sheet: Sheet, *, leaving: float = _AFTER_NAMED) -> None:
+        """Named memories, the most important first, as far as there is room for them, and how many are left out."""
         named = self._context.named(principal, None)
-        with sheet.leaving(_AFTER_NAMED):
-            for memory in named:
-                if not sheet.add(_NAMED, _named_line(memory)):
-                    break
+        with sheet.leaving(leaving):
+            told = sum(1 for _ in takewhile(lambda memory: sheet.add(_NAMED, _named_line(memory)), named))
+        if told < len(named):
+            sheet.note(_NAMED, f"({len(named) - told} more, of less importance: see memory_list)")
 
     def _add_known(self, principal: Principal, sheet: Sheet, *, is_turn: bool, goes_on: bool, most_read: int) -> None:
         """A companion's newest entries, what is in doubt, the first line of each topic, more entries, and then the

@@ -38,6 +38,7 @@ class Sheet:
         self._budget = self._left = budget_tokens - self._around
         self._lowest = 0.0
         self._lines: dict[str, list[Line]] = {heading: [] for heading in headings}
+        self._notes: dict[str, str] = {}
         self._ids: dict[str, None] = {}
         self._texts: set[str] = set()
         self._told: dict[str, int] = {}
@@ -81,6 +82,11 @@ class Sheet:
         self._ids |= dict.fromkeys(line.ids)
         return True
 
+    def note(self, heading: str, text: str) -> None:
+        """Say something after the lines under a heading that is no memory."""
+        self._left -= count_tokens(text) + _MARGIN
+        self._notes[heading] = text
+
     def newest_first(self, headings: Sequence[str]) -> None:
         """Put the lines under some headings in the order of their dates."""
         for heading in headings:
@@ -103,8 +109,9 @@ class Sheet:
     def text(self) -> str:
         parts = []
         for heading, lines in self._lines.items():
-            if lines:
-                parts.append("\n".join([*([heading] if heading else []), *map(str, lines)]))
+            told = [*map(str, lines), *([self._notes[heading]] if heading in self._notes else [])]
+            if told:
+                parts.append("\n".join([*([heading] if heading else []), *told]))
         return "\n".join(parts)
 
 
