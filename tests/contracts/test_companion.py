@@ -104,6 +104,17 @@ def test_where_the_summary_has_no_room_the_oldest_go(ada: httpx2.Client) -> None
     assert 30 < found["entries"] < 79
 
 
+def test_facts_of_other_doors_are_told_beside_the_entries_and_are_theirs_to_delete(ada: httpx2.Client) -> None:
+    add(ada, "No fish.", "preference")
+    ada.post("/v1/tools/remember_fact", json={"content": "Ada lives in Kiel."})
+    assert "Ada lives in Kiel." in ada.get("/v1/memory/summary").json()["summary"]
+    assert texts(ada) == ["No fish."]
+    (fact,) = [row["id"] for row in ada.get("/v1/records").json()["data"] if "Kiel" in row["content"]]
+    assert ada.delete(f"/v1/memory/{fact}").status_code == 404
+    assert ada.delete(f"/v1/records/{fact}").status_code == 200
+    assert "Ada lives in Kiel." not in ada.get("/v1/memory/summary").json()["summary"]
+
+
 def test_text_is_kept_as_it_is_given_and_in_the_open(by_keyword: Served, ada: httpx2.Client) -> None:
     text = "Naïve ★ text, with *stars* & <tags>."
     assert add(ada, text, "history")["text"] == text
