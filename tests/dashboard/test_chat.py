@@ -91,7 +91,7 @@ def test_answer_is_live_with_what_memory_put_in_and_what_was_learned(talker: Per
     expect(memory.get_by_role("link", name="I prefer oat milk.")).to_have_attribute(
         "href", f"/dashboard/memories/{known.id}"
     )
-    expect(memory.locator("[data-tokens]")).to_contain_text("of 2,500 tokens")
+    expect(memory.locator("[data-tokens]")).to_contain_text("of 5,000 tokens")
     expect(memory.locator(".share")).to_contain_text("tokens, 0.")
     assert last(page).get_by_label("Learned").count() == 0
     hurry.set()

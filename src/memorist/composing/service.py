@@ -192,7 +192,7 @@ class Composer:
         is_turn: bool,
     ) -> LaidOut:
         named = len(sheet.ids)
-        sheet.at_most(_OF_A_TURN * self._budget if is_turn else sheet.budget)
+        budget = sheet.budget - sheet.at_most(_OF_A_TURN * self._budget if is_turn else sheet.budget)
         # A summary leaves the room that a turn has for its question.
         goes_on = is_turn or recalled is not None or project is not None
         most_read = 0 if is_turn or recalled is None else _MOST_READ
@@ -209,7 +209,7 @@ class Composer:
         text = sheet.text()
         fenced = fence(text, reads_by_name=named > 0) if text else ""
         composed = Composed(text, fenced, count_tokens(fenced), sheet.ids, named, degraded)
-        return LaidOut(composed, sheet.lines, sheet.budget)
+        return LaidOut(composed, sheet.lines, budget)
 
     def _read(self, principal: Principal, found: LaidOut) -> LaidOut:
         """What was composed, now that somebody reads it."""

@@ -50,12 +50,13 @@ class Sheet:
         yield
         self._lowest = 0.0
 
-    def at_most(self, tokens: int) -> None:
-        """What comes from here on has no more room than a sheet of so many tokens; shares are of what is left."""
+    def at_most(self, tokens: int) -> int:
+        """What comes from here on has no more room than a sheet of so many tokens, and shares are of what is left.
+        Returns how much less that is.
+        """
         cut = max(0, self._left - (tokens - self._around))
-        self.budget -= cut
-        self._left -= cut
-        self._budget = self._left
+        self._budget = self._left = self._left - cut
+        return cut
 
     def has(self, memory_id: str | None) -> bool:
         return memory_id in self._ids
