@@ -19,7 +19,7 @@ from memorist.core import Core
 from memorist.facts.service import FactScope
 from memorist.ingestion.service import Message
 from memorist.learning.extractors.kinds import Vocabulary
-from memorist.memories.values import Draft, Kind, Memory, Status
+from memorist.memories.values import Draft, Governor, Kind, Memory, Status
 from memorist.platform.jobs import ATTEMPTS
 from memorist.platform.values import JobStatus, Owner, Principal, Role
 from memorist.testing import StepClock
@@ -307,6 +307,22 @@ def test_entries_of_a_companion_are_replaced_too(
     retry(asking, clock, ada)
     # What somebody wrote anew is neither lost nor told twice.
     assert facts(asking, ada) == sorted([rewritten.memory.content, ALLERGY["content"]])
+
+
+def test_entry_that_is_read_late_stands_over_nothing_that_was_said_since(
+    asking: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
+) -> None:
+    tea, coffee = "User prefers tea in the morning.", "User prefers coffee in the morning."
+    asking.companion.add(ada, tea, Category.PREFERENCE)
+    llm.scripts = [status(503)]
+    said = [Message("user", f"Hi. {tea}")]
+    asking.extraction.read_messages(ada, "chat", said, governed_by=Governor.COMPANION)
+    asking.companion.add(ada, coffee, Category.PREFERENCE)
+    llm.always = says(finds(memory("preference", tea, tea)))
+    retry(asking, clock, ada)
+    (job,) = extract_jobs(asking, ada)
+    assert job.result["dropped"] == {"known already": 1}
+    assert [one.content for one in asking.companion.list(ada).items] == [coffee, tea]
 
 
 # What a stand-in had done to other facts

@@ -219,6 +219,42 @@ def test_extractor_is_shown_what_is_known_and_repeats_none_of_it(
 
 
 @pytest.mark.parametrize("session", [None, "kitchen"])
+@pytest.mark.parametrize(
+    ("meanwhile", "kind"),
+    [
+        ("User prefers coffee in the morning.", "preference"),
+        ("User drinks coffee in the morning.", "fact"),
+        ("Espresso only.", "preference"),
+    ],
+)
+def test_what_holds_again_is_an_entry_again_and_the_newest(
+    open_with: Open, ada: Principal, model: ScriptedServer, clock: FrozenClock, session: str, meanwhile: str, kind: str
+) -> None:
+    core = open_with(extractor="auto")
+    tea = "User prefers tea in the morning."
+    for number, said in enumerate((tea, meanwhile, tea, tea)):
+        clock.advance(timedelta(minutes=1))
+        model.scripts[:] = [says("Noted."), found(memory(said, said, kind="preference" if said == tea else kind))]
+        take(core, ada, f"On day {number}: {said}", session=session)
+    assert [one.content for one in core.companion.list(ada).items] == [tea, meanwhile, tea], "and it is not said twice"
+
+
+def test_what_is_found_every_time_is_written_once(
+    open_with: Open, ada: Principal, model: ScriptedServer, clock: FrozenClock
+) -> None:
+    core = open_with(extractor="auto")
+    entries = ["User prefers tea in the morning.", "User prefers coffee in the evening."]
+    core.companion.add(ada, entries[0], Category.PREFERENCE)
+    core.companion.add(ada, entries[1], Category.PREFERENCE)
+    core.companion.add(ada, "Runs marathons.", Category.HISTORY)
+    for _ in range(3):
+        clock.advance(timedelta(minutes=1))
+        model.scripts[:] = [says("Noted."), found(*(memory(one, one) for one in entries))]
+        take(core, ada, " ".join(entries))
+    assert len(core.companion.list(ada).items) == 3
+
+
+@pytest.mark.parametrize("session", [None, "kitchen"])
 def test_one_bad_item_costs_that_item_alone(
     open_with: Open, ada: Principal, model: ScriptedServer, session: str | None
 ) -> None:

@@ -222,9 +222,9 @@ class Companion:
         """As many of the newest entries as a model is told. Raises Forbidden."""
         return self._latest(principal, MAX_INJECTED)
 
-    def texts(self, principal: Principal) -> Iterator[str]:
-        """What is remembered of the user, in small letters; of very much the newest."""
-        return (memory.content.casefold() for memory in self._latest(principal, _MOST_KNOWN))
+    def known(self, principal: Principal) -> List[Memory]:
+        """What is remembered of the user, newest first; of very much the newest. Raises Forbidden."""
+        return self._latest(principal, _MOST_KNOWN)
 
     def _latest(self, principal: Principal, most: int) -> List[Memory]:
         return _newest(

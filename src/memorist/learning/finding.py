@@ -1,7 +1,8 @@
 """Who looks for memories in messages, and what is made of what is found: a language model, or the local extractor."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ LOCAL = "local"
 """The name of the local extractor."""
 
 _MOST_KNOWN = 30
+_MOST_COMPARED = 1000
 
 
 class LearningMode(StrEnum):
@@ -102,19 +104,55 @@ class Finder:
         known = self._known(assignment, said[since:], giving_way) if asks and shows_known else []
         found = self.find(said, assignment.vocabulary, spent, since=since, known=known, locally=locally)
         extractor = LOCAL if locally else self.name(assignment.vocabulary)
-        is_entry = assignment.governed_by is Governor.COMPANION and assignment.principal.user is not None
-        entries = set(self._companion().texts(assignment.principal)) if is_entry else set()
-        entries -= {one.content.casefold() for one in giving_way}
-        drafts = []
-        dropped = Counter(found.dropped)
-        for one in found.candidates:
-            text = one.content.casefold()
-            if is_entry and (len(one.content) > MAX_ENTRY or text in entries):
-                dropped[Dropped.KNOWN if text in entries else Dropped.LONG_ENTRY] += 1
-                continue
-            drafts.append(draft_of(one, assignment, origins[one.source], extractor))
-            entries.add(text)
-        return FoundDrafts(drafts, dropped)
+        drafts = [draft_of(one, assignment, origins[one.source], extractor) for one in found.candidates]
+        if assignment.governed_by is not Governor.COMPANION or assignment.principal.user is None:
+            return FoundDrafts(drafts, Counter(found.dropped))
+        return self._entries(assignment, drafts, Counter(found.dropped), giving_way)
+
+    def _entries(
+        self, assignment: Assignment, drafts: Sequence[Draft], dropped: Counter[str], giving_way: Sequence[Memory]
+    ) -> FoundDrafts:
+        """Those of the drafts that the companion takes as entries."""
+        left_out = {one.id for one in giving_way}
+        entries = [one for one in self._companion().known(assignment.principal) if one.id not in left_out]
+        newest = {one.content.casefold(): one for one in reversed(entries)}
+        together = {one.content.casefold() for one in drafts}
+        taken: dict[str, Draft] = {}
+        for draft in drafts:
+            text = draft.content.casefold()
+            known = newest.get(text)
+            if len(draft.content) > MAX_ENTRY:
+                dropped[Dropped.LONG_ENTRY] += 1
+            elif text in taken or (known and not self._is_outdated(known, draft, assignment, entries, together)):
+                dropped[Dropped.KNOWN] += 1
+            else:
+                # As a text that is known it would be the old entry, and stay as old as that.
+                taken[text] = draft if known is None else replace(draft, same_as="")
+        return FoundDrafts(list(taken.values()), dropped)
+
+    def _is_outdated(
+        self, known: Memory, draft: Draft, assignment: Assignment, entries: Sequence[Memory], together: Set[str]
+    ) -> bool:
+        """Whether something may have been said against an entry before a draft repeats it: then it is said anew, and
+        has to stand over that, since the newest counts.
+
+        Against it may be what is of its category, or so near in meaning that a judge would be asked. No judge is: they
+        miss much of it, and an entry too many does less harm than one that is outdone by an older wish.
+        What is found `together` with it does not count; otherwise two entries would be written in turn for as long as
+        both are found. So the same, found again and again, is written again only where something else came between.
+        """
+        since = [
+            one
+            for one in entries[: entries.index(known)]
+            if one.category != TESTED
+            and one.content.casefold() not in together
+            and (draft.event_time is None or one.created_at <= draft.event_time)
+        ]
+        if not since or any(one.category == known.category for one in since):
+            return bool(since)
+        like = Draft("", owner=owner_of(assignment), governed_by=assignment.governed_by)
+        near = self._facts.near(assignment.principal, [known.content], like, most=_MOST_COMPARED)
+        return not {one.id for one in since}.isdisjoint(one.id for one in near)
 
     def _known(self, assignment: Assignment, said: Sequence[Utterance], besides: Sequence[Memory]) -> list[str]:
         """What is known already and lies nearest to what is said, each with the day since which it holds."""
