@@ -295,18 +295,33 @@ def test_a_doubt_that_somebody_dismissed_is_not_asked_again(
     assert not reading.facts.in_doubt(ada).items
 
 
-def test_entries_of_a_companion_are_replaced_too(
+def test_entries_of_a_companion_stay_and_only_what_is_not_there_is_added(
     asking: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
 ) -> None:
     llm.scripts = [status(503)]
-    found = asking.extraction.read_messages(ada, "chat", SAID, vocabulary=Vocabulary.COMPANION)
+    found = asking.extraction.read_messages(ada, "chat", SAID, governed_by=Governor.COMPANION)
     assert sorted(one.memory.content for one in found.memories) == LOCALLY
+    llm.always = says(finds(memory("fact", LOCALLY[0], ROME), ALLERGY))
+    retry(asking, clock, ada)
+    shown = llm.requests[-1].body["messages"][0]["content"][0]["text"].partition("<conversation>")[0]
+    assert LOCALLY[0] in shown, "it is not to be said in other words"
+    assert facts(asking, ada) == sorted([*LOCALLY, ALLERGY["content"]])
+    (job,) = extract_jobs(asking, ada)
+    assert (job.result["replaced"], job.result["dropped"]) == (0, {"known already": 1})
+    deleted = asking.memories.list(ada, kind=Kind.FACT, status=Status.SOFT_DELETED).items
+    assert deleted == (), "extraction never deletes"
+
+
+def test_entry_that_was_written_anew_meanwhile_is_not_told_twice(
+    asking: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
+) -> None:
+    llm.scripts = [status(503)]
+    found = asking.extraction.read_messages(ada, "chat", SAID, governed_by=Governor.COMPANION)
     home = next(one.memory for one in found.memories if one.memory.content == LOCALLY[0])
     rewritten = asking.companion.rewrite(ada, home.id, "Lives in Rome, near the river.", Category.HISTORY)
-    llm.always = says(finds(HOME, ALLERGY))
+    llm.always = says(finds(HOME))
     retry(asking, clock, ada)
-    # What somebody wrote anew is neither lost nor told twice.
-    assert facts(asking, ada) == sorted([rewritten.memory.content, ALLERGY["content"]])
+    assert facts(asking, ada) == sorted([rewritten.memory.content, LOCALLY[1]])
 
 
 def test_entry_that_is_read_late_stands_over_nothing_that_was_said_since(
@@ -315,10 +330,10 @@ def test_entry_that_is_read_late_stands_over_nothing_that_was_said_since(
     tea, coffee = "User prefers tea in the morning.", "User prefers coffee in the morning."
     asking.companion.add(ada, tea, Category.PREFERENCE)
     llm.scripts = [status(503)]
-    said = [Message("user", f"Hi. {tea}")]
-    asking.extraction.read_messages(ada, "chat", said, governed_by=Governor.COMPANION)
+    said = "I prefer tea in the morning."
+    asking.extraction.read_messages(ada, "chat", [Message("user", said)], governed_by=Governor.COMPANION)
     asking.companion.add(ada, coffee, Category.PREFERENCE)
-    llm.always = says(finds(memory("preference", tea, tea)))
+    llm.always = says(finds(memory("preference", tea, said)))
     retry(asking, clock, ada)
     (job,) = extract_jobs(asking, ada)
     assert job.result["dropped"] == {"known already": 1}

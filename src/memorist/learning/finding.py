@@ -98,7 +98,7 @@ class Finder:
     ) -> FoundDrafts:
         """What is found, without what its door would not take: entries of the companion are short, and not repeated.
 
-        What is `giving_way` to it does not count as known. Raises LlmError, unless it is done `locally`.
+        A model is not told that what is `giving_way` to it is known. Raises LlmError, unless it is done `locally`.
         """
         asks = not locally and self._model(assignment.vocabulary) is not None
         known = self._known(assignment, said[since:], giving_way) if asks and shows_known else []
@@ -107,14 +107,11 @@ class Finder:
         drafts = [draft_of(one, assignment, origins[one.source], extractor) for one in found.candidates]
         if assignment.governed_by is not Governor.COMPANION or assignment.principal.user is None:
             return FoundDrafts(drafts, Counter(found.dropped))
-        return self._entries(assignment, drafts, Counter(found.dropped), giving_way)
+        return self._entries(assignment, drafts, Counter(found.dropped))
 
-    def _entries(
-        self, assignment: Assignment, drafts: Sequence[Draft], dropped: Counter[str], giving_way: Sequence[Memory]
-    ) -> FoundDrafts:
+    def _entries(self, assignment: Assignment, drafts: Sequence[Draft], dropped: Counter[str]) -> FoundDrafts:
         """Those of the drafts that the companion takes as entries."""
-        left_out = {one.id for one in giving_way}
-        entries = [one for one in self._companion().known(assignment.principal) if one.id not in left_out]
+        entries = self._companion().known(assignment.principal)
         newest = {one.content.casefold(): one for one in reversed(entries)}
         together = {one.content.casefold() for one in drafts}
         taken: dict[str, Draft] = {}

@@ -2,7 +2,8 @@
 the job runs.
 
 Where the language model fails the local extractor stands in for it at once. The job is tried again, and what the model
-then finds takes the place of what was found meanwhile, except where somebody decided about that.
+then finds takes the place of what was found meanwhile, except where somebody decided about that. Entries of the
+companion are only ever added: they stay, and what the model finds besides is added.
 """
 
 from collections import Counter
@@ -20,7 +21,7 @@ from memorist.learning.extractors.transcripts import Utterance, role_of
 from memorist.learning.finding import LOCAL, Finder, FoundDrafts
 from memorist.learning.outcomes import INSTEAD_OF, told_dropped
 from memorist.learning.sources import Sources
-from memorist.memories.values import Draft, Kind, Memory, Remembered, Status
+from memorist.memories.values import Draft, Governor, Kind, Memory, Remembered, Status
 from memorist.models.values import Usage
 from memorist.platform.actors import event_by
 from memorist.platform.jobs import Jobs, Result
@@ -65,7 +66,7 @@ class _Part:
     settled: list[Mapping[str, Any]]
     """What it found there and somebody decided about."""
     giving_way: list[Memory]
-    """The rest of that."""
+    """The rest of that, unless it stays and counts as known."""
 
     def first_read(self) -> "_Part":
         """What of it nobody read yet."""
@@ -129,7 +130,9 @@ class Parts:
             read.get(ids[0]),
             stand_ins.keys(),
             settled,
-            tx.memories.get_many([one["id"] for one in _new_ones(stand_ins) if one not in settled]),
+            tx.memories.get_many([one["id"] for one in _new_ones(stand_ins) if one not in settled])
+            if _is_replaced(job)
+            else [],
         )
 
     def _found(self, job: Job, part: _Part, spent: list[Usage], *, locally: bool = False) -> FoundDrafts:
@@ -161,7 +164,7 @@ class Parts:
             _hold(tx, job, sources)
             stays = {one.memory.id for one in results}
             stood_in = _new_ones(_stand_ins(tx.events.of([source.id for source in sources])))
-            gone = {one["id"] for one in stood_in if one["id"]} - stays
+            gone = {one["id"] for one in stood_in if one["id"]} - stays if _is_replaced(job) else set()
             result["replaced"] = sum(self._facts.take_back(tx, job.principal, id_) for id_ in sorted(gone))
             result["memories"] = [{"id": one.memory.id, "was_new": one.was_new} for one in results]
             result["dropped"] = dict(found.dropped)
@@ -314,6 +317,11 @@ def _utterance(row: Memory, job: Job) -> Utterance:
     said_at = row.event_time or (row.created_at if _is_of_a_turn(job) else None)
     there = None if said_at is None else with_offset(said_at, meta.get(UTC_OFFSET, 0))
     return Utterance(role_of(str(meta.get("role"))), row.content, meta.get("speaker"), there)
+
+
+def _is_replaced(job: Job) -> bool:
+    """Whether what stood in gives way to what the model finds: not where nothing is ever deleted but by its owner."""
+    return assignment_of(job).governed_by is not Governor.COMPANION
 
 
 def _is_of_a_turn(job: Job) -> bool:
