@@ -162,15 +162,15 @@ def open_judge(settings: Settings, watch: Watch | None = None) -> Judge | None:
     from memorist.facts.judges import AutoJudge, LlmJudge, LocalJudge
 
     watch = watch or Watch()
+    local = LocalJudge(
+        watch.model("comparer", _local_comparer(settings.model_threads or None)),
+        None if settings.embedder_url else open_embedder(settings),
+    )
     if settings.judge_model in ("auto", "local"):
-        local = LocalJudge(
-            watch.model("comparer", _local_comparer(settings.model_threads or None)),
-            None if settings.embedder_url else open_embedder(settings),
-        )
         llm = watch.model("llm", open_llm(settings)) if settings.judge_model == "auto" else None
-        return local if llm is None else AutoJudge(local, LlmJudge(llm))
+        return local if llm is None else AutoJudge(local, LlmJudge(llm, local))
     llm = watch.model("llm", open_llm(_with_model(settings, settings.judge_model)))
-    return None if llm is None else LlmJudge(llm)
+    return None if llm is None else LlmJudge(llm, local)
 
 
 def open_extraction_llm(settings: Settings) -> Llm | None:

@@ -477,6 +477,16 @@ def test_what_is_known_in_a_profile_is_shown_for_that_one_alone(
     assert set(re.findall(r"as (\w+) knows", shown)) == sees
 
 
+def test_entries_of_a_companion_are_shown_to_no_model_that_reads_a_session(
+    reading: Core, ada: Principal, llm: ScriptedServer
+) -> None:
+    reading.companion.add(ada, "User is allergic to nuts like Mia.", Category.HISTORY)
+    reading.ingestion.add_messages(ada, "s-1", [Message("user", SISTER)])
+    reading.jobs.run_due(ada.tenant)
+    assert llm.requests
+    assert "like Mia" not in json.dumps([request.body for request in llm.requests])
+
+
 def test_a_limit_of_the_answer_can_be_set(open_with: OpenCore, ada: Principal, llm: ScriptedServer) -> None:
     core = open_with(llm="anthropic:m", llm_url=llm.url, extraction_answer_tokens=700)
     core.extraction.extract_transcript(ada, f"User: {SISTER}")

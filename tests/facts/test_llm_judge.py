@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memorist.bootstrap import open_judge
+from memorist.context.companion import Category
 from memorist.core import Core
 from memorist.facts.judges import LlmJudge, LocalJudge
 from memorist.memories.values import Status
@@ -149,6 +150,20 @@ def test_judge_that_never_answers_ends_as_a_dead_letter_that_can_be_retried(
     core.jobs.retry(ada, dead.id)
     core.jobs.run_due(ada.tenant)
     assert now(core, old).superseded_by == new.id
+
+
+@pytest.mark.parametrize("judge_model", ["openai:small", "auto"])
+def test_entry_of_the_companion_is_sent_to_no_language_model(
+    open_with: OpenCore, server: ScriptedServer, ada: Principal, judge_model: str
+) -> None:
+    settings = Settings(judge_model=judge_model, llm="openai:small", llm_url=server.url, llm_api_key="sk-secret")
+    core = open_with(judge=lambda: open_judge(settings), background=False)
+    entry = core.companion.add(ada, "Nia is a strict vegetarian. No fish.", Category.PREFERENCE).memory
+    fact = tell(core, ada, "Nia eats only fish now.")
+    core.jobs.run_due(ada.tenant)
+    assert server.requests == []
+    (pair,) = core.facts.in_doubt(ada).items
+    assert {pair.fact.id, pair.other.id} == {entry.id, fact.id}, "the local judge was asked"
 
 
 @pytest.mark.parametrize(

@@ -173,12 +173,15 @@ class AutoJudge:
 
 
 class LlmJudge:
-    """Asks a language model, once for each pair."""
+    """Asks a language model, once for each pair, but `local` about what the companion keeps: that is sent to a language
+    model as context of its user's turns, and for nothing else.
+    """
 
     is_local = False
 
-    def __init__(self, llm: Llm) -> None:
+    def __init__(self, llm: Llm, local: Judge) -> None:
         self._llm = llm
+        self._local = local
         self._count: Count = lambda *_: None
 
     def count_with(self, count: Count) -> None:
@@ -194,6 +197,8 @@ class LlmJudge:
         return [self._judge(new, old) for new, old in pairs]
 
     def _judge(self, new: Memory, old: Memory) -> Verdict:
+        if new.is_entry or old.is_entry:
+            return self._local.judge([(new, old)])[0]
         question = json.dumps({"older": _shown(old), "newer": _shown(new)}, ensure_ascii=False)
         message = LlmMessage("user", question)
         answer = self._llm.ask(LlmRequest((message,), _SYSTEM, max_tokens=300, schema=_SCHEMA, temperature=0.0))

@@ -158,7 +158,11 @@ class Finder:
         like = Draft("", owner=owner_of(assignment), governed_by=assignment.governed_by)
         near = self._facts.near(assignment.principal, probes(said), like, most=_MOST_KNOWN)
         left_out = {one.id for one in besides}
-        told = [one for one in near if one.category != TESTED and one.id not in left_out]
+        # What the companion keeps is sent to a language model for its user's turns alone.
+        is_turn = assignment.governed_by is Governor.COMPANION
+        told = [
+            one for one in near if one.category != TESTED and one.id not in left_out and (is_turn or not one.is_entry)
+        ]
         return [f"({one.valid_from or one.created_at:%Y-%m-%d}) {one.content}" for one in told]
 
     def _model(self, vocabulary: Vocabulary) -> Llm | None:
