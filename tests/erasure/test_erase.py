@@ -155,6 +155,32 @@ def test_fact_goes_and_what_it_was_learned_from_stays(core: Core, ada: Principal
     assert core.memories.get(ada, source.id).content == source.content
 
 
+def test_turn_that_a_memory_comes_from_stays_without_a_word_of_it(
+    core: Core, ada: Principal, remember: Remember, held_by: Held
+) -> None:
+    held = {"lease_until": START, "attended_until": START, "runner": "r"}
+    turn = Turn(new_id("turn"), Owner("ada"), "", TurnStatus.RUNNING, START, **held)
+    turn = replace(turn, session=turn.id)
+    memory = remember(ada, "what was learned in a turn", source_ref=turn.id)
+
+    def work(tx: Any) -> None:
+        tx.turns.insert(turn)
+        tx.turns.append_event(turn.id, TurnEvent(1, "turn.started", {"turn_id": turn.id}, START))
+        tx.turns.append_event(turn.id, TurnEvent(2, "of another kind", {"text": memory.content}, START))
+        tx.turns.finish(replace(turn, status=TurnStatus.COMPLETED, answer=memory.content, completed_at=START))
+
+    core.store.write(ada.tenant, work)
+    receipt = core.erasure.erase(ada, [memory.id])
+    kept = core.turns.get(ada, turn.id)
+    assert (kept.status, kept.answer) == (TurnStatus.COMPLETED, None)
+    events = core.store.read(ada.tenant, lambda tx: tx.turns.events(turn.id, 0, 10))
+    assert [dict(event.data) for event in events] == [{"turn_id": turn.id}, {}]
+    assert held_by([memory.content, memory.id.removeprefix("mem_")]) == set()
+    assert (receipt.counts["turns.answer"], receipt.counts["turn_events.data"]) == (1, 1)
+    assert receipt.verification is not None
+    assert receipt.verification.ok
+
+
 def test_turns_that_quote_an_erased_memory_quote_it_no_more(
     core: Core, ada: Principal, remember: Remember, held_by: Held
 ) -> None:

@@ -95,6 +95,31 @@ def test_what_was_learned_names_its_turn_and_is_told_to_the_next(ada: httpx2.Cli
     assert learned[0]["text"] not in json.dumps(model.requests[-1].body)
 
 
+@pytest.mark.parametrize("context", [{}, {"session_id": "kitchen"}])
+def test_turn_outlives_an_entry_that_it_brought_and_quotes_it_no_more(
+    ada: httpx2.Client, model: ScriptedServer, context: dict[str, Any]
+) -> None:
+    model.scripts[:] = [says("So no peanuts on the way to the marathon.")]
+    turn = ask(ada, "I am allergic to peanuts. I want to run a marathon in May.", context=context)
+    path = f"/v1/turns/{turn['id']}"
+    before = ada.get(f"{path}/events").json()["data"]
+    erased, other = ada.get("/v1/memory").json()["data"]
+    assert ada.delete(f"/v1/memory/{erased['id']}").status_code == 204
+    kept = ada.get(path)
+    assert (kept.status_code, kept.json()) == (200, {**turn, "result": None})
+    after = ada.get(f"{path}/events").json()["data"]
+    assert [(one["id"], one["event"]) for one in after] == [(one["id"], one["event"]) for one in before]
+    assert "peanuts" not in json.dumps(after)
+    assert after[-1] == before[-1], "and what holds no words of it stays"
+    assert ada.get("/v1/memory").json()["data"] == [other]
+    assert other["source_turn_id"] == turn["id"]
+    finding = {
+        "finding_id": f"f-{turn['id']}", "feature": "a", "target": "b", "verdict": "rejected", "effect": 0.1,
+        "text": "Nuts hurt sleep.", "source_turn_id": turn["id"],
+    }  # fmt: skip
+    assert ada.post("/v1/findings", json=finding).status_code == 201
+
+
 def test_what_was_said_is_stored_verbatim_once(
     served: Served, tenant: str, ada: httpx2.Client, model: ScriptedServer
 ) -> None:

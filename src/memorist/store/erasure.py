@@ -59,7 +59,11 @@ class ErasureStatements(TenantStatements):
         self._index_changes.make()
         self._unindex_followers(memory_ids)
         ids = self._encode_list(memory_ids)
-        return {table.name: self._run(table.of_memories, ids=ids) for table in TABLES if table.of_memories}
+        emptied = {
+            "turn_events.data": self._run("empty_turn_events_of_memories", ids=ids, data="{}"),
+            "turns.answer": self._run("empty_turns_of_memories", ids=ids),
+        }
+        return emptied | {table.name: self._run(table.of_memories, ids=ids) for table in TABLES if table.of_memories}
 
     def erase_owned(self, owner: OwnerFilter) -> dict[str, int]:
         parameters = slice_parameters(owner)

@@ -103,14 +103,12 @@ DELETE FROM jobs WHERE tenant_id = :tenant AND ({may_quote}) AND EXISTS (
 )
 
 -- name: purge_turn_events_of_memories
--- Remove the events of turns in whose session some memories were said, or which they come from: these may quote them.
--- What tools returned is in no event.
+-- Remove the events of turns in whose session some memories were said: these may quote them. What tools returned is in no
+-- event.
 DELETE FROM turn_events WHERE tenant_id = :tenant AND turn_id IN (
     SELECT t.id FROM turns AS t JOIN memories AS m
         ON m.tenant_id = t.tenant_id AND m.user_id = t.user_id AND m.session_id = t.session_id
     WHERE t.tenant_id = :tenant AND m.session_id <> '' AND m.kind <> 'tool_output' AND m.id {among_ids}
-    UNION
-    SELECT source_ref FROM memories WHERE tenant_id = :tenant AND source_ref LIKE 'turn!_%' ESCAPE '!' AND id {among_ids}
 )
 
 -- name: purge_turns_of_memories
@@ -119,9 +117,22 @@ DELETE FROM turns WHERE tenant_id = :tenant AND status <> 'running' AND id IN (
     SELECT t.id FROM turns AS t JOIN memories AS m
         ON m.tenant_id = t.tenant_id AND m.user_id = t.user_id AND m.session_id = t.session_id
     WHERE t.tenant_id = :tenant AND m.session_id <> '' AND m.kind <> 'tool_output' AND m.id {among_ids}
-    UNION
-    SELECT source_ref FROM memories WHERE tenant_id = :tenant AND source_ref LIKE 'turn!_%' ESCAPE '!' AND id {among_ids}
 )
+
+-- fragment: sources_of_memories
+(SELECT source_ref FROM memories WHERE tenant_id = :tenant AND source_ref LIKE 'turn!_%' ESCAPE '!' AND id {among_ids})
+
+-- name: empty_turn_events_of_memories
+-- Leave of the events of turns which some memories come from that there were some: these may quote them, unless they are
+-- known to hold nothing but ids, names and numbers.
+UPDATE turn_events SET data = :data WHERE tenant_id = :tenant AND turn_id IN {sources_of_memories} AND event NOT IN (
+    'turn.started', 'memory.injected', 'context.compressed', 'tool.completed', 'agent.completed', 'validator.verdict',
+    'turn.completed'
+)
+
+-- name: empty_turns_of_memories
+-- Take the answers from those turns, which are otherwise kept: what they brought besides goes on naming them.
+UPDATE turns SET answer = NULL WHERE tenant_id = :tenant AND status <> 'running' AND id IN {sources_of_memories}
 
 -- name: purge_idempotency_of_memories
 -- Forget remembered answers that quote some memories. Only their owners' can, and nobody's.
