@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memorist.context.companion import Category
 from memorist.core import Core
 from memorist.errors import Forbidden, IllegalTransition, NotFound
 from memorist.memories import lifecycle, writing
@@ -97,6 +98,14 @@ def test_that_a_memory_was_erased_is_told_to_admins(
     assert [(event.event_type, event.payload) for event in told] == [("erased", {"to": "purged"})]
     with pytest.raises(NotFound):
         core.memories.events(ada, memory.id)
+
+
+def test_of_an_erased_entry_of_the_companion_nobody_is_told(core: Core, ada: Principal, admin: Principal) -> None:
+    entry = core.companion.add(ada, "Vegetarian. No fish.", Category.PREFERENCE).memory
+    core.companion.erase(ada, entry.id)
+    for who in (ada, admin, replace(admin, user="ada", on_behalf=True)):
+        with pytest.raises(NotFound):
+            core.memories.events(who, entry.id)
 
 
 def test_each_step_is_one_event_of_the_sweeper(

@@ -178,10 +178,13 @@ def erase_batch(tx: Writer, receipt: Receipt, memories: Sequence[Memory], now: d
     if not memories:
         return
     ids = sorted(memory.id for memory in memories)
-    owners = {memory.id: memory.owner for memory in memories}
     salt = secrets.token_hex(8)
     tx.ledger.insert(Erased(MEMORY, hexadecimal(id_), "", receipt.id, now) for id_ in ids)
-    tx.events.append(erased_event(id_, owners[id_], salt, now) for id_ in ids)
+    tx.events.append(
+        # Only its user was told of it: nobody is told that it was there.
+        erased_event(memory.id, memory.owner, salt, now, untold=memory.is_entry)
+        for memory in sorted(memories, key=lambda memory: memory.id)
+    )
     add_counts(tx, receipt, tx.erasure.erase_rows(ids))
 
 

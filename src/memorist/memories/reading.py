@@ -112,7 +112,7 @@ class Reading:
 
     def events(self, principal: Principal, memory_id: str) -> Sequence[Event]:
         """The history of one memory, oldest first, deleted or not. Admins are also told, without a text or a name,
-        what happened to one that is purged.
+        what happened to one that is purged; of an erased entry of the companion nobody is.
 
         Raises NotFound or InvalidId.
         """
@@ -122,8 +122,9 @@ class Reading:
             return tx.memories.get(memory_id), tx.events.of([memory_id]), tx.events.of([hexadecimal(memory_id)])
 
         memory, events, buried = self._store.read(principal.tenant, work)
-        if memory is None and buried and access.allows(principal, access.Action.ADMINISTER):
-            return [replace(event, memory_id=memory_id) for event in tombstone(buried)]
+        told = tombstone(buried)
+        if memory is None and told and access.allows(principal, access.Action.ADMINISTER):
+            return [replace(event, memory_id=memory_id) for event in told]
         access.require_visible(principal, memory, memory_id)
         return events
 

@@ -17,6 +17,8 @@ MEMORY, DOCUMENT, USER = "memory", "document", "user"
 PURGED = "purged"
 """The state of what is gone, and the event that time brought it there."""
 
+_UNTOLD = "untold"
+
 _ID = re.compile(r"mem_[0-7][0-9A-HJKMNP-TV-Z]{25}")
 # The key of a tool output is its memory's id with another beginning.
 _NAMED = re.compile(r"(?:mem|tout)_([0-7][0-9A-HJKMNP-TV-Z]{25})")
@@ -48,18 +50,28 @@ def document_entry(salt: str, owner: Owner, document_id: str) -> str:
     return _hash(salt, DOCUMENT, owner.user or "", owner.agent or "", document_id)
 
 
-def erased_event(memory_id: str, owner: Owner, salt: str, now: datetime) -> Event:
-    """What tells followers that a memory went. It names neither it nor its owner in plain text."""
+def erased_event(memory_id: str, owner: Owner, salt: str, now: datetime, *, untold: bool = False) -> Event:
+    """What tells followers that a memory went. It names neither it nor its owner in plain text. `untold`: it leaves no
+    tombstone.
+    """
     hidden = HiddenOwner.of(owner, salt)
     gone = hexadecimal(memory_id)
-    payload = {"id": gone, "salt": salt, "user": hidden.user, "agent": hidden.agent}
+    payload = {
+        "id": gone,
+        "salt": salt,
+        "user": hidden.user,
+        "agent": hidden.agent,
+        **({_UNTOLD: True} if untold else {}),
+    }
     return Event(gone, ERASED, "erasure", now, payload=payload)
 
 
 def tombstone(events: Sequence[Event]) -> list[Event]:
     """The events of a memory that is gone, as they may be told: of an erasure that it was one, and of a purge, which is
-    one too, the purge.
+    one too, the purge. None of what leaves no tombstone.
     """
+    if any(event.payload.get(_UNTOLD) for event in events):
+        return []
     is_purged = any(event.event_type == PURGED for event in events)
     told = [event for event in events if not (is_purged and event.event_type == ERASED)]
     return [replace(one, payload={"to": PURGED}) if one.event_type == ERASED else one for one in told]
