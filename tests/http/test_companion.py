@@ -389,6 +389,19 @@ def test_entry_of_another_door_that_is_longer_is_not_shown(ada: httpx2.Client) -
     assert ada.get("/v1/memory/summary").json()["entries"] == 1
 
 
+def test_what_another_door_inferred_does_not_pass_for_what_the_user_told(ada: httpx2.Client) -> None:
+    add(ada, "Told.")
+    said = "User: I prefer tabs over spaces in every project.\nAssistant: Noted."
+    learned = ada.post("/api/memory/extract", json={"transcript": said})
+    assert learned.status_code in (200, 201), learned.text
+    records = ada.get("/v1/records", params={"kind": "fact"}).json()["data"]
+    (inferred,) = [row for row in records if row["category"] == "preference" and row["content"] != "Told."]
+    assert texts(ada) == ["Told."]
+    assert ada.get("/v1/memory", params={"limit": 1}).json()["has_more"] is False
+    assert ada.delete(f"/v1/memory/{inferred['id']}").status_code == 404
+    assert ada.get(f"/v1/records/{inferred['id']}").status_code == 200
+
+
 def test_tested_hypotheses_are_listed_alone(ada: httpx2.Client) -> None:
     add(ada, "A goal.")
     ada.post("/v1/findings", json=FINDING)

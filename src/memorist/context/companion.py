@@ -6,7 +6,7 @@ Entries are only ever added, and the newest counts; a deleted one is erased.
 import heapq
 import math
 from builtins import list as List
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +18,7 @@ from memorist.context.values import MAX_ENTRY
 from memorist.erasure.service import Erasure
 from memorist.errors import Conflict, Forbidden, InvalidField, NotFound
 from memorist.ids import parse_id
+from memorist.memories import lifecycle
 from memorist.memories.entries import note_reading
 from memorist.memories.fields import check_draft
 from memorist.memories.governance import TESTED
@@ -105,7 +106,8 @@ class Companion:
         limit: int = 20,
         cursor: str | None = None,
     ) -> Page[Memory]:
-        """A page of the user's entries, newest first; paging neither skips nor repeats one.
+        """A page of the user's entries, newest first; paging neither skips nor repeats one. What was inferred elsewhere
+        is none of them.
 
         Raises Forbidden, InvalidField or InvalidCursor.
         """
@@ -119,7 +121,15 @@ class Companion:
         start = None if until is None else Position(until, "")
         position = _CURSORS.decode(cursor, filters) or start
         found = _newest(
-            self._store, principal.tenant, slices, categories, self._clock.now(), limit + 1, after=position, since=since
+            self._store,
+            principal.tenant,
+            slices,
+            categories,
+            self._clock.now(),
+            limit + 1,
+            after=position,
+            since=since,
+            is_shown=_is_told_or_of_a_turn,
         )
         note_reading(self._store, principal, found[:limit], self._clock.now())
         return page_of(found, limit, lambda last: _CURSORS.encode(position_of(last), filters))
@@ -165,7 +175,7 @@ class Companion:
         memory_id = parse_id("mem", memory_id)
         found = self._store.read(principal.tenant, lambda tx: tx.memories.get(memory_id))
         is_entry = found is not None and found.category in (*Category, TESTED) and found.kind is Kind.FACT
-        is_entry = is_entry and found is not None and len(found.content) <= MAX_ENTRY
+        is_entry = is_entry and found is not None and len(found.content) <= MAX_ENTRY and _is_told_or_of_a_turn(found)
         if found is None or not is_entry or not any(part.matches(found.owner) for part in own_slices(principal)):
             raise NotFound(f"There is no memory {memory_id} that you may see.")
         return found
@@ -248,6 +258,7 @@ def _newest(
     *,
     after: Position | None = None,
     since: datetime | None = None,
+    is_shown: Callable[[Memory], bool] = lambda _: True,
 ) -> list[Memory]:
     # Most of what each category has is older than what is wanted: it is read a little at a time.
     size = limit // 4 + 1
@@ -255,7 +266,7 @@ def _newest(
     def walk(tx: Reader, part: OwnerFilter, category: str) -> Iterator[Memory]:
         position = after
         while page := tx.context.list_category(part, category, now, size, after=position, since=since):
-            yield from page
+            yield from filter(is_shown, page)
             if len(page) < size:
                 return
             position = Position(page[-1].created_at, page[-1].id)
@@ -266,6 +277,11 @@ def _newest(
         return list(islice(newest, limit))
 
     return store.read(tenant, work)
+
+
+def _is_told_or_of_a_turn(memory: Memory) -> bool:
+    """Whoever reads an entry that names no turn takes it for what the user told: what was inferred elsewhere is not."""
+    return (memory.source_ref or "").startswith("turn_") or lifecycle.EXTRACTOR not in (memory.meta or {})
 
 
 def _said(memory: Memory) -> tuple[Any, ...]:
