@@ -358,7 +358,7 @@ class MemoryWriteArguments(Arguments):
 
 
 def _memory_write(core: Core, principal: Principal, arguments: MemoryWriteArguments) -> Outcome:
-    access.default_owner(principal)  # Refuses a key that acts for nobody, and says what to do.
+    access.require_user(principal)  # A row may be of no profile, and never of nobody.
     principal = access.in_profile(principal)
     fields: dict[str, Any] = {
         "content": arguments.body,

@@ -1,6 +1,7 @@
 """The profile API, on both databases, over real HTTP."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx2
 import pytest
@@ -122,6 +123,20 @@ def test_only_an_admin_shares_a_memory_with_all_profiles(
         assert names(ada.get("/v1/memories", params={"profile_id": profile})) == ["shared"]
         with served.client(tenant, agent=profile) as bound:
             assert names(bound.get("/v1/memories")) == ["shared"]
+
+
+@pytest.mark.parametrize("profile", [{}, {"profile_id": None}, {"profile_id": "coder"}])
+def test_key_that_names_no_user_writes_no_row(served: Served, tenant: str, profile: dict[str, Any]) -> None:
+    written = {"name": "shared", "type": "user", "description": "d", "body": "b"}
+    with served.client(tenant, Role.ADMIN, None) as nobody:
+        refused = [
+            nobody.post("/v1/memories", json=new_memory("shared", **profile)),
+            nobody.post("/v1/tools/memory_write", json=written),
+        ]
+        named = nobody.post("/v1/memories", json=new_memory("of_ada", **profile), headers={"X-Memorist-User": "ada"})
+    assert [(one.status_code, one.json()["code"]) for one in refused] == [(403, "forbidden")] * 2
+    assert all("X-Memorist-User" in one.json()["detail"] for one in refused)
+    assert (named.status_code, named.json()["user_id"]) == (201, "ada")
 
 
 def test_section_lists_every_description_inside_one_fence(ada: httpx2.Client) -> None:

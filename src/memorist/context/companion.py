@@ -147,7 +147,7 @@ class Companion:
 
         Raises InvalidField, Forbidden, IdempotencyMismatch, IdempotencyInFlight or StoreError.
         """
-        _require_user(principal)
+        access.require_user(principal)
         draft = Draft(
             self._entry_text(text),
             category=validation.choice("category", category, Category),
@@ -185,7 +185,7 @@ class Companion:
 
         Raises Conflict where the finding is known with other values, InvalidField, Forbidden or StoreError.
         """
-        _require_user(principal)
+        access.require_user(principal)
         self._entry_text(finding.text)
         drafts = _finding_drafts(finding)
         self._redaction.refuse("finding_id", finding.finding_id)
@@ -334,7 +334,7 @@ def _categories(category: Category | str | None, *, include_tested: bool) -> tup
 
 def own_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The user's own memories: nobody else's, and nothing that is shared."""
-    _require_user(principal)
+    access.require_user(principal)
     if not access.reads_entries(principal):
         raise Forbidden("Only the user reads these memories. A service or admin key may act for them.")
     return access.user_slices(principal)
@@ -346,8 +346,3 @@ def told_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """
     own_slices(principal)
     return tuple(part for part in access.shown_slices(principal) if part.user is not None)
-
-
-def _require_user(principal: Principal) -> None:
-    if principal.user is None:
-        raise Forbidden("These memories are one user's. Use a user's key, or name the user with X-Memorist-User.")

@@ -252,6 +252,12 @@ def default_owner(principal: Principal) -> Owner:
     return Owner(principal.user, principal.agent)
 
 
+def require_user(principal: Principal) -> None:
+    """For doors whose memories are always one user's. Raises Forbidden where the caller acts for none."""
+    if principal.user is None:
+        raise Forbidden("These memories are one user's. Use a user's key, or name the user with X-Memorist-User.")
+
+
 def user_in_scope(principal: Principal) -> str:
     """The user that the scope `user` is about. Raises InvalidField where the caller acts for none."""
     if principal.user is None:
