@@ -104,7 +104,7 @@ def test_newest_of_many_is_embedded_first(open_with: OpenCore) -> None:
     ada = user_of(core)
     for batch in range(3):
         core.memories.remember(ada, [Draft(f"fact {batch * 100 + number}") for number in range(100)])
-    core.indexer._work_once(ada.tenant)
+    core.indexer._work_once(ada.tenant, core.indexer._long)
     numbers = {int(text.rpartition(" ")[2]) for text in seen}
     assert numbers == set(range(300 - indexer._CLAIM, 300))
 
@@ -530,7 +530,8 @@ def test_while_another_writes_the_index_is_searched_as_it_is(sqlite_url: str) ->
             list(core.indexer.finish(ada.tenant))
 
     def claim() -> list[str]:
-        return writer.store.write(ada.tenant, lambda tx: tx.index.claim_waiting(now, now + timedelta(days=1), 9))
+        rows = [("ada", memory.id)]
+        return writer.store.write(ada.tenant, lambda tx: tx.index.claim_waiting(rows, now, now + timedelta(days=1)))
 
     for core in cores:  # The first gives up the other model's vectors, and both what is claimed.
         writer.store.write(ada.tenant, lambda _, core=core: look(core))

@@ -565,7 +565,8 @@ def test_claims_are_given_back_without_waiting_for_who_embeds(
     own_core.store.write("t", lambda tx: [writing.insert(tx, memory) for memory in (first, last)])
 
     def claim() -> list[str]:
-        return own_core.store.write("t", lambda tx: tx.index.claim_waiting(START, START + timedelta(days=1), 9))
+        rows = [(memory.owner.user or "", memory.id) for memory in (first, last)]
+        return own_core.store.write("t", lambda tx: tx.index.claim_waiting(rows, START, START + timedelta(days=1)))
 
     assert sorted(claim()) == [first.id, last.id]
     lock = "SELECT 1 FROM memory_index WHERE tenant_id = 't' AND user_id = %s AND memory_id = %s FOR UPDATE"

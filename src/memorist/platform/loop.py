@@ -192,7 +192,7 @@ class TenantLoop(Loop):
         has_more = not self.stopping and self._spare()
         # At once, after whoever was told of meanwhile; but who failed is not tried again so soon.
         until = time.monotonic() + _SPARED_S
-        while failed and has_more and not self.stopping and time.monotonic() < until:
+        while failed and has_more and not self._woken.is_set() and time.monotonic() < until:
             has_more = self._spare()
         return 0 if has_more and not failed else None
 

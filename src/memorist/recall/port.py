@@ -6,7 +6,7 @@ from typing import Protocol
 
 from memorist.memories.values import AskedCount, Memory, PastRecall, Row
 from memorist.platform.values import OwnerFilter
-from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow
+from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow, Waiting
 
 
 class IndexReads(Protocol):
@@ -72,12 +72,21 @@ class IndexReads(Protocol):
         """Whether rows wait for vectors."""
         ...
 
+    def waiting(self, now: datetime, limit: int) -> list[Waiting]:
+        """Rows that wait for vectors and that nobody has claimed, the newest first."""
+        ...
+
 
 class IndexWrites(IndexReads, Protocol):
     """The same in a transaction that writes."""
 
-    def claim_waiting(self, now: datetime, until: datetime, limit: int) -> list[str]:
-        """Ids of memories that wait for vectors, nobody else's until then."""
+    def claim_waiting(
+        self, rows: Sequence[tuple[str, str]], now: datetime, until: datetime, held: datetime | None = None
+    ) -> list[str]:
+        """Claim rows, named by user ('' for nobody) and id, as far as they wait for vectors and nobody else has claimed
+        them; with `held`, also those that were claimed until that moment. Returns the ids of those that are nobody
+        else's until then.
+        """
         ...
 
     def release_claims(self, until: datetime | None = None) -> None:

@@ -135,6 +135,14 @@ class IndexMark(NamedTuple):
     digest: int
 
 
+class Waiting(NamedTuple):
+    """A row that waits for vectors: whose it is ('' for nobody), and about how many bytes its text has."""
+
+    user: str
+    memory_id: str
+    size: int
+
+
 class IndexPage(NamedTuple):
     """Rows after a position, and the change up to which everything was to be seen."""
 

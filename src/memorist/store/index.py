@@ -1,11 +1,12 @@
 """What is searched, as rows."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from memorist.memories.values import Memory, Row
-from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow
+from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow, Waiting
 from memorist.store.index_changes import counter_of
 from memorist.store.rows import memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
@@ -91,9 +92,14 @@ class IndexStatements(TenantStatements):
     def has_waiting(self) -> bool:
         return bool(self._rows("any_waiting"))
 
-    def claim_waiting(self, now: datetime, until: datetime, limit: int) -> list[str]:
-        rows = self._rows("claim_waiting", now=to_micros(now), until=to_micros(until), limit=limit)
-        return [row[0] for row in rows]
+    def waiting(self, now: datetime, limit: int) -> list[Waiting]:
+        return list(map(Waiting._make, self._rows("list_waiting", now=to_micros(now), limit=limit)))
+
+    def claim_waiting(
+        self, rows: Sequence[tuple[str, str]], now: datetime, until: datetime, held: datetime | None = None
+    ) -> list[str]:
+        moments = {"now": to_micros(now), "until": to_micros(until), "held": optional_micros(held)}
+        return [row[0] for row in self._rows("claim_waiting", rows=json.dumps(rows), **moments)]
 
     def has_any_of(self, models: Sequence[str]) -> bool:
         return bool(self._rows("any_of_models", ids=self._encode_list(models)))

@@ -1,20 +1,22 @@
 """What of a memory the embedder reads, how much at a time, and what of it is saved."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from heapq import heappop, heappush
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from memorist.memories.searchable import as_turn, is_turn, searchable
+from memorist.memories.searchable import Searchable, as_turn, is_turn, searchable
 from memorist.memories.values import Memory
 from memorist.models import passages
 from memorist.models.values import Embeddings
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.index import tokens, vectors
 from memorist.recall.ranking import Scores
-from memorist.recall.values import Embedded
+from memorist.recall.values import Embedded, Waiting
 
 _MOST_WINDOWS = 4096
 """A memory shows this many windows to meaning search at most; keywords see all of it."""
@@ -24,19 +26,37 @@ _AT_ONCE_REMOTE = 64
 """Words, and for a remote model windows, that are embedded before it is looked whether to stop."""
 
 
+LONG = 16_000
+"""Bytes: what is longer takes more than a second or so, and is embedded apart, a piece at a time."""
+
+
+class Wording(NamedTuple):
+    """What of a memory is embedded, and with which words before it."""
+
+    found: Searchable
+    previous: str
+
+    def texts(self) -> list[str]:
+        """One for each window, with what the models read beside it."""
+        found = self.found
+        return [
+            passages.embedding_passage(window, speaker=found.speaker, date=found.date, previous=self.previous)
+            for window in found.windows()[:_MOST_WINDOWS]
+        ]
+
+
+def wording_of(memory: Memory, tx: Reader) -> Wording:
+    return _worded(memory, tx.index.turn_before(memory) if is_turn(memory) else None)
+
+
 def texts_of(memories: Sequence[Memory], tx: Reader) -> list[list[str]]:
-    """For each memory the texts to embed: one for each window, with what the models read beside it."""
-    befores = [tx.index.turn_before(memory) if is_turn(memory) else None for memory in memories]
-    return list(map(_windows, memories, befores))
+    """For each memory the texts to embed."""
+    return [wording_of(memory, tx).texts() for memory in memories]
 
 
-def _windows(memory: Memory, before: Memory | None) -> list[str]:
+def _worded(memory: Memory, before: Memory | None) -> Wording:
     found = searchable(memory)
-    previous = found.context or ("" if before is None else as_turn(before))
-    return [
-        passages.embedding_passage(window, speaker=found.speaker, date=found.date, previous=previous)
-        for window in found.windows()[:_MOST_WINDOWS]
-    ]
+    return Wording(found, found.context or ("" if before is None else as_turn(before)))
 
 
 class Window(NamedTuple):
@@ -72,19 +92,39 @@ def embedded_one(memory: Memory, windows: Sequence[Window], model: str) -> Embed
     return Embedded(memory.id, memory.owner.user, found.digest(), found.terms(), model, *packed)
 
 
-def pieces_of(texts: Sequence[str], *, is_local: bool) -> Iterator[list[str]]:
-    """The texts in their order, as many at a time as are embedded in about a second."""
+def pieces_of(texts: Sequence[str], *, is_local: bool, share: int = 1) -> Iterator[list[str]]:
+    """The texts in their order, as many at a time as are embedded in about a second, or in that share of one."""
     piece: list[str] = []
     words = 0
     for text in texts:
         more = passages.count_words(text) if is_local else _WORDS_AT_ONCE // _AT_ONCE_REMOTE
-        if piece and words + more > _WORDS_AT_ONCE:
+        if piece and words + more > _WORDS_AT_ONCE // share:
             yield piece
             piece, words = [], 0
         piece.append(text)
         words += more
     if piece:
         yield piece
+
+
+def next_of(waiting: Sequence[Waiting], limit: int) -> list[Waiting]:
+    """Of rows that are not long, as many as are embedded in a second or two: those of each user in turn, so that each
+    gets about as much, and in the order in which they are given.
+    """
+    queues: dict[str, deque[Waiting]] = {}
+    for one in waiting:
+        queues.setdefault(one.user, deque()).append(one)
+    turns = [(0, place, queue) for place, queue in enumerate(queues.values())]
+    taken: list[Waiting] = []
+    size = 0
+    while turns and len(taken) < limit and size < LONG:
+        had, place, queue = heappop(turns)
+        one = queue.popleft()
+        taken.append(one)
+        size += one.size
+        if queue:
+            heappush(turns, (had + one.size, place, queue))
+    return taken
 
 
 Read = tuple[Memory, Sequence[str], Embedded]
@@ -122,7 +162,7 @@ def _save(read: Sequence[Read], keep: Callable[[Writer, list[Embedded]], object]
     outdated = {
         memory.id
         for memory, texts, before in turns
-        if (before is not None and before.id not in held) or _windows(memory, before) != texts
+        if (before is not None and before.id not in held) or _worded(memory, before).texts() != texts
     }
     if outdated:
         raise _Outdated([one for one in read if one[0].id not in outdated])

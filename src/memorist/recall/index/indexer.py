@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -22,8 +22,9 @@ from memorist.models.port import Embedder
 from memorist.platform import acts
 from memorist.platform.loop import TenantLoop
 from memorist.platform.values import DueWork
-from memorist.ports import Store
-from memorist.recall.index.embedding import Window, embedded, pieces_of, save, texts_of, windows_of
+from memorist.ports import Store, Writer
+from memorist.recall.index.embedding import LONG, Window, embedded, next_of, pieces_of, save, texts_of, windows_of
+from memorist.recall.index.long_texts import CLAIMED_FOR, LongTexts
 from memorist.recall.index.renewal import Renewal
 from memorist.recall.values import IndexCounts
 from memorist.secrets.logs import redacting_logger
@@ -34,13 +35,16 @@ _log = redacting_logger(__name__)
 T = TypeVar("T")
 
 _CLAIM = 128
-_CLAIMED_FOR = timedelta(seconds=60)
+_LOOKED_AT = 1024
+"""Of so many rows that wait, the newest, those to embed next are chosen: what is short among them goes first."""
+_ATTEMPTS = 3
+"""How often rows are chosen which another process takes at the same moment."""
 _POLL_SECONDS = 1.0
 _MOST_DOUBLINGS = 5
 _INLINE_WORDS = 3 * passages.WINDOW_WORDS
 """What a write waits for at most, however few memories it has: tens of milliseconds of a local model."""
 _UNINDEX_BATCH = 2000
-_GIVEN_UP_S = 3 * _CLAIMED_FOR.total_seconds()
+_GIVEN_UP_S = 3 * CLAIMED_FOR.total_seconds()
 """What nobody does in this time, which others had claimed at first, cannot be done."""
 _ADOPT_BATCH = 500
 _NO_MODEL = "none"
@@ -88,9 +92,12 @@ class Indexer:
             _POLL_SECONDS,
             _MOST_DOUBLINGS,
             background=background,
-            spare=lambda: self._renewal.some(),
+            last=lambda: self._long.give_back(),
+            spare=self._spare,
         )
+        self._long = LongTexts(store, clock, embedder)
         self._renewal = Renewal(store, clock, embedder, lambda: self._loop.stopping)
+        self._has_more = False
         self._failed: str | None = None
         self._background = background
         self._told: Counter[str] = Counter()
@@ -248,25 +255,40 @@ class Indexer:
         return [*found, *others.difference(found)][: limit - 1]
 
     def _catch_up(self, tenant: str) -> None:
-        """Embed all that waits. Raises what keeps it from that."""
+        """Embed some of what waits, after which it is the next one's turn. Raises what keeps it from that."""
 
-        def work() -> None:
+        def work() -> int:
             self.prepare(tenant)
-            while not self._loop.stopping and self._work_once(tenant):
-                pass
+            return self._work_once(tenant, self._long)
 
         told = self._told[tenant]
-        is_done = False
+        done: int | None = None
         try:
-            self._noting(work)
-            is_done = True
+            done = self._noting(work)
         finally:
             with self._caught_up:
-                if self._told[tenant] == told:  # Otherwise more was written meanwhile.
+                # Otherwise there is more, or more was written meanwhile. Nobody is kept waiting for a long text.
+                if not done and self._told[tenant] == told:
                     del self._told[tenant]
-                    if is_done:
+                    if done is not None and not self._long.has_some_of(tenant):
                         self._since.pop(tenant, None)
                 self._caught_up.notify_all()
+        if done:
+            self._has_more = True
+            self._loop.tell(tenant)
+        elif self._long.has_some_of(tenant):
+            self._loop.again(tenant)
+
+    def _spare(self) -> bool:
+        """A piece of a long text; or, where nobody has anything to embed, what rows lack. Returns whether there is more
+        to do now.
+        """
+        has_more, self._has_more = self._has_more, False
+        if self._long:
+            if ended := self._noting(lambda: self._go_on(self._long)):
+                self._loop.tell(ended)  # There may be another.
+            return True
+        return has_more or self._renewal.some()
 
     def _noting(self, work: Callable[[], T]) -> T:
         try:
@@ -275,14 +297,12 @@ class Indexer:
             self._failed = error.message
             raise
 
-    def _work_once(self, tenant: str) -> int:
-        """Embed the next few memories that wait. Returns how many there were."""
-        now = self._clock.now()
-        # Looked for before it is claimed: a claim is a write, and there is mostly nothing to do.
-        if not self._store.read(tenant, lambda tx: tx.index.has_waiting(), snapshot=False):
-            return 0
-        until = now + _CLAIMED_FOR
-        ids = self._store.write(tenant, lambda tx: tx.index.claim_waiting(now, until, _CLAIM))
+    def _work_once(self, tenant: str, long: LongTexts) -> int:
+        """Embed the next few memories that wait, and have those that are long embedded apart. Returns how many there
+        were, without the long ones.
+        """
+        long.keep()
+        until, ids = self._claim(tenant, long)
         if ids:
             memories = self._store.read(tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
             try:
@@ -294,6 +314,30 @@ class Indexer:
                 raise
             self._store.write(tenant, lambda tx: tx.index.release_claims(until))
         return 0
+
+    def _claim(self, tenant: str, long: LongTexts) -> tuple[datetime, list[str]]:
+        """Take the next few that wait. Returns until when, and their ids."""
+        for _ in range(_ATTEMPTS):
+            now = self._clock.now()
+            rows = self._choose(tenant, now, long)
+            until = now + CLAIMED_FOR
+            if not rows:
+                break
+            if ids := self._store.write(tenant, partial(_take, rows, now, until)):
+                return until, ids
+        return until, []
+
+    def _choose(self, tenant: str, now: datetime, long: LongTexts) -> list[tuple[str, str]]:
+        # Looked for before it is claimed: a claim is a write, and there is mostly nothing to do.
+        waiting = self._store.read(tenant, lambda tx: tx.index.waiting(now, _LOOKED_AT), snapshot=False)
+        long.take(tenant, [one for one in waiting if one.size > LONG])
+        chosen = next_of([one for one in waiting if one.size <= LONG], _CLAIM)
+        return [(one.user, one.memory_id) for one in chosen]
+
+    def _go_on(self, long: LongTexts) -> str:
+        ended = long.some()
+        self._failed = None
+        return ended
 
     def _embed(self, tenant: str, memories: Sequence[Memory], texts: Sequence[Sequence[str]]) -> bool:
         """Save the vectors of memories. False where some wait for theirs again: all where the indexer was stopped in
@@ -341,11 +385,25 @@ class Indexer:
         if self.model:
             # Another process may have gone on with its own model after the one of this tenant changed.
             self._unindex(tenant, self.model, self._same)
-        yield from self._do(tenant, "waiting", self._work_once)
+        long = LongTexts(self._store, self._clock, self._embedder)
+        try:
+            yield from self._do(tenant, "waiting", partial(self._work_until_done, long=long))
+        finally:
+            long.give_back()
         if tokens and self._same:
             with self._renewal.holding(tenant):
                 yield from self._do(tenant, "lacking", self._renew)
                 self._renew(tenant)  # Which notes that nothing is left.
+
+    def _work_until_done(self, tenant: str, *, long: LongTexts) -> int:
+        """Embed the next few that wait, and a piece of a long one, until some have their vectors. Returns how many."""
+        while True:
+            done = self._work_once(tenant, long)
+            is_working = bool(long)
+            if is_working:
+                done += bool(self._go_on(long))
+            if done or not is_working or self._loop.stopping:
+                return done
 
     def _renew(self, tenant: str) -> int:
         self._renewal.begin(tenant)
@@ -384,3 +442,7 @@ class Indexer:
         self.prepare(tenant)
         self._unindex(tenant, "-")
         yield from self.finish(tenant, tokens=True)
+
+
+def _take(rows: Sequence[tuple[str, str]], now: datetime, until: datetime, tx: Writer) -> list[str]:
+    return tx.index.claim_waiting(rows, now, until)

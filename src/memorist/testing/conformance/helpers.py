@@ -1,7 +1,7 @@
 """Steps that tests of several capabilities take."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from memorist.ingestion.values import Document
@@ -52,6 +52,15 @@ def index_rows(store: Store, tenant: str, user: str | None, page: int = 100) -> 
 
 def save_vectors(store: Store, tenant: str, *embedded: Embedded) -> int:
     return store.write(tenant, lambda tx: tx.index.save_vectors(embedded))
+
+
+def claim_waiting(store: Store, tenant: str, now: datetime, until: datetime, limit: int = 100) -> list[str]:
+    """Claim the newest of what waits for vectors."""
+
+    def work(tx: Writer) -> list[str]:
+        return tx.index.claim_waiting([(one.user, one.memory_id) for one in tx.index.waiting(now, limit)], now, until)
+
+    return store.write(tenant, work)
 
 
 def put_document(store: Store, tenant: str, document: Document) -> None:

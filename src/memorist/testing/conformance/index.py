@@ -17,13 +17,13 @@ from memorist.platform.values import Owner, OwnerFilter
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.values import IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow
 from memorist.testing.clocks import START
-from memorist.testing.conformance.fixtures import StoreFixtures
-from memorist.testing.conformance.helpers import change, index_rows, insert, save_vectors
+from memorist.testing.conformance.claims import ClaimConformance
+from memorist.testing.conformance.helpers import change, claim_waiting, index_rows, insert, save_vectors
 from memorist.testing.makers import make_embedded, make_memory
 from memorist.times import to_micros
 
 
-class IndexConformance(StoreFixtures):
+class IndexConformance(ClaimConformance):
     """`tx.index`: what is searched."""
 
     def test_inserted_memory_is_in_the_index_at_once(self, store: Store, tenant: str) -> None:
@@ -326,50 +326,6 @@ class IndexConformance(StoreFixtures):
         (row,) = index_rows(store, tenant, "bob")
         assert (row.memory_id, row.agent, row.model) == (memory.id, "coder", "model-1")
 
-    def test_waiting_memory_is_claimed_by_one(self, store: Store, tenant: str) -> None:
-        memories = [insert(store, make_memory(tenant)) for _ in range(20)]
-        until = START + timedelta(minutes=1)
-
-        def claim(_: int) -> list[str]:
-            return store.write(tenant, lambda tx: tx.index.claim_waiting(START, until, 3))
-
-        assert sorted(claim(0)) == sorted(memory.id for memory in memories[-3:]), "the newest first"
-        store.write(tenant, lambda tx: tx.index.release_claims())
-        with ThreadPoolExecutor(8) as threads:
-            claimed = [memory_id for ids in threads.map(claim, range(20)) for memory_id in ids]
-        assert sorted(claimed) == sorted(memory.id for memory in memories)
-        assert claim(0) == []
-
-    def test_claim_ends_by_time_by_release_and_with_another_text(self, store: Store, tenant: str) -> None:
-        memory = insert(store, make_memory(tenant))
-        later = START + timedelta(minutes=1)
-
-        def claim(now: datetime) -> list[str]:
-            return store.write(tenant, lambda tx: tx.index.claim_waiting(now, now + timedelta(minutes=1), 10))
-
-        assert claim(START) == [memory.id]
-        assert claim(later - timedelta(microseconds=1)) == []
-        assert claim(later) == [memory.id]
-        store.write(tenant, lambda tx: tx.index.release_claims())
-        assert claim(START) == [memory.id]
-        memory = change(store, memory, content="another text")
-        assert claim(START) == [memory.id]
-        save_vectors(store, tenant, make_embedded(memory))
-        store.write(tenant, lambda tx: tx.index.release_claims())
-        assert claim(later) == []
-
-    def test_one_claim_is_released_and_others_stay(self, store: Store, tenant: str) -> None:
-        for _ in range(6):
-            insert(store, make_memory(tenant))
-        mine, theirs = START + timedelta(minutes=1), START + timedelta(minutes=2)
-        claimed = store.write(tenant, lambda tx: tx.index.claim_waiting(START, mine, 2))
-        others = store.write(tenant, lambda tx: tx.index.claim_waiting(START, theirs, 3))
-        assert (len(claimed), len(others)) == (2, 3)
-        store.write(tenant, lambda tx: tx.index.release_claims(mine))
-        again = store.write(tenant, lambda tx: tx.index.claim_waiting(START, mine, 10))
-        assert set(claimed) < set(again)
-        assert len(again) == 3
-
     def test_vectors_of_another_model_are_given_up_in_pieces(self, store: Store, tenant: str) -> None:
         owners = (Owner("ada"), Owner("bob"), Owner())
         memories = [insert(store, make_memory(tenant, owner=owner)) for owner in owners for _ in range(3)]
@@ -382,7 +338,7 @@ class IndexConformance(StoreFixtures):
         assert given_up == [5, 3]
         assert store.read(tenant, lambda tx: tx.index.count("model-2")) == IndexCounts(9, 8, 0)
         assert len({row.memory_id for row in _refresh(store, tenant, "bob", watermark) if row.model == ""}) == 3
-        assert len(store.write(tenant, lambda tx: tx.index.claim_waiting(START, START, 100))) == 8
+        assert len(claim_waiting(store, tenant, START, START)) == 8
 
     def test_rows_of_some_models_are_claimed_in_order_by_one_each(self, store: Store, tenant: str) -> None:
         owners = (Owner("ada"), Owner("bob"), Owner())
@@ -408,7 +364,7 @@ class IndexConformance(StoreFixtures):
         store.write(tenant, lambda tx: tx.index.give_back(second))
         assert claim(limit=100) == second
         store.write(tenant, lambda tx: tx.index.give_back([]))
-        assert store.write(tenant, lambda tx: tx.index.claim_waiting(START, until, 100)) == [waiting.id]
+        assert claim_waiting(store, tenant, START, until) == [waiting.id]
 
     def test_vectors_that_are_the_same_are_renewed_and_stay_as_they_are(self, store: Store, tenant: str) -> None:
         memories = [insert(store, make_memory(tenant, owner=owner)) for owner in (Owner("ada"), Owner("ada"), Owner())]
@@ -487,7 +443,7 @@ class IndexConformance(StoreFixtures):
         assert told.keys() == {one.id for one in others}
         seen = {row.memory_id: row for row in _refresh(store, tenant, "ada", watermark)}
         assert {(seen[one.id].model, seen[one.id].vectors) for one in followers} == {("", None)}
-        waiting = store.write(tenant, lambda tx: tx.index.claim_waiting(START, claimed_until, 100))
+        waiting = claim_waiting(store, tenant, START, claimed_until)
         assert set(waiting) - {first.id} == {one.id for one in followers}
 
     def test_what_is_embedded_with_a_message_stays_when_its_text_does(self, store: Store, tenant: str) -> None:
@@ -503,7 +459,7 @@ class IndexConformance(StoreFixtures):
         turns = [_turn(store, tenant, status=status) for status in (*states, Status.ACTIVE)]
         save_vectors(store, tenant, *map(make_embedded, turns))
         store.write(tenant, lambda tx: tx.erasure.erase_rows([one.id for one in turns[:4]]))
-        waiting = store.write(tenant, lambda tx: tx.index.claim_waiting(START, START, 100))
+        waiting = claim_waiting(store, tenant, START, START)
         assert waiting == [turns[4].id]
         store.write(tenant, lambda tx: tx.erasure.erase_rows([turns[4].id]))
         assert {row.model for row in index_rows(store, tenant, "ada")} == {""}

@@ -183,7 +183,7 @@ class TenantConformance(StoreFixtures):
                 tx.keys.revoke(key.id, START),
                 tx.index.save_vectors([make_embedded(memory, vectors=b"mine", tokens=b"mine")]),
                 tx.index.unindex("another", 10),
-                tx.index.claim_waiting(START, START, 10),
+                tx.index.claim_waiting([(memory.owner.user or "", memory.id)], START, START),
                 writing.adopt(tx, 10),
             ]
 

@@ -42,12 +42,15 @@ UPDATE memory_index SET change = :change, model = '', vectors = NULL, claimed_un
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id = ANY (CAST(:ids AS text[]))
 
 -- name: claim_waiting
--- Take the newest of the rows that wait for vectors, so that nobody else embeds them meanwhile.
+-- Take some of the rows that wait for vectors, so that nobody else embeds them meanwhile, or keep them for longer.
 -- Picked once and for all: a subquery that locks may run again for each row, and then picks others.
 WITH picked AS MATERIALIZED (
-    SELECT user_id, memory_id FROM memory_index
-    WHERE tenant_id = :tenant AND model = '' AND claimed_until <= :now
-    ORDER BY claimed_until, memory_id DESC LIMIT :limit FOR UPDATE SKIP LOCKED
+    SELECT i.user_id, i.memory_id
+    FROM jsonb_array_elements(CAST(:rows AS jsonb)) AS asked
+    JOIN memory_index AS i ON i.user_id = asked.value ->> 0 AND i.memory_id = asked.value ->> 1
+    WHERE i.tenant_id = :tenant AND i.model = ''
+        AND (i.claimed_until <= :now OR i.claimed_until = CAST(:held AS bigint))
+    ORDER BY i.memory_id FOR UPDATE OF i SKIP LOCKED
 )
 UPDATE memory_index AS i SET claimed_until = :until FROM picked
 WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id

@@ -337,6 +337,18 @@ FROM memory_index WHERE tenant_id = :tenant
 -- Whether a tenant has rows that wait for vectors.
 SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND model = '' LIMIT 1
 
+-- name: list_waiting
+-- The newest rows that wait for vectors and that nobody has taken, with how many bytes their texts have.
+SELECT i.user_id, i.memory_id, octet_length(m.content)
+FROM (
+    SELECT user_id, memory_id, claimed_until FROM memory_index
+    WHERE tenant_id = :tenant AND model = '' AND claimed_until <= :now
+    ORDER BY claimed_until, memory_id DESC LIMIT :limit
+) AS i
+JOIN memories AS m ON m.id = i.memory_id
+WHERE m.tenant_id = :tenant
+ORDER BY i.claimed_until, i.memory_id DESC
+
 -- name: any_of_models
 -- Whether a tenant has rows with vectors of some models.
 SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND model {among_ids} LIMIT 1

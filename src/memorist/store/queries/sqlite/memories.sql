@@ -37,13 +37,10 @@ UPDATE memory_index SET change = :change, model = '', vectors = NULL, claimed_un
 WHERE tenant_id = :tenant AND user_id = :user_id AND memory_id IN (SELECT value FROM json_each(:ids))
 
 -- name: claim_waiting
--- Take the newest of the rows that wait for vectors, so that nobody else embeds them meanwhile.
+-- Take some of the rows that wait for vectors, so that nobody else embeds them meanwhile, or keep them for longer.
 UPDATE memory_index SET claimed_until = :until
-WHERE tenant_id = :tenant AND (user_id, memory_id) IN (
-    SELECT user_id, memory_id FROM memory_index
-    WHERE tenant_id = :tenant AND model = '' AND claimed_until <= :now
-    ORDER BY claimed_until, memory_id DESC LIMIT :limit
-)
+WHERE tenant_id = :tenant AND (user_id, memory_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(:rows))
+    AND model = '' AND (claimed_until <= :now OR claimed_until = CAST(:held AS bigint))
 RETURNING memory_id
 
 -- name: pick_of_models

@@ -1,0 +1,165 @@
+"""Long texts, which are embedded a piece at a time: whatever is short goes before each of them.
+
+A text is claimed in the database for as long as it takes, and what was made of it is kept in memory until it is whole.
+Where a process is gone, another begins anew.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+
+from memorist.errors import ModelError, StoreBusy, StoreUnavailable
+from memorist.memories.values import Memory
+from memorist.models.port import Embedder
+from memorist.ports import Reader, Store
+from memorist.recall.index.embedding import Window, Wording, embedded_one, pieces_of, save, windows_of, wording_of
+from memorist.recall.values import Waiting
+from memorist.times import Clock
+
+CLAIMED_FOR = timedelta(seconds=60)
+_MOST = 8
+"""Texts at a time, each of another user: of each of them some megabytes are kept."""
+_SHARE = 2
+"""A piece takes about half a second: who has something short to embed waits for one."""
+_PASSING = (ModelError, StoreBusy, StoreUnavailable)
+"""What was made of a text is kept in spite of these."""
+
+
+@dataclass(slots=True, eq=False)
+class _Text:
+    """One that was begun."""
+
+    user: str
+    memory_id: str
+    until: datetime
+    """Until when it is claimed."""
+
+    memory: Memory | None = None
+    wording: Wording | None = None
+    texts: Sequence[str] = ()
+    made: list[Window] = field(default_factory=list)
+    pieces: Iterator[list[str]] = iter(())
+    piece: list[str] = field(default_factory=list)
+    """What is to be embedded next."""
+
+    @property
+    def row(self) -> tuple[str, str]:
+        return self.user, self.memory_id
+
+    def begin(self, memory: Memory, wording: Wording, *, is_local: bool) -> None:
+        """From its first word; or go on, where nothing of it was changed that is embedded."""
+        self.memory = memory
+        if wording == self.wording:
+            return
+        self.wording, self.texts, self.made = wording, wording.texts(), []
+        self.pieces = pieces_of(self.texts, is_local=is_local, share=_SHARE)
+        self.piece = next(self.pieces)
+
+
+class LongTexts:
+    """Those that one thread embeds, in turn: a piece of one user's, then one of another's."""
+
+    def __init__(self, store: Store, clock: Clock, embedder: Embedder | None) -> None:
+        self._store = store
+        self._clock = clock
+        self._embedder = embedder
+        self._begun: OrderedDict[tuple[str, str], _Text] = OrderedDict()
+        self._left: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._begun)
+
+    def has_some_of(self, tenant: str) -> bool:
+        """Whether some of a tenant's were begun, or were left for later."""
+        return tenant in self._left or any(whose == tenant for whose, _ in self._begun)
+
+    def take(self, tenant: str, waiting: Sequence[Waiting]) -> None:
+        """Begin the first of each user, who has one at a time; the others are left until there is room for them, in
+        this process or in another.
+        """
+        self._left.discard(tenant)
+        for one in waiting:
+            if (tenant, one.user) in self._begun or len(self._begun) >= _MOST:
+                self._left.add(tenant)
+                continue
+            text = _Text(one.user, one.memory_id, self._clock.now())
+            if self._claim(tenant, text):
+                self._begun[tenant, one.user] = text
+
+    def keep(self) -> None:
+        """Claim for longer whatever would soon be anybody's."""
+        soon = self._clock.now() + CLAIMED_FOR / 2
+        for (tenant, user), text in list(self._begun.items()):
+            if text.until < soon and not self._claim(tenant, text):
+                del self._begun[tenant, user]
+
+    def some(self) -> str:
+        """Embed a piece of the next text. Returns whose it was, where there is no more of it to do: it is whole, was
+        erased, or is another's now; '' otherwise. Raises ModelError or StoreError.
+        """
+        (tenant, user), text = next(iter(self._begun.items()))
+        self._begun.move_to_end((tenant, user))
+        is_kept = False
+        try:
+            is_kept = self._embed(tenant, text)
+        except _PASSING:
+            is_kept = True
+            raise
+        finally:
+            if not is_kept:
+                del self._begun[tenant, user]
+        return "" if is_kept else tenant
+
+    def give_back(self) -> None:
+        """Let anybody take them: nobody goes on here."""
+        begun, self._begun = self._begun, OrderedDict()
+        for (tenant, _), text in begun.items():
+            self._release(tenant, text)
+
+    def _embed(self, tenant: str, text: _Text) -> bool:
+        """Returns whether there is more of it to do."""
+        assert self._embedder is not None
+        # Who edits a text, or the message before it, ends the claim; who erases it leaves nothing to claim.
+        if not self._claim(tenant, text):
+            return False
+        found = self._store.read(tenant, partial(_read, text.memory_id))
+        if found is None:
+            return False
+        text.begin(*found, is_local=self._embedder.is_local)
+        try:
+            if text.piece:  # Otherwise it is whole, and could not be saved the last time.
+                text.made += windows_of(self._embedder.embed_tokens(text.piece))
+        except ModelError:
+            self._release(tenant, text)  # Another may have a model that works.
+            raise
+        text.piece = next(text.pieces, [])
+        if text.piece:
+            return True
+        self._save(tenant, text)
+        return False
+
+    def _save(self, tenant: str, text: _Text) -> None:
+        assert self._embedder is not None
+        assert text.memory is not None
+        made = embedded_one(text.memory, text.made, self._embedder.model_id)
+        read = [(text.memory, text.texts, made)]
+        if not save(self._store, tenant, read, lambda tx, found: tx.index.save_vectors(found)):
+            self._release(tenant, text)
+
+    def _claim(self, tenant: str, text: _Text) -> bool:
+        now = self._clock.now()
+        until = now + CLAIMED_FOR
+        if not self._store.write(tenant, lambda tx: tx.index.claim_waiting([text.row], now, until, text.until)):
+            return False
+        text.until = until
+        return True
+
+    def _release(self, tenant: str, text: _Text) -> None:
+        self._store.write(tenant, lambda tx: tx.index.release_claims(text.until))
+
+
+def _read(memory_id: str, tx: Reader) -> tuple[Memory, Wording] | None:
+    found = tx.memories.get_many([memory_id])
+    return (found[0], wording_of(found[0], tx)) if found else None
