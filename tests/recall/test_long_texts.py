@@ -13,7 +13,7 @@ from memorist.memories.values import Draft, Memory
 from memorist.platform.values import Principal, Role
 from memorist.recall.index import vectors
 from memorist.recall.index.embedding import LONG, next_of, texts_of
-from memorist.recall.values import Waiting
+from memorist.recall.values import Unembedded
 from memorist.testing import StepClock
 from memorist.testing.conformance.helpers import index_rows
 from tests.recall.conftest import OpenCore, ask, is_done, remember, say, user_of
@@ -169,7 +169,7 @@ def test_long_texts_of_several_users_come_in_turn(script: Script) -> None:
     ],
 )
 def test_each_user_gets_about_as_much(waiting: list[tuple[str, int]], taken: str) -> None:
-    rows = [Waiting(user, f"mem_{number}", size) for number, (user, size) in enumerate(waiting)]
+    rows = [Unembedded(user, f"mem_{number}", size) for number, (user, size) in enumerate(waiting)]
     found = next_of(rows, 4)
     assert "".join(one.user for one in found) == taken
     for user in "ab":

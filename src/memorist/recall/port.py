@@ -6,7 +6,7 @@ from typing import Protocol
 
 from memorist.memories.values import AskedCount, Memory, PastRecall, Row
 from memorist.platform.values import OwnerFilter
-from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow, Waiting
+from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow, Unembedded
 
 
 class IndexReads(Protocol):
@@ -72,7 +72,7 @@ class IndexReads(Protocol):
         """Whether rows wait for vectors."""
         ...
 
-    def waiting(self, now: datetime, limit: int) -> list[Waiting]:
+    def waiting(self, now: datetime, limit: int) -> list[Unembedded]:
         """Rows that wait for vectors and that nobody has claimed, the newest first."""
         ...
 

@@ -135,7 +135,7 @@ class IndexMark(NamedTuple):
     digest: int
 
 
-class Waiting(NamedTuple):
+class Unembedded(NamedTuple):
     """A row that waits for vectors: whose it is ('' for nobody), and about how many bytes its text has."""
 
     user: str

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from memorist.memories.values import Memory, Row
-from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow, Waiting
+from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, IndexPosition, IndexRow, Unembedded
 from memorist.store.index_changes import counter_of
 from memorist.store.rows import memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
@@ -92,8 +92,8 @@ class IndexStatements(TenantStatements):
     def has_waiting(self) -> bool:
         return bool(self._rows("any_waiting"))
 
-    def waiting(self, now: datetime, limit: int) -> list[Waiting]:
-        return list(map(Waiting._make, self._rows("list_waiting", now=to_micros(now), limit=limit)))
+    def waiting(self, now: datetime, limit: int) -> list[Unembedded]:
+        return list(map(Unembedded._make, self._rows("list_waiting", now=to_micros(now), limit=limit)))
 
     def claim_waiting(
         self, rows: Sequence[tuple[str, str]], now: datetime, until: datetime, held: datetime | None = None

@@ -16,7 +16,7 @@ from memorist.models.values import Embeddings
 from memorist.ports import Reader, Store, Writer
 from memorist.recall.index import tokens, vectors
 from memorist.recall.ranking import Scores
-from memorist.recall.values import Embedded, Waiting
+from memorist.recall.values import Embedded, Unembedded
 
 _MOST_WINDOWS = 4096
 """A memory shows this many windows to meaning search at most; keywords see all of it."""
@@ -30,7 +30,7 @@ LONG = 16_000
 """Bytes: what is longer takes more than a second or so, and is embedded apart, a piece at a time."""
 
 
-class Wording(NamedTuple):
+class Readable(NamedTuple):
     """What of a memory is embedded, and with which words before it."""
 
     found: Searchable
@@ -45,18 +45,18 @@ class Wording(NamedTuple):
         ]
 
 
-def wording_of(memory: Memory, tx: Reader) -> Wording:
-    return _worded(memory, tx.index.turn_before(memory) if is_turn(memory) else None)
+def readable_of(memory: Memory, tx: Reader) -> Readable:
+    return _readable(memory, tx.index.turn_before(memory) if is_turn(memory) else None)
 
 
 def texts_of(memories: Sequence[Memory], tx: Reader) -> list[list[str]]:
     """For each memory the texts to embed."""
-    return [wording_of(memory, tx).texts() for memory in memories]
+    return [readable_of(memory, tx).texts() for memory in memories]
 
 
-def _worded(memory: Memory, before: Memory | None) -> Wording:
+def _readable(memory: Memory, before: Memory | None) -> Readable:
     found = searchable(memory)
-    return Wording(found, found.context or ("" if before is None else as_turn(before)))
+    return Readable(found, found.context or ("" if before is None else as_turn(before)))
 
 
 class Window(NamedTuple):
@@ -107,15 +107,15 @@ def pieces_of(texts: Sequence[str], *, is_local: bool, share: int = 1) -> Iterat
         yield piece
 
 
-def next_of(waiting: Sequence[Waiting], limit: int) -> list[Waiting]:
+def next_of(waiting: Sequence[Unembedded], limit: int) -> list[Unembedded]:
     """Of rows that are not long, as many as are embedded in a second or two: those of each user in turn, so that each
     gets about as much, and in the order in which they are given.
     """
-    queues: dict[str, deque[Waiting]] = {}
+    queues: dict[str, deque[Unembedded]] = {}
     for one in waiting:
         queues.setdefault(one.user, deque()).append(one)
     turns = [(0, place, queue) for place, queue in enumerate(queues.values())]
-    taken: list[Waiting] = []
+    taken: list[Unembedded] = []
     size = 0
     while turns and len(taken) < limit and size < LONG:
         had, place, queue = heappop(turns)
@@ -162,7 +162,7 @@ def _save(read: Sequence[Read], keep: Callable[[Writer, list[Embedded]], object]
     outdated = {
         memory.id
         for memory, texts, before in turns
-        if (before is not None and before.id not in held) or _worded(memory, before).texts() != texts
+        if (before is not None and before.id not in held) or _readable(memory, before).texts() != texts
     }
     if outdated:
         raise _Outdated([one for one in read if one[0].id not in outdated])

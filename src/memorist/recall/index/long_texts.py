@@ -14,8 +14,8 @@ from memorist.errors import ModelError, StoreBusy, StoreUnavailable
 from memorist.memories.values import Memory
 from memorist.models.port import Embedder
 from memorist.ports import Reader, Store
-from memorist.recall.index.embedding import Window, Wording, embedded_one, pieces_of, save, windows_of, wording_of
-from memorist.recall.values import Waiting
+from memorist.recall.index.embedding import Readable, Window, embedded_one, pieces_of, readable_of, save, windows_of
+from memorist.recall.values import Unembedded
 from memorist.times import Clock
 
 CLAIMED_FOR = timedelta(seconds=60)
@@ -37,7 +37,7 @@ class _Text:
     """Until when it is claimed."""
 
     memory: Memory | None = None
-    wording: Wording | None = None
+    readable: Readable | None = None
     texts: Sequence[str] = ()
     made: list[Window] = field(default_factory=list)
     pieces: Iterator[list[str]] = iter(())
@@ -48,12 +48,12 @@ class _Text:
     def row(self) -> tuple[str, str]:
         return self.user, self.memory_id
 
-    def begin(self, memory: Memory, wording: Wording, *, is_local: bool) -> None:
+    def begin(self, memory: Memory, readable: Readable, *, is_local: bool) -> None:
         """From its first word; or go on, where nothing of it was changed that is embedded."""
         self.memory = memory
-        if wording == self.wording:
+        if readable == self.readable:
             return
-        self.wording, self.texts, self.made = wording, wording.texts(), []
+        self.readable, self.texts, self.made = readable, readable.texts(), []
         self.pieces = pieces_of(self.texts, is_local=is_local, share=_SHARE)
         self.piece = next(self.pieces)
 
@@ -75,7 +75,7 @@ class LongTexts:
         """Whether some of a tenant's were begun, or were left for later."""
         return tenant in self._left or any(whose == tenant for whose, _ in self._begun)
 
-    def take(self, tenant: str, waiting: Sequence[Waiting]) -> None:
+    def take(self, tenant: str, waiting: Sequence[Unembedded]) -> None:
         """Begin the first of each user, who has one at a time; the others are left until there is room for them, in
         this process or in another.
         """
@@ -160,6 +160,6 @@ class LongTexts:
         self._store.write(tenant, lambda tx: tx.index.release_claims(text.until))
 
 
-def _read(memory_id: str, tx: Reader) -> tuple[Memory, Wording] | None:
+def _read(memory_id: str, tx: Reader) -> tuple[Memory, Readable] | None:
     found = tx.memories.get_many([memory_id])
-    return (found[0], wording_of(found[0], tx)) if found else None
+    return (found[0], readable_of(found[0], tx)) if found else None
