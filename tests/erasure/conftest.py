@@ -27,7 +27,8 @@ def every_row(url: str, tenant: str) -> Iterator[bytes]:
     """Every row of every table of a database, as text."""
     with psycopg.connect(url) as connection:
         become(connection, tenant)
-        connection.execute("SET bytea_output = 'escape'")  # Letters among bytes are shown as such.
+        # Letters among bytes are shown as such, on every node of a cluster.
+        connection.execute("SET LOCAL bytea_output = 'escape'")
         tables = connection.execute(
             "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
             "WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"

@@ -16,6 +16,7 @@ from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Memory
 from memorist.platform.values import Event, Owner, Principal, Role
+from memorist.settings import Settings
 from memorist.testing import StepClock, make_memory
 from memorist.testing.clocks import START
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
@@ -30,7 +31,7 @@ def everything_of(core: Core, principal: Principal) -> list[str]:
 
 
 def test_of_a_thousand_markers_none_is_left(
-    core: Core, ada: Principal, bob: Principal, admin: Principal, rng: random.Random, held_by: Held
+    core: Core, settings: Settings, ada: Principal, bob: Principal, admin: Principal, rng: random.Random, held_by: Held
 ) -> None:
     gone, kept = Planter(rng), Planter(rng)
     kept.everywhere(core, bob, 200)
@@ -40,8 +41,8 @@ def test_of_a_thousand_markers_none_is_left(
     before = everything_of(core, bob)
     planted = held_by(gone.markers)
     assert len(gone.markers) >= 1000
-    # In a file a few stand across two pages.
-    assert len(planted) > 0.97 * len(gone.markers)
+    # In a file a few stand across two pages; rows are read whole.
+    assert len(planted) >= (0.97 if settings.sqlite_path() else 1) * len(gone.markers)
     kept_before = held_by(kept.markers)
 
     receipt = core.erasure.purge_user(admin, "ada", keys=True)
