@@ -1,7 +1,6 @@
 """`memorist bench`: one JSON document a file, in a store of which nothing stays."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from tests.benchmarks.conftest import files
 from tests.benchmarks.test_quality import KEYS
 from tests.benchmarks.test_speed import FIGURES
 from tests.cli.conftest import Cli
+from tests.support.postgres import CITUS
 
 __all__ = ["files"]
 
@@ -109,7 +109,7 @@ def test_load_asks_servers_of_both_databases_and_compares_them(
     few = ["--users", "5", "--memories", "4", "--at-once", "2", "--seconds", "60", "--requests", "60"]
     found = cli.json("bench", "load", *few, "--servers", "2", "--database", own_postgres_url)
     assert (found["errors"], found["users"], found["memories"]) == (0, 5, 20)
-    name = "citus" if os.environ.get("MEMORIST_TEST_CITUS") else "postgresql"
+    name = "citus" if CITUS else "postgresql"
     assert [(run["database"], run["servers"]) for run in found["runs"]] == [(name, 2), ("sqlite", 2)]
     for run in found["runs"]:
         assert run["requests"] == 60

@@ -1,6 +1,5 @@
 """What is PostgreSQL's own: partitions, row-level security, Citus, and a server that goes away and comes back."""
 
-import os
 import re
 import threading
 from collections.abc import Iterator
@@ -32,13 +31,13 @@ from memorist.store.statements import SqlStatement, load_statements
 from memorist.testing import make_event, make_memory, make_record, new_tenant
 from memorist.testing.clocks import START
 from memorist.testing.conformance.helpers import insert
-from tests.support.postgres import Postgres, become
+from tests.support.postgres import CITUS, Postgres, become
 from tests.support.proxy import proxied
 from tests.support.stores import bare
 
 TENANT_TABLES = ("memories", "memory_events", "idempotency_keys")
 
-with_partitions = pytest.mark.skipif(bool(os.environ.get("MEMORIST_TEST_CITUS")), reason="a cluster has shards instead")
+with_partitions = pytest.mark.skipif(bool(CITUS), reason="a cluster has shards instead")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """What only a cluster of Citus can show: nodes that are killed or gone, and shards that move while they are written."""
 
-import os
 import secrets
 import threading
 from collections.abc import Iterator
@@ -19,13 +18,11 @@ from memorist.platform.values import Principal, Role
 from memorist.recall.values import Question
 from tests.http.conftest import serving
 from tests.support.citus import Citus, Node
-from tests.support.postgres import Postgres, few_partitions
+from tests.support.postgres import CITUS, Postgres, few_partitions
 from tests.support.stores import bare
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("MEMORIST_TEST_CITUS"), reason="needs a cluster: make citus CITUS_SOURCE=folder"
-)
+pytestmark = pytest.mark.skipif(not CITUS, reason="needs a cluster: make citus CITUS_SOURCE=folder")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the tests: an embedded one, or the one that MEMORIST_TEST_DATABASE_URL names.
+"""A PostgreSQL server for the tests: an embedded one, one that MEMORIST_TEST_DATABASE_URL names, or a cluster of Citus.
 
 The databases belong to a role that is no superuser, so that row-level security is in force as it is in production.
 """
@@ -19,6 +19,10 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from memorist.store import postgres
+
+# Read now: the tests of the command line begin by taking such settings away, and may be the first that need a server.
+CITUS = os.environ.get("MEMORIST_TEST_CITUS")
+_GIVEN = os.environ.get("MEMORIST_TEST_DATABASE_URL")
 
 # Checking a password takes long, so the embedded server does it for one database only.
 PASSWORD_DATABASE = "memorist_test_password"
@@ -98,14 +102,12 @@ def few_partitions() -> Iterator[None]:
 
 @contextmanager
 def running_postgres() -> Iterator[Postgres]:
-    installation = os.environ.get("MEMORIST_TEST_CITUS")
-    if installation:
-        with _cluster(Path(installation)) as cluster:
+    if CITUS:
+        with _cluster(Path(CITUS)) as cluster:
             yield cluster
         return
-    url = os.environ.get("MEMORIST_TEST_DATABASE_URL")
-    with _given(url) if url else _embedded() as admin_url:
-        server = Postgres(admin_url, f"memorist_test_{secrets.token_hex(6)}", secrets.token_hex(12), not url)
+    with _given(_GIVEN) if _GIVEN else _embedded() as admin_url:
+        server = Postgres(admin_url, f"memorist_test_{secrets.token_hex(6)}", secrets.token_hex(12), not _GIVEN)
         with psycopg.connect(admin_url, autocommit=True) as connection:
             connection.execute(
                 sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD {}").format(
@@ -117,7 +119,7 @@ def running_postgres() -> Iterator[Postgres]:
         try:
             yield server
         finally:
-            if url:  # The embedded server goes with all that it has.
+            if _GIVEN:  # The embedded server goes with all that it has.
                 _clean_up(server)
 
 
