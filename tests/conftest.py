@@ -136,7 +136,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: order.get(item.path, len(order)))
     slow = {path for path in {item.path for item in items} if not _SLOW_PATHS.isdisjoint((path, *path.parents))}
     for item in items:
-        if item.path in slow or _needs_postgres(item):
+        if _needs_postgres(item):
+            item.add_marker("postgres")
+            item.add_marker("slow")
+        elif item.path in slow:
             item.add_marker("slow")
 
 
