@@ -18,8 +18,8 @@ from tests.support.patterns import HostileText, UsedPattern, hostile_texts, patt
 _BOUNDED = {
     "memorist.about.names._BEGINS": "the hundred characters before a word",
     "memorist.addresses.without_password()": "our own settings, and errors that quote them",
-    "memorist.facts.plain._CLAIMS": "all of a fact of 2,000 characters at most, never searched for",
-    "memorist.facts.plain._said()": "the same, where they are made",
+    "memorist.facts.plain.changes._CLAIMS": "all of a fact of 2,000 characters at most, never searched for",
+    "memorist.facts.plain.changes._said()": "the same, where they are made",
     "memorist.learning.extractors.rules.work.WORK": "the beginning of a clause of a sentence, never searched for",
     "memorist.learning.extractors.statements._QUESTION_AFTER": "a sentence of 500 characters at most",
     "memorist.store.postgres._partition()": "statements of our own",

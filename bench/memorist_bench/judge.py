@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from memorist.facts.judges import ruling_of
-from memorist.facts.plain import change_of
+from memorist.facts.plain.changes import change_of
 from memorist.facts.values import Ruling
 from memorist.models.port import Comparer
 from memorist.models.values import DatedFact

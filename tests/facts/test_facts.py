@@ -65,6 +65,12 @@ def test_contradicted_fact_is_retired_before_the_call_returns(core: Core, ada: P
     assert recalled(core, ada, "where does the user live") == [LISBON]
 
 
+def test_only_the_current_preferences_are_recalled(core: Core, ada: Principal) -> None:
+    tell(core, ada, "User prefers metric units and dark mode.")
+    tell(core, ada, "User prefers imperial units and light mode.")
+    assert recalled(core, ada, "what units and mode") == ["User prefers imperial units and light mode."]
+
+
 def test_outcome_and_reason_are_visible(core: Core, ada: Principal) -> None:
     old, new = tell(core, ada, BERLIN), tell(core, ada, LISBON)
     trail = core.memories.events(ada, new.id)

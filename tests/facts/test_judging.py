@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.facts.judges import DOUBTS, MERGES, OF_ONE_MATTER, RETIRES, STRANGERS, AutoJudge, LocalJudge, ruling_of
-from memorist.facts.plain import ValueChange, change_of, says_several_things
+from memorist.facts.plain.changes import change_of, says_several_things
+from memorist.facts.plain.values import ValueChange
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
 from memorist.models.comparer import LocalComparer

@@ -3,7 +3,8 @@
 import pytest
 
 from memorist.facts.judges import AGREES, DOUBTS, MERGES, STRANGERS, ruling_of
-from memorist.facts.plain import ValueChange, change_of
+from memorist.facts.plain.changes import change_of
+from memorist.facts.plain.values import ValueChange
 from memorist.facts.values import Ruling
 from memorist.models.values import RULINGS
 from tests.facts.judges import local_judge

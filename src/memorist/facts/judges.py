@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memorist.errors import LlmMalformed
-from memorist.facts.plain import ValueChange, change_of, has_the_same_words, says_several_things
+from memorist.facts.plain.changes import change_of, has_the_same_words, says_several_things
+from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.values import Ruling, Verdict
 from memorist.memories.values import Memory
@@ -104,8 +105,11 @@ def _dated(memory: Memory) -> DatedFact:
 def _verdict_on(older: str, newer: str, likely: dict[str, float], apart: float) -> Verdict:
     if has_the_same_words(older, newer):
         return Verdict(Ruling.SAME, _MERGING[Ruling.SAME], 1.0)
-    verdict = ruling_of(likely, change_of(older, newer), apart)
-    if verdict.ruling in (Ruling.CONTRADICTS, Ruling.UNSURE) and says_several_things(older):
+    change = change_of(older, newer)
+    verdict = ruling_of(likely, change, apart)
+    if change is ValueChange.RESTATED or verdict.ruling not in (Ruling.CONTRADICTS, Ruling.UNSURE):
+        return verdict
+    if change is ValueChange.PART or says_several_things(older):
         return Verdict(Ruling.UNSURE, "A part of it may have changed.", verdict.confidence)
     return verdict
 
@@ -117,8 +121,10 @@ def ruling_of(likely: dict[str, float], change: ValueChange | None = None, apart
         return Verdict(Ruling.UNRELATED, "There may be many of these.", 1.0)
     if change is ValueChange.BESIDE:
         return _verdict_beside(contradicts, apart)
+    if change is ValueChange.APART:
+        return Verdict(Ruling.UNRELATED, "They tell of different matters.", 1.0)
     if change is not None and likely["refines"] < MERGES:  # Valencia lies in Spain.
-        if change is ValueChange.ANOTHER:
+        if change in (ValueChange.ANOTHER, ValueChange.RESTATED):
             return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", 1.0)
         if change is ValueChange.LIKELY and contradicts >= AGREES:
             return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", contradicts)

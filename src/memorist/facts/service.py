@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 from memorist.facts.doubts import Doubts
 from memorist.facts.history import FactHistory
-from memorist.facts.plain import ValueChange, change_of
+from memorist.facts.plain.changes import change_of
+from memorist.facts.plain.values import ValueChange
 from memorist.facts.port import Judge
 from memorist.facts.superseding import newer_first, told_to
 from memorist.facts.values import DoubtStatus, Ruling, Verdict
@@ -35,7 +36,13 @@ _INLINE = 8
 """Facts written at once that a local judge looks at before the write returns; more are left to the background."""
 _MOST_JUDGED = 100
 _MERGING = (Ruling.SAME, Ruling.REFINES)
-_ENDING = (ValueChange.ANOTHER, ValueChange.LIKELY, ValueChange.UNCERTAIN)
+_ENDING = (
+    ValueChange.ANOTHER,
+    ValueChange.RESTATED,
+    ValueChange.PART,
+    ValueChange.LIKELY,
+    ValueChange.UNCERTAIN,
+)
 _MAKING_ROOM = (Ruling.CONTRADICTS, *_MERGING)
 
 
