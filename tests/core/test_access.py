@@ -1,11 +1,13 @@
 """Who may see and change what: every role against every owner, as one table. Pure."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from memorist.errors import Forbidden, NotFound
+from memorist.memories.values import Kind
 from memorist.platform import access
 from memorist.platform.access import Action
 from memorist.platform.values import Owner, OwnerFilter, Principal, Role
@@ -82,11 +84,34 @@ def test_role_allows_exactly_this(role: Role, allowed: set[str]) -> None:
 
 
 @pytest.mark.parametrize(("role", "user", "agent"), [row[:3] for row in TABLE])
-def test_slices_are_disjoint(role: Role, user: str | None, agent: str | None) -> None:
+@pytest.mark.parametrize("slices", [access.visible_slices, access.shown_slices, access.session_slices])
+def test_slices_are_disjoint(
+    slices: Callable[[Principal], tuple[OwnerFilter, ...]], role: Role, user: str | None, agent: str | None
+) -> None:
     """Otherwise a list would show a row twice."""
-    slices = access.visible_slices(Principal("t", role, user, agent))
+    whose = slices(Principal("t", role, user, agent))
     for owner in OWNERS.values():
-        assert sum(part.matches(owner) for part in slices) <= 1
+        assert sum(part.matches(owner) for part in whose) <= 1
+
+
+def test_turns_of_the_named_session_are_seen_with_whichever_agent_and_nothing_else() -> None:
+    turn = make_memory("t", kind=Kind.CHAT_MESSAGE, session="s1", owner=Owner("ada", "writer"))
+    caller = Principal("t", Role.USER, "ada", "coder", "s1")
+    assert access.sees(caller, turn)
+    for other in (
+        replace(turn, session="s2"),
+        replace(turn, session=None),
+        replace(turn, kind=Kind.FACT),
+        replace(turn, kind=Kind.TOOL_OUTPUT, meta={"quotes": ["mem_1"]}),
+        replace(turn, owner=Owner("bob", "writer")),
+        replace(turn, owner=Owner(None, "writer")),
+    ):
+        assert not access.sees(caller, other)
+    for stranger in (replace(caller, session=None), replace(caller, agent_bound=True), replace(caller, user="bob")):
+        assert not access.sees(stranger, turn)
+    assert not access.is_shown(caller, turn, in_use=False)
+    with pytest.raises(Forbidden):
+        access.require_changeable(caller, turn)
 
 
 def test_invisible_memory_is_not_found_rather_than_forbidden() -> None:

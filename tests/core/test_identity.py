@@ -87,7 +87,8 @@ def test_key_has_256_random_bits_and_a_checksum() -> None:
 def test_key_stands_for_whom_it_was_made(core: Core, admin: Principal, role: Role) -> None:
     key, secret = core.identity.create_key(admin, role, user="ada", agent="coder", label="laptop")
     assert (key.tenant, key.role, key.user, key.agent, key.label) == (admin.tenant, role, "ada", "coder", "laptop")
-    assert core.identity.authenticate(secret) == Principal(admin.tenant, role, "ada", "coder", None, key.id)
+    holder = Principal(admin.tenant, role, "ada", "coder", None, key.id, agent_bound=True)
+    assert core.identity.authenticate(secret) == holder
     assert core.identity.has_keys()
 
 

@@ -19,6 +19,7 @@ READS = [
     "recall",
     "why_not",
     "read_output",
+    "messages",
     "read_document",
     "list_documents",
     "delete_document",
@@ -33,32 +34,42 @@ CALLS = st.tuples(who(), st.sampled_from(WRITES + READS), st.integers(0, 50), st
 class ToolWorld(World):
     outputs: dict[str, Owned] = field(default_factory=dict)
     memories: dict[str, Owned] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)
+    """In which each message and output was said, by its id or key."""
     documents: dict[str, set[Owned]] = field(default_factory=dict)
 
     def run(self, client: httpx2.Client, caller: Who, operation: str, number: int, scope: Scope) -> None:
         target = self._target(operation, number)
         owner = _owner(caller, operation)
-        text = f"{mark(self.tenants[caller.tenant], owner[1], owner[2])} likes tea {number}"
+        session = f"s{number % 3}"
+        said_in = session if operation in ("say", "output") else None
+        text = f"{mark(self.tenants[caller.tenant], owner[1], owner[2], said_in)} likes tea {number}"
         method, path, body = _request(operation, target, text, number, scope)
-        headers = {**self._headers(caller), "X-Memorist-Session": f"s{number % 3}"}
+        headers = {**self._headers(caller), "X-Memorist-Session": session}
         response = client.request(method, path, json=body, headers=headers)
         assert response.status_code < 500, response.text
         seer = replace(caller, header_agent=_named_agent(number)) if operation == "list_agent" else caller
-        assert_nothing_leaked(seer, self.tenants, response.text)
+        talks = session if operation in ("recall", "why_not", "read_output", "messages") else None
+        assert_nothing_leaked(seer, self.tenants, response.text, talks)
         if operation in WRITES and response.is_success:
             assert _may_write(caller, operation, owner), f"{caller} wrote a row of {owner}"
-            self._note(operation, response.json(), owner)
+            self._note(operation, response.json(), owner, session)
         elif operation == "why_not" and target in self.memories:
             # A question that the caller may not ask of this scope is refused before the memory is looked at.
-            assert not response.is_success or caller.may_see(*self.memories[target]), f"{caller} asked about {target}"
+            seen = self._may_see(caller, target, self.memories[target], session)
+            assert not response.is_success or seen, f"{caller} asked about {target}"
         elif operation == "read_output" and target in self.outputs:
-            assert response.is_success == caller.may_see(*self.outputs[target]), f"{caller} reading {target}"
+            seen = self._may_see(caller, target, self.outputs[target], session)
+            assert response.is_success == seen, f"{caller} reading {target}"
         elif operation == "read_document" and target in self.documents:
             seen = any(caller.may_see(*owner) for owner in self.documents[target])
             assert response.is_success == seen, f"{caller} reading {target}"
         elif operation == "delete_document" and response.is_success:
             owners = self.documents.pop(target)
             assert any(_may_write(caller, operation, owner) for owner in owners), f"{caller} deleted {target}"
+
+    def _may_see(self, caller: Who, target: str, owner: Owned, session: str) -> bool:
+        return caller.may_see(*owner) or (self.sessions.get(target) == session and caller.talks_in(*owner))
 
     def _target(self, operation: str, number: int) -> str:
         if operation in ("read_output", "why_not"):
@@ -67,14 +78,16 @@ class ToolWorld(World):
         known = list(self.documents)
         return known[number % len(known)] if known and operation != "document" else f"d{len(known)}-{number}"
 
-    def _note(self, operation: str, answer: Any, owner: Owned) -> None:
+    def _note(self, operation: str, answer: Any, owner: Owned, session: str) -> None:
         if operation == "output":
             self.outputs[answer["tool_output_key"]] = owner
             self.memories[answer["id"]] = owner
+            self.sessions |= {answer["tool_output_key"]: session, answer["id"]: session}
         elif operation in ("fact_user", "fact_agent"):
             self.memories[answer["id"]] = owner
         elif operation == "say":
             self.memories[answer["ids"][0]] = owner
+            self.sessions[answer["ids"][0]] = session
         else:
             self.documents.setdefault(answer["document_id"], set()).add(owner)
 
@@ -119,6 +132,7 @@ def _request(operation: str, target: str, text: str, number: int, scope: Scope) 
         "recall": ("POST", "/v1/tools/recall", recall),
         "why_not": ("POST", "/v1/tools/recall", recall | {"why_not": target}),
         "read_output": ("POST", "/v1/tools/read_tool_output", {"tool_output_key": target}),
+        "messages": ("GET", f"{session}/messages?limit=100", None),
         "read_document": ("GET", f"/v1/documents/{target}", None),
         "list_documents": ("GET", "/v1/documents?limit=100", None),
         "list_records": ("GET", "/v1/records?limit=100", None),

@@ -1,6 +1,7 @@
 """Messages of a session over HTTP, on both databases: their order, their parts, and what is refused."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpx2
 import pytest
@@ -167,3 +168,89 @@ def test_messages_of_a_session_are_listed_newest_first(served: Served, tenant: s
         assert bob.get("/v1/sessions/talk/1/messages").json()["data"] == []
         assert ada.get("/v1/sessions/two%20words/messages").json()["data"] == []
         assert ada.get("/v1/sessions/talk/1/messages", params={"limit": 0}).status_code == 422
+
+
+# One conversation, whichever agents speak in it
+
+
+def _in_room(agent: str | None = None, session: str | None = "room") -> dict[str, str]:
+    named = {"X-Memorist-User": "sam", "X-Memorist-Agent": agent, "X-Memorist-Session": session}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _tell_the_room(service: httpx2.Client) -> str:
+    """What an agent hears and is returned in a session, beside what it keeps elsewhere; the key of the output."""
+    triage = _in_room("triage", None)
+    assert say(service, "room", "My invoice INV-7781 is wrong.", **triage).status_code == 201
+    assert say(service, "attic", "Of the invoice INV-7781 nobody else is to know.", **triage).status_code == 201
+    note = {"content": "The invoice INV-7781 is a matter of triage.", "session": "room"}
+    assert service.post("/v1/records", json=note, headers=triage).status_code == 201
+    stored = store_output(service, "The invoice INV-7781 is over 40 EUR.", "room", **triage)
+    return str(stored.json()["tool_output_key"])
+
+
+ROOM = {"My invoice INV-7781 is wrong.", "The invoice INV-7781 is over 40 EUR."}
+
+
+def _read(client: httpx2.Client, key: str, headers: dict[str, str]) -> int:
+    body = {"tool_output_key": key}
+    return client.post("/v1/tools/read_tool_output", json=body, headers=headers).status_code
+
+
+@pytest.mark.parametrize("agent", ["triage", None, "billing"])
+def test_session_is_one_conversation_whichever_agents_speak_in_it(
+    by_keyword: Served, tenant: str, agent: str | None
+) -> None:
+    with by_keyword.client(tenant, Role.SERVICE, None) as service:
+        key = _tell_the_room(service)
+        asked = partial(recall, service, "invoice INV-7781", top_k=20, min_score=0)
+        assert set(contents(asked(_in_room(agent), scope="session"))) == ROOM
+        shown = set(contents(asked(_in_room(agent))))
+        assert shown >= ROOM
+        assert agent == "triage" or shown == ROOM, "nothing else of another agent's comes with it"
+        assert _read(service, key, _in_room(agent)) == 200
+        for headers in (_in_room(agent), _in_room(agent, None)):
+            rows = service.get("/v1/sessions/room/messages", headers=headers).json()["data"]
+            assert [row["content"] for row in rows] == ["My invoice INV-7781 is wrong."]
+        assert service.get(f"/v1/records/{rows[0]['id']}", headers=_in_room(agent)).status_code == 200
+        composed = service.post("/v1/context", json={"question": "invoice INV-7781"}, headers=_in_room(agent)).json()
+        assert all(line in composed["text"] for line in ROOM)
+        assert agent == "triage" or "nobody else" not in composed["text"]
+
+
+def test_other_sessions_and_memories_of_an_agent_stay_its_own(by_keyword: Served, tenant: str) -> None:
+    with by_keyword.client(tenant, Role.SERVICE, None) as service:
+        key = _tell_the_room(service)
+        for agent in (None, "billing"):
+            for session in (None, "cellar"):
+                found = recall(service, "invoice INV-7781", _in_room(agent, session), top_k=20, min_score=0)
+                assert contents(found) == []
+            listed = service.get("/v1/records", params={"session": "room"}, headers=_in_room(agent)).json()["data"]
+            assert listed == []
+        for session in (None, "attic"):
+            assert _read(service, key, _in_room("billing", session)) == 404
+        (said,) = service.get("/v1/sessions/room/messages", headers=_in_room("triage")).json()["data"]
+        deleted = service.delete(f"/v1/records/{said['id']}", headers=_in_room("billing"))
+        assert_problem(deleted, 403, "forbidden")
+        other = {**_in_room("billing"), "X-Memorist-User": "eve"}
+        assert contents(recall(service, "invoice INV-7781", other, top_k=20, min_score=0)) == []
+        assert _read(service, key, other) == 404
+        assert service.get("/v1/sessions/room/messages", headers=other).json()["data"] == []
+
+
+def test_key_of_an_agent_stays_within_it_in_every_session(by_keyword: Served, tenant: str) -> None:
+    with by_keyword.client(tenant, Role.SERVICE, None) as service:
+        key = _tell_the_room(service)
+    in_room = {"X-Memorist-Session": "room"}
+    for secret in (
+        by_keyword.key(tenant, Role.USER, "sam", "billing"),
+        by_keyword.token(tenant, Role.USER, "sam", "billing"),
+    ):
+        with httpx2.Client(base_url=by_keyword.url, headers={"Authorization": f"Bearer {secret}"}) as bound:
+            for scope in ("session", "any"):
+                assert contents(recall(bound, "invoice INV-7781", in_room, scope=scope, min_score=0)) == []
+            assert _read(bound, key, in_room) == 404
+            assert bound.get("/v1/sessions/room/messages", headers=in_room).json()["data"] == []
+    with by_keyword.client(tenant, user="sam") as sam:
+        named = {**in_room, "X-Memorist-Agent": "billing"}
+        assert _read(sam, key, named) == 200, "a user who merely names an agent is in its own conversation"

@@ -66,7 +66,8 @@ def caller(rng: random.Random) -> Who:
 
 
 def principal_of(who: Who, tenants: list[str], session: str | None) -> Principal:
-    credential = Principal(tenants[who.tenant], who.role, who.bound_user, who.bound_agent)
+    is_bound = who.bound_agent is not None
+    credential = Principal(tenants[who.tenant], who.role, who.bound_user, who.bound_agent, agent_bound=is_bound)
     return access.acting(credential, user=who.header_user, agent=who.header_agent, session=session)
 
 
@@ -76,6 +77,11 @@ def class_of(memory: Memory, session: str | None) -> str:
     if memory.kind is Kind.FACT:
         return "user" if memory.owner.user else "agent" if memory.owner.agent else "tenant"
     return "session" if session and memory.session == session else "history"
+
+
+def is_shown(who: Who, memory: Memory, session: str | None) -> bool:
+    owner = (who.tenant, memory.owner.user or "", memory.owner.agent or "")
+    return who.is_shown(*owner) or (class_of(memory, session) == "session" and who.talks_in(*owner))
 
 
 def should_come_back(
@@ -215,8 +221,7 @@ class World:
         allowed = {
             memory.id
             for memory in rows.values()
-            if who.is_shown(who.tenant, memory.owner.user or "", memory.owner.agent or "")
-            and should_come_back(memory, session, asked, weights, now)
+            if is_shown(who, memory, session) and should_come_back(memory, session, asked, weights, now)
         }
         elsewhere = [memory for tenant in self.tenants for memory in self.rows(tenant)]
         words = [KEYWORD.findall(memory.content)[0] for memory in elsewhere]

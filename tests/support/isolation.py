@@ -14,14 +14,14 @@ from memorist.store.sql_store import SqlStore
 
 USERS = ["ada", "bob", "eve"]
 AGENTS = ["coder", "finance"]
-MARK = re.compile(r"OWNED-BY\[(?P<tenant>[^/\]]*)/(?P<user>[^/\]]*)/(?P<agent>[^/\]]*)\]")
+MARK = re.compile(r"OWNED-BY\[(?P<tenant>[^/\]]*)/(?P<user>[^/\]]*)/(?P<agent>[^/\]]*)\](@(?P<session>\w+))?")
 
 Owned = tuple[int, str, str]
 
 
-def mark(tenant: str, user: str | None, agent: str | None) -> str:
-    """A text that says whose it is, wherever it turns up."""
-    return f"OWNED-BY[{tenant}/{user or ''}/{agent or ''}]"
+def mark(tenant: str, user: str | None, agent: str | None, said_in: str | None = None) -> str:
+    """A text that says whose it is, wherever it turns up, and in which session it was said."""
+    return f"OWNED-BY[{tenant}/{user or ''}/{agent or ''}]" + (f"@{said_in}" if said_in else "")
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ class Who:
             return agent == "" or (agent == self.agent and self.stands_for_its_agent)
         return user == self.user and (self.agent is None or agent in ("", self.agent))
 
+    def talks_in(self, tenant: int, user: str, agent: str) -> bool:
+        """Whether what was said to that agent is of the same conversation, where it was said in the same session."""
+        is_own = self.is_allowed and tenant == self.tenant and user == self.user != ""
+        return is_own and (self.bound_agent is None or agent in ("", self.agent))
+
     def is_shown(self, tenant: int, user: str, agent: str) -> bool:
         """Whether it comes without being named: where no agent is, no agent's."""
         return self.may_see(tenant, user, agent) and not (self.user is not None and self.agent is None and agent != "")
@@ -91,11 +96,12 @@ def who(draw: st.DrawFn) -> Who:
     return Who(tenant, role, bound_user, draw(maybe_agent), draw(maybe_user), draw(maybe_agent), by_token)
 
 
-def assert_nothing_leaked(caller: Who, tenants: list[str], shown: str) -> None:
-    """Every mark in what was shown is of somebody whom the caller may see."""
+def assert_nothing_leaked(caller: Who, tenants: list[str], shown: str, session: str | None = None) -> None:
+    """Every mark in what was shown is of somebody whom the caller may see, or of the conversation that it is in."""
     for found in MARK.finditer(shown):
         owner = (tenants.index(found["tenant"]), found["user"], found["agent"])
-        assert caller.may_see(*owner), f"{caller} was shown a row of {owner}"
+        is_turn = session is not None and found["session"] == session and caller.talks_in(*owner)
+        assert is_turn or caller.may_see(*owner), f"{caller} was shown a row of {owner}"
 
 
 def walk_often(core: Core, times: int, walk: Callable[..., None], **plans: st.SearchStrategy[Any]) -> None:

@@ -11,16 +11,14 @@ class KindRules:
 
     one: str
     many: str
-    is_said: bool = False
-    """A turn of its session: others stand before and after it."""
     is_merged: bool = False
     """Two of the same text are one: two equal facts are one fact, and two equal messages were said twice."""
 
 
 KINDS = {
     Kind.FACT: KindRules("fact", "facts", is_merged=True),
-    Kind.CHAT_MESSAGE: KindRules("message", "messages", is_said=True),
-    Kind.TOOL_OUTPUT: KindRules("tool output", "tool outputs", is_said=True),
+    Kind.CHAT_MESSAGE: KindRules("message", "messages"),
+    Kind.TOOL_OUTPUT: KindRules("tool output", "tool outputs"),
     Kind.DOCUMENT_CHUNK: KindRules("document chunk", "document chunks"),
 }
 

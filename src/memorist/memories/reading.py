@@ -96,6 +96,19 @@ class Reading:
             status=status,
             order=order,
         )
+        return self._page(principal, query, limit, cursor)
+
+    def turns(self, principal: Principal, session: str, *, limit: int = 20, cursor: str | None = None) -> Page[Memory]:
+        """A page of what was said in a session of the caller's, newest first, to whichever agent it was said.
+
+        Raises InvalidField or InvalidCursor.
+        """
+        validation.page_limit(limit)
+        validation.text("session", session, longest=validation.MAX_LINE, empty=True)
+        query = Query(owners=access.session_slices(principal), kind=Kind.CHAT_MESSAGE, session=session)
+        return self._page(principal, query, limit, cursor)
+
+    def _page(self, principal: Principal, query: Query, limit: int, cursor: str | None) -> Page[Memory]:
         # The page size may change from page to page.
         filters = (principal.tenant, replace(query, limit=0))
         query = replace(query, limit=limit + 1, after=_CURSORS.decode(cursor, filters))

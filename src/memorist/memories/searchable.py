@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from memorist import words
-from memorist.memories.kinds import KINDS
 from memorist.memories.values import Kind, Memory, Status
 from memorist.models import passages
 
@@ -66,7 +65,7 @@ def as_turn(memory: Memory) -> str:
 
 def is_turn(memory: Memory) -> bool:
     """Whether it was said in a session, so that turns stand before and after it."""
-    return memory.session is not None and KINDS[memory.kind].is_said and not memory.repeats
+    return memory.said_in is not None
 
 
 def thread_of(memory: Memory) -> str:
@@ -74,7 +73,7 @@ def thread_of(memory: Memory) -> str:
     if memory.kind is Kind.DOCUMENT_CHUNK:
         # No session has a space in its name.
         return f"document {memory.source_ref}" if memory.source_ref else ""
-    return (memory.session or "") if is_turn(memory) else ""
+    return memory.said_in or ""
 
 
 def standing(memory: Memory) -> Standing:

@@ -21,6 +21,11 @@ class Kind(StrEnum):
     TOOL_OUTPUT = "tool_output"
     DOCUMENT_CHUNK = "document_chunk"
 
+    @property
+    def is_said(self) -> bool:
+        """Whether memories of this kind are turns of a session."""
+        return self in (Kind.CHAT_MESSAGE, Kind.TOOL_OUTPUT)
+
 
 class Trust(StrEnum):
     """Who vouches for a text."""
@@ -163,6 +168,11 @@ class Memory:
     def repeats(self) -> bool:
         """Whether it only says again what other memories say: such an output is kept, and not found itself."""
         return self.kind is Kind.TOOL_OUTPUT and QUOTES in (self.meta or {})
+
+    @property
+    def said_in(self) -> str | None:
+        """The session that it is a turn of, so that others stand before and after it."""
+        return self.session if self.kind.is_said and not self.repeats else None
 
     @property
     def is_entry(self) -> bool:

@@ -22,6 +22,11 @@ class Owned(Protocol):
         """Whether only its user reads it."""
         ...
 
+    @property
+    def said_in(self) -> str | None:
+        """The session that it is a turn of."""
+        ...
+
 
 class OwnedByName(Owned, Protocol):
     """The same where it may have a name."""
@@ -164,6 +169,16 @@ def shown_slices(principal: Principal, *, in_use: bool = True) -> tuple[OwnerFil
     )
 
 
+def session_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
+    """Whose turns of a session that the caller names it is shown: the user's with whichever agent, since they are one
+    conversation. A key that is bound to an agent stays within it.
+    """
+    if principal.user is None or principal.agent_bound:
+        return shown_slices(principal)
+    slices = visible_slices(principal)
+    return tuple(dict.fromkeys(replace(one, agent=None, any_agent=True) if one.user else one for one in slices))
+
+
 def user_slices(principal: Principal) -> tuple[OwnerFilter, ...]:
     """The caller's own memories: nobody else's, and nothing that is shared. None where it is no user."""
     return tuple(part for part in visible_slices(principal) if part.user is not None)
@@ -180,7 +195,13 @@ def can_see(principal: Principal, owner: Owner) -> bool:
 
 
 def sees(principal: Principal, memory: Owned) -> bool:
-    return is_among(visible_slices(principal), memory)
+    return is_among(visible_slices(principal), memory) or _is_of_session(principal, memory)
+
+
+def _is_of_session(principal: Principal, memory: Owned) -> bool:
+    """Whether it is a turn of the conversation that the caller is in."""
+    is_turn = memory.said_in is not None and memory.said_in == principal.session
+    return is_turn and is_among(session_slices(principal), memory)
 
 
 def is_among(slices: Iterable[OwnerFilter], memory: Owned) -> bool:
@@ -189,7 +210,7 @@ def is_among(slices: Iterable[OwnerFilter], memory: Owned) -> bool:
 
 def is_shown(principal: Principal, memory: Owned, *, in_use: bool) -> bool:
     """Whether the caller sees a memory in its state: one that is not in use only where it may be brought back."""
-    return is_among(slices_of(principal, in_use=in_use), memory)
+    return is_among(slices_of(principal, in_use=in_use), memory) or (in_use and _is_of_session(principal, memory))
 
 
 def require_visible(principal: Principal, memory: T | None, memory_id: str) -> T:

@@ -69,7 +69,10 @@ class Identity:
             raise Unauthenticated("This token is not known here, or its time is over. Ask for a new one.")
         key = found.key
         self._note_use(key.tenant, key.id, now)
-        return Principal(key.tenant, found.role, found.user, found.agent, key_id=key.id, source=source)
+        return Principal(
+            key.tenant, found.role, found.user, found.agent, key_id=key.id, source=source,
+            agent_bound=found.agent is not None,
+        )  # fmt: skip
 
     def create_tenant(self, name: str) -> tuple[Tenant, bool]:
         """The tenant, and whether it is new."""
@@ -141,7 +144,9 @@ class Identity:
 
 def principal_of(key: ApiKey, source: str) -> Principal:
     """Whom a valid key stands for."""
-    return Principal(key.tenant, key.role, key.user, key.agent, key_id=key.id, source=source)
+    return Principal(
+        key.tenant, key.role, key.user, key.agent, key_id=key.id, source=source, agent_bound=key.agent is not None
+    )
 
 
 def new_secret(prefix: str = KEY_PREFIX) -> str:

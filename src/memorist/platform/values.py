@@ -53,6 +53,8 @@ class Principal:
     agent_vouched: bool = True
     on_behalf: bool = False
     """The credential is not the user's own: it acts for them."""
+    agent_bound: bool = False
+    """The credential was made for one agent, and not for a user who may name any."""
 
 
 @dataclass(frozen=True, slots=True)

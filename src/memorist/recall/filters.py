@@ -7,6 +7,7 @@ import numpy as np
 from memorist.memories.searchable import Standing
 from memorist.memories.values import Kind
 from memorist.platform import validation
+from memorist.platform.values import OwnerFilter
 from memorist.recall.index.columns import Array
 from memorist.recall.index.view import View
 from memorist.recall.joining import column, is_any, joined
@@ -80,8 +81,7 @@ def class_weights(view: View, asked: Asked) -> Scores:
             of_kind[view.code("kind", kind)] = weight
     found = of_kind.take(view.columns["kind"])
     if asked.principal.session is not None:
-        # Only turns have a session for their thread.
-        found[view.columns["thread"] == view.code("thread", asked.principal.session)] = weights.session
+        found[_is_turn_of(view, asked.principal.session)] = weights.session
     if view.user is None:
         shared = view.columns["kind"] == view.code("kind", Kind.FACT)
         of_nobody = view.columns["agent"] == view.code("agent", None)
@@ -92,13 +92,24 @@ def class_weights(view: View, asked: Asked) -> Scores:
 
 
 def _visible(view: View, asked: Asked) -> Mask:
-    mine = [part for part in asked.slices if part.any_user or part.user == view.user]
-    if any(part.any_agent for part in mine):
-        visible: Mask = np.ones(view.size, dtype=bool)
-    else:
-        visible = is_any(view.columns["agent"], [view.code("agent", part.agent) for part in mine])
+    visible = _is_of(view, asked.slices)
+    if asked.of_session:
+        visible |= _is_of(view, asked.of_session) & _is_turn_of(view, asked.principal.session)
     visible[[place for one in asked.hidden if (place := view.place_of(one)) is not None]] = False
     return visible
+
+
+def _is_of(view: View, slices: Sequence[OwnerFilter]) -> Mask:
+    mine = [part for part in slices if part.any_user or part.user == view.user]
+    if any(part.any_agent for part in mine):
+        return np.ones(view.size, dtype=bool)
+    return is_any(view.columns["agent"], [view.code("agent", part.agent) for part in mine])
+
+
+def _is_turn_of(view: View, session: str | None) -> Mask:
+    # Only turns have a session for their thread.
+    found: Mask = view.columns["thread"] == view.code("thread", session)
+    return found
 
 
 def _at(moment: int, since: Array, until: Array) -> Mask:

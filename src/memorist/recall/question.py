@@ -29,6 +29,9 @@ class Asked:
     """The least score that counts."""
 
     now: datetime
+    of_session: Sequence[OwnerFilter] = ()
+    """What the asker is shown of the turns of the current session."""
+
     hidden: frozenset[str] = frozenset()
     """What only somebody else reads."""
 
@@ -48,10 +51,12 @@ class Asked:
             weights if question.scope is Scope.ANY else _of_one_class(question.scope),
             least if question.min_score is None else question.min_score,
             now,
+            () if principal.session is None else access.session_slices(principal),
         )
 
     def shows(self, memory: Memory) -> bool:
-        return access.is_among(self.slices, memory)
+        is_turn = memory.said_in is not None and memory.said_in == self.principal.session
+        return access.is_among(self.slices, memory) or (is_turn and access.is_among(self.of_session, memory))
 
     def terms(self) -> list[str]:
         return terms_of(self.question.query)

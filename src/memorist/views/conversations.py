@@ -162,7 +162,7 @@ class Conversations:
         """The last messages of a conversation in their order, none where the caller sees nothing of it."""
         validation.identifier("session", session)
         now = self._clock.now()
-        slices = _slices(principal, user)
+        slices = _of_user(access.session_slices(principal), user)
         found = self._store.read(principal.tenant, lambda tx: _Said(tx, slices, session, now).before(_LAST, most))
         note_reading(self._store, principal, found, now)
         return [one for one in found if one.kind is Kind.CHAT_MESSAGE]
@@ -264,11 +264,15 @@ class _Said:
 
 def _slices(principal: Principal, user: str) -> list[OwnerFilter]:
     """What the caller sees of one user's memories. Raises InvalidField."""
+    return _of_user(access.visible_slices(principal), user)
+
+
+def _of_user(slices: Sequence[OwnerFilter], user: str) -> list[OwnerFilter]:
     if user:
         validation.identifier("user", user)
     return [
         replace(part, user=user or None, any_user=False)
-        for part in access.visible_slices(principal)
+        for part in slices
         if part.any_user or (part.user or "") == user
     ]
 

@@ -635,6 +635,7 @@ export interface Principal {
   source: string;
   agent_vouched: boolean;
   on_behalf: boolean;
+  agent_bound: boolean;
 }
 
 /** RFC 9457 problem details. */

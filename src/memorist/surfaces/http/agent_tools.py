@@ -14,7 +14,7 @@ from memorist import tools
 from memorist.errors import InvalidField
 from memorist.ingestion.service import Message
 from memorist.ingestion.values import TEXT_PARTS, UTC_OFFSET, Document, NotText, joined_text
-from memorist.memories.values import Kind, Memory
+from memorist.memories.values import Memory
 from memorist.platform import access, validation
 from memorist.platform.values import Owner, Principal
 from memorist.surfaces.http.bodies import JsonBody, one_of
@@ -251,10 +251,8 @@ def list_messages(
     limit: Limit = 20,
     cursor: Cursor = None,
 ) -> Response:
-    """What was said in a conversation of yours, newest first."""
-    page = core_of(request).memories.list(
-        _caller(request), kind=Kind.CHAT_MESSAGE, session=session_id, limit=limit, cursor=cursor
-    )
+    """What was said in a conversation of yours, newest first, to whichever agent."""
+    page = core_of(request).memories.turns(_caller(request), session_id, limit=limit, cursor=cursor)
     return whole(request, page) or listed(page, _message_row)
 
 

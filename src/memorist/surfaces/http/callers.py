@@ -43,7 +43,7 @@ def caller(request: Request, *, source: str) -> Principal:
     # Written out, because `replace` takes twice as long and every request comes through here.
     own = Principal(
         holder.tenant, holder.role, holder.user, holder.agent, holder.session, holder.key_id, source,
-        holder.agent_vouched, holder.on_behalf,
+        holder.agent_vouched, holder.on_behalf, holder.agent_bound,
     )  # fmt: skip
     return _acting(own, request.scope)
 
