@@ -14,7 +14,7 @@ from memorist.ids import new_id
 from memorist.memories import lifecycle
 from memorist.memories.policy import Move, Policy, Windows
 from memorist.memories.values import Kind, Memory, Retention, Status
-from memorist.platform.values import Owner
+from memorist.platform.values import NOBODY, Owner
 from memorist.testing import full_memory, make_memory
 from memorist.testing.clocks import START
 
@@ -178,7 +178,8 @@ def test_retired_fact_does_not_age() -> None:
 def test_anonymized_memory_holds_no_text_and_nobody() -> None:
     memory = full_memory("t")
     bare = lifecycle.anonymize(memory, START + 99 * DAY)
-    assert (bare.content, bare.owner, bare.dedup_key) == ("[REDACTED]", Owner(), memory.id)
+    assert (bare.content, bare.owner, bare.dedup_key) == ("[REDACTED]", NOBODY, memory.id)
+    assert Owner() not in (bare.owner, NOBODY)
     assert (bare.id, bare.superseded_by, bare.kind) == (memory.id, memory.superseded_by, memory.kind)
     kept = {value for value in vars_of(bare) if isinstance(value, str)}
     texts = ("content", "session", "project", "category", "name", "description", "excerpt", "source_ref")

@@ -104,7 +104,10 @@ def _read(kind: Any, record: Any) -> Any:
 
 def _dataclass_from_record(kind: Any, record: Mapping[str, Any]) -> Any:
     owner = _owner_field(kind)
-    values: dict[str, Any] = {} if owner is None else {owner: Owner(record["user"], record["agent"])}
+    values: dict[str, Any] = {}
+    if owner is not None:
+        is_anonymized = record.get("anonymized_at") is not None
+        values[owner] = Owner.of_row(record["user"], record["agent"], anonymized=is_anonymized)
     hints = _hints(kind)
     for field in fields(get_origin(kind) or kind):
         if field.name == owner:

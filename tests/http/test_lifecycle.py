@@ -8,11 +8,14 @@ from typing import Any
 import httpx2
 import pytest
 
+from memorist.ids import parse_id
 from memorist.memories import writing
-from memorist.memories.values import Status
-from memorist.platform.values import Principal, Role
+from memorist.memories.values import Memory, Status
+from memorist.platform.values import Event, Principal, Role
+from memorist.ports import Writer
 from memorist.times import from_iso
 from tests.http.conftest import Served
+from tests.http.test_events import following
 
 MISSING = "mem_01J9Z3K4M5N6P7Q8R9S0T1V2W3"
 
@@ -337,17 +340,53 @@ def test_report_is_of_the_last_sweep_and_of_the_policy_in_force(admin: httpx2.Cl
     assert admin.get("/v1/admin/retention/report").json() == swept
 
 
+def retire_a_fact(served: Served, tenant: str) -> tuple[Memory, Memory]:
+    """A fact of ada's, and what took its place."""
+    ada = Principal(tenant, Role.USER, user="ada")
+    older, newer = (served.core.facts.remember(ada, text).memory for text in ("Tea.", "Coffee."))
+    retired = replace(older, status=Status.ARCHIVED, superseded_by=newer.id)
+    event = Event(older.id, "superseded", "test", older.updated_at, "ada", {"by": newer.id})
+
+    def work(tx: Writer) -> None:
+        assert writing.replace(tx, retired, older.updated_at)
+        tx.events.append([event])
+
+    served.core.store.write(tenant, work)
+    return older, newer
+
+
+def told(client: httpx2.Client, count: int) -> list[tuple[str, str]]:
+    """The first changes that somebody is told of."""
+    with following(client, after="0-0") as stream:
+        return [(action, parse_id("mem", id_)) for action, id_ in stream.changes(count)]
+
+
+def test_anonymized_fact_is_nobodys_through_every_door(
+    admin: httpx2.Client, user: httpx2.Client, by_keyword: Served, tenant: str
+) -> None:
+    older, newer = retire_a_fact(by_keyword, tenant)
+    admin.put("/v1/admin/policy", json={"mode": "enforce", "anonymize_after_days": 0})
+    assert admin.post("/v1/admin/retention/sweep").json()["done"] == {"anonymized": {"fact": 1}}
+    paths = [f"/v1/records/{older.id}", f"/v1/records/{older.id}/events", f"/v1/facts/{older.id}/history"]
+    paths += [f"/memory/{older.id}", f"/v1/memories/{older.id}"]
+    with by_keyword.client(tenant, user="bob") as bob:
+        for other in (bob, user):
+            for path in paths:
+                assert other.get(path).status_code == 404, path
+            for method, path in (("DELETE", f"/memory/{older.id}"), ("POST", f"/v1/facts/{older.id}/restore")):
+                assert other.request(method, path).status_code == 404, path
+        mine = add(bob)["id"]
+        assert told(bob, 1) == [("created", mine)]
+    assert told(user, 1) == [("created", newer.id)]
+    of_older = [action for action, id_ in told(admin, 5) if id_ == older.id]
+    assert of_older == ["created", "superseded", "anonymized"]
+    assert [admin.get(path).status_code for path in paths] == [200] * len(paths)
+
+
 def test_dry_run_of_a_policy_tells_what_it_would_anonymize(
     admin: httpx2.Client, by_keyword: Served, tenant: str
 ) -> None:
-    ada = Principal(tenant, Role.USER, user="ada")
-    older, newer = (by_keyword.core.facts.remember(ada, text).memory for text in ("Tea.", "Coffee."))
-    by_keyword.core.store.write(
-        tenant,
-        lambda tx: writing.replace(
-            tx, replace(older, status=Status.ARCHIVED, superseded_by=newer.id), older.updated_at
-        ),
-    )
+    retire_a_fact(by_keyword, tenant)
     for changes in ({"anonymize_after_days": 0}, {"anonymize_after_days": 0, "active_days": 5}):
         told = admin.put("/v1/admin/policy", params={"dry_run": "true"}, json=changes).json()
         assert told["due"] == {"anonymized": {"fact": 1}}

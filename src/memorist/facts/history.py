@@ -38,7 +38,7 @@ class FactHistory(Superseding):
             found = tx.memories.get(memory_id)
             is_there = found is not None and access.is_shown(principal, found, in_use=found.is_in_use(now))
             memory = access.require_visible(principal, found if is_there else None, memory_id)
-            # What was anonymized is nobody's, and so seen by all; what replaced it is still somebody's.
+            # What was anonymized is nobody's, so that only admins see it; what replaced it is still somebody's.
             chain = [one for one in _chain(tx, memory) if access.is_shown(principal, one, in_use=one.is_in_use(now))]
             trail: dict[str, list[Event]] = {one.id: [] for one in chain}
             for event in tx.events.of(list(trail)):

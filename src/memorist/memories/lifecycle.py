@@ -21,7 +21,7 @@ from memorist.memories.fields import FIELDS
 from memorist.memories.policy import Move, Policy
 from memorist.memories.values import Governor, Memory, Retention, Status
 from memorist.platform.erased_names import ids_named_in
-from memorist.platform.values import Owner
+from memorist.platform.values import NOBODY
 
 TRANSITIONS: dict[Status, frozenset[Status]] = {
     Status.ACTIVE: frozenset({Status.ARCHIVED, Status.SOFT_DELETED}),
@@ -200,7 +200,7 @@ def anonymize(memory: Memory, now: datetime) -> Memory:
         content=REDACTED,
         content_hash="",
         dedup_key=memory.id,
-        owner=Owner(),
+        owner=NOBODY,
         anonymized_at=now,
         **_NOTHING_PERSONAL,
     )

@@ -38,7 +38,8 @@ def memory_from_record(record: Mapping[str, Any], tenant: str) -> Memory:
             raise InvalidField(f"A memory needs {name}.", field=name)
     values = checked({name: _decoded(name, value) for name, value in record.items()})
     values.setdefault("governed_by", presumed_governor(values))
-    owner = Owner(values.pop("user", None), values.pop("agent", None))
+    is_anonymized = values.get("anonymized_at") is not None
+    owner = Owner.of_row(values.pop("user", None), values.pop("agent", None), anonymized=is_anonymized)
     for name in ("id", "superseded_by"):
         if values.get(name) is not None:
             values[name] = parse_id("mem", values[name])

@@ -59,10 +59,36 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose memory: a user's, an agent's, a user's with one agent, or (neither) the whole tenant's."""
+    """Whose memory: a user's, an agent's, a user's with one agent, or (neither) the whole tenant's; or nobody's."""
 
     user: str | None = None
     agent: str | None = None
+
+    @property
+    def is_nobody(self) -> bool:
+        """Whether it is known no more whose it was: who looks after the whole tenant sees it, and no one else."""
+        return False
+
+    @property
+    def has_name(self) -> bool:
+        return self.user is not None or self.agent is not None
+
+    @classmethod
+    def of_row(cls, user: str | None, agent: str | None, *, anonymized: bool) -> "Owner":
+        """Whose a memory is of which these are stored: one that was anonymized names neither, and is not shared."""
+        return NOBODY if anonymized and not user and not agent else cls(user or None, agent or None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nobody(Owner):
+    """Not equal to the tenant, which has no name either."""
+
+    @property
+    def is_nobody(self) -> bool:
+        return True
+
+
+NOBODY: Owner = _Nobody()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +103,8 @@ class OwnerFilter:
     """False leaves out what only its user reads: the entries of the companion."""
 
     def matches(self, owner: Owner) -> bool:
-        return (self.any_user or owner.user == self.user) and (self.any_agent or owner.agent == self.agent)
+        is_user = self.any_user or (owner.user == self.user and not owner.is_nobody)
+        return is_user and (self.any_agent or owner.agent == self.agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +137,9 @@ class HiddenOwner:
 
     @classmethod
     def of(cls, owner: Owner, salt: str) -> "HiddenOwner":
-        return cls(salt, cls.hide(salt, owner.user), cls.hide(salt, owner.agent))
+        # No user has that name.
+        user = " " if owner.is_nobody else owner.user
+        return cls(salt, cls.hide(salt, user), cls.hide(salt, owner.agent))
 
     @staticmethod
     def hide(salt: str, name: str | None) -> str:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from memorist.platform.values import ERASED, Event, FeedPage, FeedPosition, FeedRow, HiddenOwner, RedactionNote
-from memorist.store.rows import LATEST, event_from_row, owner_of
+from memorist.platform.values import ERASED, Event, FeedPage, FeedPosition, FeedRow, HiddenOwner, Owner, RedactionNote
+from memorist.store.rows import LATEST, event_from_row
 from memorist.store.tenant_statements import TenantStatements
 from memorist.times import from_micros, to_micros
 
@@ -88,18 +88,19 @@ class FeedStatements(TenantStatements):
 
 
 def _note(row: tuple[Any, ...]) -> RedactionNote:
-    seq, memory_id, source, actor, payload, created_at, user, agent = row
+    seq, memory_id, source, actor, payload, created_at, user, agent, anonymized_at = row
     rules = json.loads(payload).get("rules") or {}
-    return RedactionNote(seq, memory_id, owner_of(user, agent), rules, source, actor, from_micros(created_at))
+    owner = Owner.of_row(user, agent, anonymized=anonymized_at is not None)
+    return RedactionNote(seq, memory_id, owner, rules, source, actor, from_micros(created_at))
 
 
 def _feed_row(row: tuple[Any, ...]) -> FeedRow:
-    change, seq, memory_id, event_type, created_at, payload, user, agent, source, actor = row
+    change, seq, memory_id, event_type, created_at, payload, user, agent, anonymized_at, source, actor = row
     position = FeedPosition(change, seq)
     if event_type == ERASED and payload is not None:
         erased = json.loads(payload)
         hidden = HiddenOwner(erased["salt"], erased["user"], erased["agent"])
         return FeedRow(position, erased["id"], event_type, from_micros(created_at), hidden, source, actor)
     # Without its memory an event has no owner whom it could be shown to.
-    owner = None if user is None else owner_of(user, agent)
+    owner = None if user is None else Owner.of_row(user, agent, anonymized=anonymized_at is not None)
     return FeedRow(position, memory_id, event_type, from_micros(created_at), owner, source, actor)

@@ -40,7 +40,8 @@ def _memory_reader() -> Callable[[tuple[Any, ...]], Memory]:
         else:
             values.append(_converted(field, field.name, {datetime: "from_micros", Mapping: "loads"}, "None"))
     owner = values.index("user or None")
-    values[owner : owner + 2] = ["Owner(user or None, agent or None)"]
+    owned = "Owner(user or None, agent or None)"
+    values[owner : owner + 2] = [f"{owned} if anonymized_at is None else Owner.of_row(user, agent, anonymized=True)"]
     row = ", ".join(field.name for field in FIELDS)
     exec(f"def memory_from_row(row):\n    {row} = row\n    return Memory({', '.join(values)})", names)
     made: Callable[[tuple[Any, ...]], Memory] = names["memory_from_row"]

@@ -128,7 +128,7 @@ class Transfer:
         batch: list[_Line] = []
         for line in self._parse(principal, lines):
             owner = line.document.owner if line.memory is None else line.memory.owner
-            if owner == Owner() and not access.allows(principal, access.Action.SHARE):
+            if not owner.has_name and not access.allows(principal, access.Action.SHARE):
                 report.shared += 1
                 continue
             batch.append(line)
@@ -164,7 +164,7 @@ class Transfer:
         if not isinstance(record.get("memory"), dict) or not isinstance(record.get("events"), list):
             raise InvalidField("A line holds a `memory` and its `events`, or a `document`.")
         memory = memory_from_record(record["memory"], principal.tenant)
-        if memory.owner != Owner():
+        if memory.owner.has_name:
             access.require_writable(principal, memory.owner)
         if not all(isinstance(event, dict) for event in record["events"]):
             raise InvalidField("Each event is an object.", field="events")

@@ -138,9 +138,10 @@ WHERE tenant_id = :tenant AND status = :status AND name <> ''
 ORDER BY importance DESC, created_at DESC, id DESC LIMIT :limit
 
 -- name: scan_memories
--- All memories of a slice in id order, whatever their status.
+-- All memories of a slice in id order, whatever their status; of all users' also what is nobody's.
 SELECT {memory_columns} FROM memories
 WHERE tenant_id = :tenant AND id > :after_id AND {of_slice} {readable}
+    AND (CAST(:user_id AS text) IS NULL OR anonymized_at IS NULL OR user_id <> '' OR agent_id <> '')
 ORDER BY id LIMIT :limit
 
 -- name: find_idempotency

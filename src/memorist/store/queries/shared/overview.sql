@@ -33,7 +33,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND status = 'active' AND kind 
 
 -- fragment: each_day
     {any_agent}
-    AND status IN ('active', 'archived', 'soft_deleted', 'hard_delete_pending')
+    AND status IN ('active', 'archived', 'soft_deleted', 'hard_delete_pending') AND anonymized_at IS NULL
 GROUP BY created_at / CAST(86400000000 AS bigint), kind
 
 -- name: count_days_of_tenant

@@ -2,7 +2,8 @@
 
 -- name: list_redactions
 -- What redaction took out of memories before an event, newest first, each with the owner of its memory.
-SELECT e.seq, e.memory_id, e.source, e.actor, e.payload, e.created_at, m.user_id, m.agent_id
+SELECT e.seq, e.memory_id, e.source, e.actor, e.payload, e.created_at, m.user_id, m.agent_id,
+    m.anonymized_at
 FROM memory_events AS e JOIN memories AS m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
 WHERE e.tenant_id = :tenant AND e.event_type = 'redacted' AND e.seq < :before
 ORDER BY e.seq DESC LIMIT :limit
