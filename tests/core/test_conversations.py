@@ -141,6 +141,13 @@ def test_forgetting_takes_what_was_said_and_the_facts_only_if_asked(core: Core, 
     assert core.memories.get(ada, shared.id).status is Status.ACTIVE
 
 
+def test_admin_who_is_in_a_session_restores_what_was_said_there_to_another_agent(core: Core, ada: Principal) -> None:
+    (said,) = say(core, Principal(ada.tenant, Role.USER, "ada", "coder"), "s1", "I like tea.")
+    admin = Principal(ada.tenant, Role.ADMIN, "ada", "baker", session="s1")
+    core.memories.forget(Principal(ada.tenant, Role.USER, "ada", "coder"), said.id)
+    assert core.retention.restore(admin, said.id).status is Status.ACTIVE
+
+
 def test_erasing_takes_it_from_every_state_with_a_receipt(core: Core, ada: Principal) -> None:
     said = say(core, ada, "s1", "I like tea.", "It rains.")
     core.memories.forget(ada, said[1].id)

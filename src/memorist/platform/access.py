@@ -150,8 +150,11 @@ def over_tenant(principal: Principal) -> Principal:
 
 
 def looking_after(principal: Principal, memory: Owned | None) -> Principal:
-    """The caller itself where it sees a memory, and otherwise as the one who looks after all of its tenant's."""
-    return principal if memory is not None and sees(principal, memory) else over_tenant(principal)
+    """The caller itself where a memory is its own, and otherwise as the one who looks after all of its tenant's: what
+    it sees only for the session that it is in is another agent's.
+    """
+    is_own = memory is not None and is_among(visible_slices(principal), memory)
+    return principal if is_own else over_tenant(principal)
 
 
 def shown_slices(principal: Principal, *, in_use: bool = True) -> tuple[OwnerFilter, ...]:
