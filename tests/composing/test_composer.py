@@ -277,6 +277,13 @@ def test_of_nobody_and_for_a_reader_of_others_there_are_notes_alone(core: Core, 
     assert core.composer.compose(reader).text == ""
 
 
+def test_many_newer_entries_take_no_room_of_facts(core: Core, ada: Principal) -> None:
+    core.facts.remember_all(ada, [Draft("Ada lives in Kiel.")])
+    for number in range(85):
+        core.companion.add(ada, f"Drank cup {number}.", Category.HISTORY)
+    assert "Ada lives in Kiel." in core.composer.summary(ada).text
+
+
 def test_who_reads_for_the_user_is_noted_in_the_entries(core: Core, ada: Principal) -> None:
     entry = core.companion.add(ada, "Run a marathon.", Category.GOAL).memory
     fact = told(core, ada, "Ada lives in Kiel.", "home")

@@ -62,6 +62,8 @@ _MOST_COUNTED = 1000
 
 _MOST_TEXTS_KEPT = 50_000
 _OF_ENTRIES = frozenset(Category)
+_AMONG = 10
+"""The newest facts are looked for among so many times as many rows."""
 
 T = TypeVar("T")
 
@@ -244,9 +246,7 @@ class Profiles:
         slices = told_slices(principal)
 
         def make() -> tuple[PersonProfile, ...]:
-            found = self._current(principal, slices, most=most)
-            if not with_entries:
-                found = [one for one in found if one.category not in _OF_ENTRIES]
+            found = self._current(principal, slices, most=most, with_entries=with_entries)
             lines = self._lines_of(found, self._topics.of(found, most_read, rest_later=rest_later))
             return tuple(profile_of(name, of_person, limit) for name, of_person in _by_person(lines, None))
 
@@ -265,17 +265,32 @@ class Profiles:
         """What is in doubt, the last first. Raises Forbidden."""
         return list(islice(self._doubts(principal, told_slices(principal), _Asked(None), at_once=_TIMES * most), most))
 
-    def _current(self, principal: Principal, slices: Sequence[OwnerFilter], *, most: int | None = None) -> list[Memory]:
-        """The facts that a profile is made of, newest first."""
+    def _current(
+        self,
+        principal: Principal,
+        slices: Sequence[OwnerFilter],
+        *,
+        most: int | None = None,
+        with_entries: bool = True,
+    ) -> list[Memory]:
+        """The facts that a profile is made of, newest first. Where they may be no more than `most`, entries of a
+        companion that are left out take no room of others, for which some more rows are looked at.
+        """
         now = self._clock.now()
         query = Query(tuple(slices), kind=Kind.FACT, limit=min(_PAGE, most or _PAGE))
 
+        def counts(memory: Memory) -> bool:
+            return is_of_profile(memory) and (with_entries or memory.category not in _OF_ENTRIES)
+
         def work(tx: Reader) -> list[Memory]:
             found: list[Memory] = []
+            looked_at = 0
             page = tx.memories.page(query, now)
             while page:
-                found += filter(is_of_profile, page)
-                is_last = len(page) < query.limit or (most is not None and len(found) >= most)
+                looked_at += len(page)
+                found += filter(counts, page)
+                is_enough = most is not None and (len(found) >= most or looked_at >= _AMONG * most)
+                is_last = len(page) < query.limit or is_enough
                 page = [] if is_last else tx.memories.page(replace(query, after=position_of(page[-1])), now)
             return found[:most]
 
