@@ -178,8 +178,8 @@ def test_what_is_written_while_it_counts_is_counted_the_next_time(
 
 
 def test_what_waits(core: Core, ada: Principal, admin: Principal, bob: Principal) -> None:
-    core.facts.remember(ada, "The user smokes.")
-    core.facts.remember(ada, "The user stopped smoking.")
+    core.facts.remember(ada, "The user likes hiking and lives in Rome.")
+    core.facts.remember(ada, "The user lives in Oslo.")
     core.store.write(ada.tenant, lambda tx: core.jobs.add(tx, ada, "nothing-does-this", {}))
     assert core.overview.waiting(ada).jobs[JobStatus.WAITING] == 1
     core.jobs.run_due(ada.tenant)

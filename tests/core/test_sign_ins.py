@@ -31,7 +31,9 @@ def keys_of(core: Core, principal: Principal) -> list[ApiKey]:
 def test_session_stands_for_its_key(core: Core, admin: Principal, role: Role) -> None:
     key, secret = core.identity.create_key(admin, role, user="ada", agent="coder")
     principal, session = core.sign_ins.find(core.sign_ins.sign_in(secret))
-    assert principal == Principal(admin.tenant, role, "ada", "coder", None, key.id, source="dashboard")
+    assert principal == Principal(
+        admin.tenant, role, "ada", "coder", None, key.id, source="dashboard", agent_bound=True
+    )
     assert (session.kind, session.key.id) == (SignInKind.SESSION, key.id)
     assert session.expires_at - session.created_at == SESSION
 

@@ -75,7 +75,7 @@ def test_what_waits_leads_to_where_it_is_done(ada: Person) -> None:
     page = ada.goto()
     waits = page.get_by_role("region", name="What waits")
     expect(waits).to_contain_text("Nothing.")
-    for fact in ("The user smokes.", "The user stopped smoking."):
+    for fact in ("The user likes hiking and lives in Rome.", "The user lives in Oslo."):
         ada.core.facts.remember(ada.principal, fact)
     ada.core.store.write(ada.principal.tenant, lambda tx: ada.core.jobs.add(tx, ada.principal, "unknown", {}))
     ada.core.jobs.run_due(ada.principal.tenant)
