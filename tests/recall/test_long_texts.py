@@ -245,7 +245,6 @@ def test_what_a_process_had_begun_that_is_gone_is_begun_anew(
     memory = remember(script.core, script.bob, long())
     script.go_round(2)
     another = open_with(WordEmbedder(), background=False)
-    another.indexer._prepared.add(script.bob.tenant)  # It was there before, and does not take over what is claimed.
     another.indexer._loop.tell(script.bob.tenant)
     another.indexer._loop._go_round()
     assert not another.indexer._long
@@ -258,11 +257,17 @@ def test_what_a_process_had_begun_that_is_gone_is_begun_anew(
     assert not script.core.indexer._long
 
 
-def test_claim_that_was_given_up_and_that_nobody_took_goes_on(script: Script, open_with: OpenCore) -> None:
+def test_processes_that_come_and_go_take_nothing_long_from_who_goes_on(script: Script, open_with: OpenCore) -> None:
     memory = remember(script.core, script.bob, long())
-    script.go_round(2)
-    ask(open_with(WordEmbedder(), background=False), script.ada, "anything")  # It takes whoever had claims for gone.
+    other = WordEmbedder()
+    for _ in range(3):
+        script.go_round()
+        another = open_with(other, background=False)
+        ask(another, script.ada, "anything")  # It takes whoever had claims for gone.
+        another.indexer._loop._go_round()
+        another.close()
     script.go_on()
+    assert [text for text in other.embedded if "long" in text] == []
     assert_embedded(script.core, memory)
     assert script.read("long") == script.windows(memory)
 

@@ -89,8 +89,10 @@ class IndexWrites(IndexReads, Protocol):
         """
         ...
 
-    def release_claims(self, until: datetime | None = None) -> None:
-        """Let anybody take what was claimed until a moment or, without one, whatever was claimed by whomever."""
+    def release_claims(self, until: datetime | None = None, *, longest: int | None = None) -> None:
+        """Let anybody take what was claimed until a moment or, without one, whatever was claimed by whomever; with
+        `longest`, only texts of at most so many bytes.
+        """
         ...
 
     def claim_of(

@@ -124,8 +124,8 @@ class IndexStatements(TenantStatements):
         if given:
             self._connection.run_many(self._statements["claim_row"], given)
 
-    def release_claims(self, until: datetime | None = None) -> None:
-        self._run("release_claims", until=optional_micros(until))
+    def release_claims(self, until: datetime | None = None, *, longest: int | None = None) -> None:
+        self._run("release_claims", until=optional_micros(until), longest=longest)
 
     def save_vectors(self, embedded: Iterable[Embedded]) -> int:
         ordered = sorted(embedded, key=lambda one: one.memory_id)

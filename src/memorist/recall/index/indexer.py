@@ -217,7 +217,8 @@ class Indexer:
         self._prepared.add(tenant)
         if self._embedder is not None and self._store.read(tenant, lambda tx: tx.index.has_waiting()):
             try:
-                self._store.write(tenant, lambda tx: tx.index.release_claims())
+                # A process that is gone may have claimed them. Not what is long: one that goes on would lose a lot.
+                self._store.write(tenant, lambda tx: tx.index.release_claims(longest=LONG))
             except StoreBusy:
                 self._prepared.discard(tenant)
                 raise

@@ -78,6 +78,16 @@ class ClaimConformance(StoreFixtures):
         store.write(tenant, lambda tx: tx.index.release_claims())
         assert claim(later) == []
 
+    def test_claims_of_short_texts_are_released_and_others_stay(self, store: Store, tenant: str) -> None:
+        texts = ("Grüße", "ü" * 500, "ü" * 30_000)
+        memories = [insert(store, make_memory(tenant, content=text)) for text in texts]
+        until = START + timedelta(minutes=1)
+        assert len(claim_waiting(store, tenant, START, until)) == 3
+        store.write(tenant, lambda tx: tx.index.release_claims(until + timedelta(minutes=1), longest=20_000))
+        assert claim_waiting(store, tenant, START, until) == []
+        store.write(tenant, lambda tx: tx.index.release_claims(longest=20_000))
+        assert set(claim_waiting(store, tenant, START, until)) == {memory.id for memory in memories[:2]}
+
     def test_one_claim_is_released_and_others_stay(self, store: Store, tenant: str) -> None:
         for _ in range(6):
             insert(store, make_memory(tenant))

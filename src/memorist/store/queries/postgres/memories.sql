@@ -63,13 +63,20 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) > (:user_id, :after_id) AND m
 ORDER BY user_id, memory_id LIMIT :limit FOR UPDATE SKIP LOCKED
 
 -- name: release_claims
--- Give back what was taken to embed until a moment, or whatever a process that is gone had taken.
+-- Give back what was taken to embed, until a moment or whenever, of whatever length or up to one.
 -- What somebody holds is being given its vectors: who waited for it here might hold what that one needs next.
 WITH picked AS MATERIALIZED (
-    SELECT user_id, memory_id FROM memory_index
-    WHERE tenant_id = :tenant AND model = '' AND claimed_until > 0
-        AND (CAST(:until AS bigint) IS NULL OR claimed_until = :until)
-    ORDER BY memory_id FOR UPDATE SKIP LOCKED
+    SELECT i.user_id, i.memory_id FROM memory_index AS i
+    WHERE i.tenant_id = :tenant AND i.model = '' AND i.claimed_until > 0
+        AND (CAST(:until AS bigint) IS NULL OR i.claimed_until = :until)
+        AND (
+            CAST(:longest AS bigint) IS NULL
+            OR EXISTS (
+                SELECT 1 FROM memories AS m
+                WHERE m.tenant_id = :tenant AND m.id = i.memory_id AND octet_length(m.content) <= :longest
+            )
+        )
+    ORDER BY i.memory_id FOR UPDATE OF i SKIP LOCKED
 )
 UPDATE memory_index AS i SET claimed_until = 0 FROM picked
 WHERE i.tenant_id = :tenant AND i.user_id = picked.user_id AND i.memory_id = picked.memory_id

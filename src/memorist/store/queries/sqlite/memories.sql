@@ -50,7 +50,14 @@ WHERE tenant_id = :tenant AND (user_id, memory_id) > (:user_id, :after_id) AND m
 ORDER BY user_id, memory_id LIMIT :limit
 
 -- name: release_claims
--- Give back what was taken to embed until a moment, or whatever a process that is gone had taken.
+-- Give back what was taken to embed, until a moment or whenever, of whatever length or up to one.
 UPDATE memory_index SET claimed_until = 0
 WHERE tenant_id = :tenant AND model = '' AND claimed_until > 0
     AND (CAST(:until AS bigint) IS NULL OR claimed_until = :until)
+    AND (
+        CAST(:longest AS bigint) IS NULL
+        OR EXISTS (
+            SELECT 1 FROM memories AS m
+            WHERE m.tenant_id = :tenant AND m.id = memory_index.memory_id AND octet_length(m.content) <= :longest
+        )
+    )
