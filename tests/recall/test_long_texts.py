@@ -157,6 +157,39 @@ def test_long_texts_of_several_users_come_in_turn(script: Script) -> None:
     script.go_on()
 
 
+def test_long_texts_of_several_tenants_come_in_turn(script: Script) -> None:
+    core = script.core
+    one, another = sorted((user_of(core), user_of(core)), key=lambda who: who.tenant)
+    for user in range(12):
+        remember(core, replace(one, user=f"user{user}"), long("longone", 3000))
+    memories = [remember(core, replace(another, user=user), long("longother", 3000)) for user in ("ada", "bob")]
+    begun: dict[tuple[str, str], None] = {}
+    while not is_done(core, one.tenant):
+        script.go_round()
+        begun.update(dict.fromkeys(core.indexer._long._begun))
+    turns = ["one" if tenant == one.tenant else "another" for tenant, _ in begun]
+    assert turns == ["one"] * 8 + ["one", "another", "one", "another", "one", "one"]
+    assert_embedded(core, *memories)
+
+
+def test_tenants_that_wait_for_a_place_are_not_looked_at_for_every_piece(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = script.core
+    everybody = [user_of(core) for _ in range(20)]
+    core.indexer._loop._rounds.leave_to_another()  # As a process that looks at whom it is told of.
+    memories = [remember(core, who, long(count=4000)) for who in everybody]
+    looked: list[str] = []
+    work_once = core.indexer._work_once
+    monkeypatch.setattr(
+        core.indexer, "_work_once", lambda tenant, texts: looked.append(tenant) or work_once(tenant, texts)
+    )
+    script.go_round(200)
+    assert_embedded(core, *memories)
+    assert core.indexer.lag == 0
+    assert len(looked) <= 20 * 4, "at first, once it is ready, when there is room, and when its text has ended"
+
+
 @pytest.mark.parametrize(
     ("waiting", "taken"),
     [

@@ -267,6 +267,8 @@ class Indexer:
         try:
             done = self._noting(work)
         finally:
+            if done is None:
+                self._long.leave(tenant)
             with self._caught_up:
                 # Otherwise there is more, or more was written meanwhile. Nobody is kept waiting for a long text.
                 if not done and self._told[tenant] == told:
@@ -277,19 +279,20 @@ class Indexer:
         if done:
             self._has_more = True
             self._loop.tell(tenant)
-        elif self._long.has_some_of(tenant):
-            self._loop.again(tenant)
 
     def _spare(self) -> bool:
         """A piece of a long text; or, where nobody has anything to embed, what rows lack. Returns whether there is more
         to do now.
         """
         has_more, self._has_more = self._has_more, False
-        if self._long:
-            if ended := self._noting(lambda: self._go_on(self._long)):
-                self._loop.tell(ended)  # There may be another.
-            return True
-        return has_more or self._renewal.some()
+        is_working = bool(self._long)
+        if is_working:
+            self._noting(lambda: self._go_on(self._long))
+        # Not all who wait for a place: looking at each of them after every piece would cost more than the piece.
+        in_turn = self._long.next_in_turn()
+        for tenant in in_turn:
+            self._loop.again(tenant)
+        return is_working or bool(in_turn) or has_more or self._renewal.some()
 
     def _noting(self, work: Callable[[], T]) -> T:
         try:
@@ -336,6 +339,7 @@ class Indexer:
         return [(one.user, one.memory_id) for one in chosen]
 
     def _go_on(self, long: LongTexts) -> str:
+        long.keep()
         ended = long.some()
         self._failed = None
         return ended

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice, takewhile
 
 from memorist.errors import ModelError, StoreBusy, StoreUnavailable
 from memorist.memories.values import Memory
@@ -66,7 +67,8 @@ class LongTexts:
         self._clock = clock
         self._embedder = embedder
         self._begun: OrderedDict[tuple[str, str], _Text] = OrderedDict()
-        self._left: set[str] = set()
+        self._left: dict[str, None] = {}
+        """Who waits for a place, in turn, and who may have more since a text of theirs ended."""
 
     def __len__(self) -> int:
         return len(self._begun)
@@ -75,25 +77,38 @@ class LongTexts:
         """Whether some of a tenant's were begun, or were left for later."""
         return tenant in self._left or any(whose == tenant for whose, _ in self._begun)
 
+    def next_in_turn(self) -> list[str]:
+        """Tenants for which there is room."""
+        return list(islice(self._left, _MOST - len(self._begun)))
+
+    def leave(self, tenant: str) -> None:
+        """Keep no place for a tenant: it is not known when it is looked at again."""
+        self._left.pop(tenant, None)
+
     def take(self, tenant: str, waiting: Sequence[Unembedded]) -> None:
         """Begin the first of each user, who has one at a time; the others are left until there is room for them, in
-        this process or in another.
+        this process or in another. Tenants come in turn: who has got a place has those after it that others wait for.
         """
-        self._left.discard(tenant)
+        before = len(list(takewhile(lambda one: one != tenant, self._left)))
         for one in waiting:
-            if (tenant, one.user) in self._begun or len(self._begun) >= _MOST:
-                self._left.add(tenant)
-                continue
+            if (tenant, one.user) in self._begun:
+                continue  # It is looked at again when that ends.
+            if len(self._begun) + before >= _MOST:
+                self._left.setdefault(tenant)
+                return
             text = _Text(one.user, one.memory_id, self._clock.now())
             if self._claim(tenant, text):
                 self._begun[tenant, one.user] = text
+                self.leave(tenant)
+                before = len(self._left)
+        self.leave(tenant)
 
     def keep(self) -> None:
         """Claim for longer whatever would soon be anybody's."""
         soon = self._clock.now() + CLAIMED_FOR / 2
         for (tenant, user), text in list(self._begun.items()):
             if text.until < soon and not self._claim(tenant, text):
-                del self._begun[tenant, user]
+                self._end(tenant, user)
 
     def some(self) -> str:
         """Embed a piece of the next text. Returns whose it was, where there is no more of it to do: it is whole, was
@@ -109,7 +124,7 @@ class LongTexts:
             raise
         finally:
             if not is_kept:
-                del self._begun[tenant, user]
+                self._end(tenant, user)
         return "" if is_kept else tenant
 
     def give_back(self) -> None:
@@ -117,6 +132,10 @@ class LongTexts:
         begun, self._begun = self._begun, OrderedDict()
         for (tenant, _), text in begun.items():
             self._release(tenant, text)
+
+    def _end(self, tenant: str, user: str) -> None:
+        del self._begun[tenant, user]
+        self._left.setdefault(tenant)
 
     def _embed(self, tenant: str, text: _Text) -> bool:
         """Returns whether there is more of it to do."""
