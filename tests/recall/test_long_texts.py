@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from memorist.core import Core
-from memorist.errors import ModelUnavailable
+from memorist.errors import ModelError, ModelUnavailable
 from memorist.memories.values import Draft, Memory
 from memorist.platform.values import Principal, Role
-from memorist.recall.index import vectors
+from memorist.recall.index import indexer, vectors
 from memorist.recall.index.embedding import LONG, next_of, texts_of
 from memorist.recall.values import Unembedded
 from memorist.testing import StepClock
@@ -254,6 +255,34 @@ def test_who_stops_waiting_for_all_of_it_gives_it_back(script: Script) -> None:
 
 
 # Several processes
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_who_waits_for_all_of_it_waits_while_another_goes_on(
+    script: Script, open_with: OpenCore, clock: StepClock, monkeypatch: pytest.MonkeyPatch, goes_on: bool
+) -> None:
+    memory = remember(script.core, script.bob, long())
+    script.go_round()
+    another = open_with(WordEmbedder(), background=False)
+    passed = 0.0
+
+    def rest(_: float) -> None:
+        """Nearly as much time as is given up after."""
+        nonlocal passed
+        passed += indexer._GIVEN_UP_S * 0.9
+        if goes_on:
+            clock.advance(timedelta(seconds=30))
+            script.go_round()
+
+    monkeypatch.setattr(indexer, "time", SimpleNamespace(monotonic=lambda: passed))
+    monkeypatch.setattr(another.indexer._loop, "rest", rest)
+    steps = another.indexer.finish(script.bob.tenant)
+    if goes_on:
+        assert list(steps)[-1].waiting == 0
+        assert_embedded(another, memory)
+    else:
+        with pytest.raises(ModelError, match="stay as they are"):
+            list(steps)
 
 
 def test_claim_is_kept_for_as_long_as_it_takes(script: Script, open_with: OpenCore, clock: StepClock) -> None:

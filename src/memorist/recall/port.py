@@ -72,6 +72,10 @@ class IndexReads(Protocol):
         """Whether rows wait for vectors."""
         ...
 
+    def latest_claim(self) -> datetime | None:
+        """Until when rows that wait for vectors are claimed, the last of them; None where none ever was."""
+        ...
+
     def waiting(self, now: datetime, limit: int) -> list[Unembedded]:
         """Rows that wait for vectors and that nobody has claimed, the newest first."""
         ...

@@ -10,7 +10,7 @@ from memorist.recall.values import Embedded, IndexCounts, IndexMark, IndexPage, 
 from memorist.store.index_changes import counter_of
 from memorist.store.rows import memory_from_row, owner_parameters
 from memorist.store.tenant_statements import TenantStatements
-from memorist.times import optional_micros, to_micros
+from memorist.times import from_micros, optional_micros, to_micros
 
 _ROWS_A_USER = 20
 """So many of the newest memories are looked at for each user that is looked for."""
@@ -91,6 +91,10 @@ class IndexStatements(TenantStatements):
 
     def has_waiting(self) -> bool:
         return bool(self._rows("any_waiting"))
+
+    def latest_claim(self) -> datetime | None:
+        ((until,),) = self._rows("latest_claim")
+        return from_micros(until) if until else None
 
     def waiting(self, now: datetime, limit: int) -> list[Unembedded]:
         return list(map(Unembedded._make, self._rows("list_waiting", now=to_micros(now), limit=limit)))

@@ -417,7 +417,7 @@ class Indexer:
     def _do(self, tenant: str, what: str, work: Callable[[str], int]) -> Iterator[Progress]:
         counted_at, progress, cost = self._count(tenant)
         yield progress
-        least, changed_at = getattr(progress, what), counted_at
+        least, changed_at, claim = getattr(progress, what), counted_at, None
         while (left := getattr(progress, what)) and self._embedder is not None:
             worked = work(tenant)
             if worked or left < least:
@@ -425,6 +425,9 @@ class Indexer:
             if not worked:
                 if self._failed is not None:
                     raise ModelError(self._failed)
+                before, claim = claim, self._store.read(tenant, lambda tx: tx.index.latest_claim())
+                if claim != before:  # Somebody goes on with a long text.
+                    changed_at = time.monotonic()
                 if time.monotonic() - changed_at > _GIVEN_UP_S:
                     raise ModelError(f"{left} memories stay as they are: `memorist doctor` says what is wrong.")
                 self._loop.rest(0.05)  # Others have claimed the rest.

@@ -78,6 +78,21 @@ class ClaimConformance(StoreFixtures):
         store.write(tenant, lambda tx: tx.index.release_claims())
         assert claim(later) == []
 
+    def test_latest_claim_of_what_waits_is_told(self, store: Store, tenant: str) -> None:
+        def latest() -> datetime | None:
+            return store.read(tenant, lambda tx: tx.index.latest_claim())
+
+        assert latest() is None
+        first, second = (insert(store, make_memory(tenant)) for _ in range(2))
+        assert latest() is None
+        for number, memory in enumerate((second, first), 1):
+            until = START + timedelta(minutes=number)
+            rows = [("ada", memory.id)]
+            store.write(tenant, lambda tx, rows=rows, until=until: tx.index.claim_waiting(rows, START, until))
+            assert latest() == until
+        save_vectors(store, tenant, make_embedded(first))
+        assert latest() == START + timedelta(minutes=1)
+
     def test_claims_of_short_texts_are_released_and_others_stay(self, store: Store, tenant: str) -> None:
         texts = ("Grüße", "ü" * 500, "ü" * 30_000)
         memories = [insert(store, make_memory(tenant, content=text)) for text in texts]

@@ -338,6 +338,10 @@ FROM memory_index WHERE tenant_id = :tenant
 -- Whether a tenant has rows that wait for vectors.
 SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND model = '' LIMIT 1
 
+-- name: latest_claim
+-- Until when rows that wait for vectors are taken, the last of them.
+SELECT max(claimed_until) FROM memory_index WHERE tenant_id = :tenant AND model = ''
+
 -- name: list_waiting
 -- The newest rows that wait for vectors and that nobody has taken, with how many bytes their texts have.
 SELECT i.user_id, i.memory_id, octet_length(m.content)
