@@ -3,12 +3,14 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
 from memorist.bootstrap import open_core
 from memorist.core import Core
 from memorist.errors import MemoristError, StoreUnavailable
+from memorist.platform import loop as loops_module
 from memorist.platform.loop import Loop, TenantLoop, unexpected_is_logged
 from tests.support.stores import bare
 
@@ -170,6 +172,34 @@ def test_tenant_is_worked_for_soon_and_again_where_that_failed(core: Core, tenan
     loops.append(loop)
     loop.tell(tenant)
     assert done.wait(SOON)
+
+
+def test_tenant_that_fails_is_put_off_while_others_have_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    seconds = 0.0
+
+    def work(tenant: str) -> None:
+        tried.append(tenant)
+        if tenant == "bad":
+            raise StoreUnavailable
+        loop.again(tenant)
+
+    monkeypatch.setattr(loops_module, "time", SimpleNamespace(monotonic=lambda: seconds))
+    loop = TenantLoop("test", lambda _after, _limit: [], work, 1, 2, background=False, spare=lambda: True)
+    loop.tell("bad")
+    loop.tell("good")
+    tries: list[float] = []
+    while seconds < 14:
+        tried.clear()
+        assert loop._go_round() == 0, "others go on at once"
+        tries += [seconds] * tried.count("bad")
+        assert "good" in tried
+        seconds += 0.5
+    assert tries == [0, 2, 6, 10]
+    tried.clear()
+    loop.tell("bad")
+    loop._go_round()
+    assert "bad" in tried, "there is something new to do"
 
 
 def test_only_errors_of_our_own_leave_and_say_no_more_than_they_should(caplog: pytest.LogCaptureFixture) -> None:

@@ -21,8 +21,7 @@ _log = redacting_logger(__name__)
 
 T = TypeVar("T")
 
-_SPARED_S = 5.0
-"""How long what can wait is done at a time, while some of the work fails and is tried again later."""
+_NEVER = (0, float("-inf"))
 
 
 class Loop:
@@ -162,9 +161,12 @@ class TenantLoop(Loop):
         self._rounds = Rounds(find_due)
         self._work_for = work
         self._spare = spare
+        self._failing: dict[str, tuple[int, float]] = {}
+        """For whom the work failed: how often, and before when it is not tried again."""
 
     def tell(self, tenant: str) -> None:
-        """There is something to do for a tenant: it is done soon."""
+        """There is something to do for a tenant: it is done soon, even if the last time failed."""
+        self._failing.pop(tenant, None)
         self.again(tenant)
         self.start()
         self.wake()
@@ -186,15 +188,25 @@ class TenantLoop(Loop):
         self._rounds.tell(tenant)
 
     def _go_round(self) -> float | None:
-        failed = self.each(self._rounds.take(), self._work_for)
-        for tenant in failed:
+        now = time.monotonic()
+        taken = self._rounds.take()
+        later = {tenant for tenant in taken if self._failing.get(tenant, _NEVER)[1] > now}
+        tried = [tenant for tenant in taken if tenant not in later]
+        failed = set(self.each(tried, self._work_for))
+        for tenant in tried:
+            if tenant in failed:
+                self._put_off(tenant)
+            else:
+                self._failing.pop(tenant, None)
+        for tenant in later | failed:
             self.again(tenant)
         has_more = not self.stopping and self._spare()
-        # At once, after whoever was told of meanwhile; but who failed is not tried again so soon.
-        until = time.monotonic() + _SPARED_S
-        while failed and has_more and not self._woken.is_set() and time.monotonic() < until:
-            has_more = self._spare()
-        return 0 if has_more and not failed else None
+        return 0 if has_more else None
+
+    def _put_off(self, tenant: str) -> None:
+        """However much there is to do for others meanwhile, who fails is tried ever less often."""
+        times = min(self._failing.get(tenant, _NEVER)[0] + 1, self._backoff)
+        self._failing[tenant] = times, time.monotonic() + self.every * 2**times
 
 
 @contextmanager

@@ -278,16 +278,20 @@ class Indexer:
                 self._caught_up.notify_all()
         if done:
             self._has_more = True
-            self._loop.tell(tenant)
+            self._loop.again(tenant)
 
     def _spare(self) -> bool:
         """A piece of a long text; or, where nobody has anything to embed, what rows lack. Returns whether there is more
         to do now.
         """
         has_more, self._has_more = self._has_more, False
-        is_working = bool(self._long)
-        if is_working:
-            self._noting(lambda: self._go_on(self._long))
+        if is_working := bool(self._long):
+            try:
+                self._noting(lambda: self._go_on(self._long))
+            except MemoristError:
+                if has_more:
+                    self._loop.wake()  # What is short was embedded, and goes on.
+                raise
         # Not all who wait for a place: looking at each of them after every piece would cost more than the piece.
         in_turn = self._long.next_in_turn()
         for tenant in in_turn:
