@@ -428,3 +428,47 @@ def test_what_was_made_is_kept_while_the_embedder_fails(script: Script) -> None:
     assert core.indexer.failure is None
     assert_embedded(core, memory)
     assert script.read("long") == script.windows(memory)
+
+
+def test_text_that_the_embedder_refuses_keeps_no_other_from_its_turn(script: Script, clock: StepClock) -> None:
+    core, embedder = script.core, script.embedder
+    good = remember(core, script.bob, long("longgood"))
+    bad = remember(core, script.bob, long("longbad"))
+    script.go_round(2)
+    made = len(script.read("longbad"))
+    assert made
+
+    def refuse(texts: Sequence[str]) -> None:
+        if any("longbad" in text for text in texts):
+            raise ModelUnavailable("It is refused.")
+
+    embedder.before = refuse
+    for _ in range(3):
+        with pytest.raises(ModelUnavailable):
+            script.go_round()
+    while core.indexer.progress(script.bob.tenant).waiting > 1:
+        script.go_round()
+    assert_embedded(core, good)
+    embedder.before = lambda _: None
+    clock.advance(timedelta(seconds=61))
+    script.go_on()
+    assert_embedded(core, bad)
+    assert script.read("longbad") == script.windows(bad), "what was made of it was kept"
+
+
+def test_what_was_made_of_a_refused_text_is_not_kept_for_long(script: Script, clock: StepClock) -> None:
+    core, embedder = script.core, script.embedder
+    memory = remember(core, script.bob, long())
+    script.go_round(2)
+
+    def refuse(_: Sequence[str]) -> None:
+        raise ModelUnavailable("It is refused.")
+
+    embedder.before = refuse
+    for _ in range(3):
+        with pytest.raises(ModelUnavailable):
+            script.go_round()
+    core.erasure.erase(script.bob, [memory.id])
+    clock.advance(timedelta(seconds=121))
+    script.go_round()
+    assert not core.indexer._long._refused

@@ -285,13 +285,14 @@ class Indexer:
         to do now.
         """
         has_more, self._has_more = self._has_more, False
-        if is_working := bool(self._long):
-            try:
+        try:
+            self._long.keep()
+            if is_working := bool(self._long):
                 self._noting(lambda: self._go_on(self._long))
-            except MemoristError:
-                if has_more:
-                    self._loop.wake()  # What is short was embedded, and goes on.
-                raise
+        except MemoristError:
+            if has_more:
+                self._loop.wake()  # What is short was embedded, and goes on.
+            raise
         # Not all who wait for a place: looking at each of them after every piece would cost more than the piece.
         in_turn = self._long.next_in_turn()
         for tenant in in_turn:
@@ -343,7 +344,6 @@ class Indexer:
         return [(one.user, one.memory_id) for one in chosen]
 
     def _go_on(self, long: LongTexts) -> str:
-        long.keep()
         ended = long.some()
         self._failed = None
         return ended

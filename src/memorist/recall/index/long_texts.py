@@ -24,6 +24,8 @@ _MOST = 8
 """Texts at a time, each of another user: of each of them some megabytes are kept."""
 _SHARE = 2
 """A piece takes about half a second: who has something short to embed waits for one."""
+_MOST_FAILURES = 3
+"""In a row: then another text of that user comes first, and this one is tried again when its claim has ended."""
 _PASSING = (ModelError, StoreBusy, StoreUnavailable)
 """What was made of a text is kept in spite of these."""
 
@@ -44,6 +46,8 @@ class _Text:
     pieces: Iterator[list[str]] = iter(())
     piece: list[str] = field(default_factory=list)
     """What is to be embedded next."""
+
+    failures: int = 0
 
     @property
     def row(self) -> tuple[str, str]:
@@ -69,6 +73,8 @@ class LongTexts:
         self._begun: OrderedDict[tuple[str, str], _Text] = OrderedDict()
         self._left: dict[str, None] = {}
         """Who waits for a place, in turn, and who may have more since a text of theirs ended."""
+        self._refused: OrderedDict[tuple[str, str], _Text] = OrderedDict()
+        """By tenant and id those that the model failed at: what was made of them is kept for a while."""
 
     def __len__(self) -> int:
         return len(self._begun)
@@ -96,7 +102,8 @@ class LongTexts:
             if len(self._begun) + before >= _MOST:
                 self._left.setdefault(tenant)
                 return
-            text = _Text(one.user, one.memory_id, self._clock.now())
+            refused = self._refused.pop((tenant, one.memory_id), None)
+            text = refused or _Text(one.user, one.memory_id, self._clock.now())
             if self._claim(tenant, text):
                 self._begun[tenant, one.user] = text
                 self.leave(tenant)
@@ -104,11 +111,14 @@ class LongTexts:
         self.leave(tenant)
 
     def keep(self) -> None:
-        """Claim for longer whatever would soon be anybody's."""
-        soon = self._clock.now() + CLAIMED_FOR / 2
+        """Claim for longer whatever would soon be anybody's, and forget what the model failed at long ago."""
+        now = self._clock.now()
+        soon = now + CLAIMED_FOR / 2
         for (tenant, user), text in list(self._begun.items()):
             if text.until < soon and not self._claim(tenant, text):
                 self._end(tenant, user)
+        while self._refused and next(iter(self._refused.values())).until + CLAIMED_FOR < now:
+            self._refused.popitem(last=False)
 
     def some(self) -> str:
         """Embed a piece of the next text. Returns whose it was, where there is no more of it to do: it is whole, was
@@ -120,7 +130,7 @@ class LongTexts:
         try:
             is_kept = self._embed(tenant, text)
         except _PASSING:
-            is_kept = True
+            is_kept = text.failures < _MOST_FAILURES
             raise
         finally:
             if not is_kept:
@@ -130,6 +140,7 @@ class LongTexts:
     def give_back(self) -> None:
         """Let anybody take them: nobody goes on here."""
         begun, self._begun = self._begun, OrderedDict()
+        self._refused.clear()
         for (tenant, _), text in begun.items():
             self._release(tenant, text)
 
@@ -151,8 +162,15 @@ class LongTexts:
             if text.piece:  # Otherwise it is whole, and could not be saved the last time.
                 text.made += windows_of(self._embedder.embed_tokens(text.piece))
         except ModelError:
-            self._release(tenant, text)  # Another may have a model that works.
+            text.failures += 1
+            if text.failures < _MOST_FAILURES:
+                self._release(tenant, text)  # Another may have a model that works.
+            else:
+                self._refused[tenant, text.memory_id] = text
+                if len(self._refused) > _MOST:
+                    self._refused.popitem(last=False)
             raise
+        text.failures = 0
         text.piece = next(text.pieces, [])
         if text.piece:
             return True
