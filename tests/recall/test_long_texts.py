@@ -6,6 +6,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import numpy as np
+import psycopg
 import pytest
 
 from memorist.core import Core
@@ -19,6 +20,7 @@ from memorist.testing import StepClock
 from memorist.testing.conformance.helpers import index_rows
 from tests.recall.conftest import OpenCore, ask, is_done, remember, say, user_of
 from tests.support.models import WordEmbedder, word_vector
+from tests.support.postgres import become
 
 
 class Script:
@@ -386,6 +388,27 @@ def test_message_before_that_changes_at_the_last_piece_is_seen(script: Script) -
     script.go_on()
     assert edited
     assert_embedded(core, second)
+
+
+def test_message_before_that_somebody_holds_at_the_last_piece_costs_nothing(
+    open_with: OpenCore, postgres_url: str
+) -> None:
+    """On SQLite who holds one row holds them all, and is waited for."""
+    script = Script(lambda *given, **options: open_with(*given, url=postgres_url, **options))
+    core = script.core
+    first, second = say(core, script.bob, "Is it Porto?", ("assistant", long(count=4000)))
+    last = script.windows(second)[-1]
+    with psycopg.connect(postgres_url) as other:
+        become(other, first.tenant)
+        other.execute("SELECT 1 FROM memories WHERE tenant_id = %s AND id = %s FOR UPDATE", [first.tenant, first.id])
+        while last not in script.embedder.embedded:
+            script.go_round()
+        assert script.go_round() == [], "it is whole, and is saved later"
+        assert not is_done(core, first.tenant)
+        other.rollback()  # As one does that was about to erase it.
+    assert script.go_round() == []
+    assert_embedded(core, second)
+    assert script.read("long") == script.windows(second)
 
 
 def test_text_that_is_erased_in_the_middle_is_no_failure(script: Script) -> None:

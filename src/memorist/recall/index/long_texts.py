@@ -174,16 +174,15 @@ class LongTexts:
         text.piece = next(text.pieces, [])
         if text.piece:
             return True
-        self._save(tenant, text)
-        return False
+        # Where it is not kept, it is read again: it may be whole as it is.
+        return not self._save(tenant, text)
 
-    def _save(self, tenant: str, text: _Text) -> None:
+    def _save(self, tenant: str, text: _Text) -> bool:
         assert self._embedder is not None
         assert text.memory is not None
         made = embedded_one(text.memory, text.made, self._embedder.model_id)
         read = [(text.memory, text.texts, made)]
-        if not save(self._store, tenant, read, lambda tx, found: tx.index.save_vectors(found)):
-            self._release(tenant, text)
+        return save(self._store, tenant, read, lambda tx, found: tx.index.save_vectors(found))
 
     def _claim(self, tenant: str, text: _Text) -> bool:
         now = self._clock.now()
