@@ -127,6 +127,22 @@ def test_many_long_texts_of_one_keep_what_is_short_waiting_for_one_piece(script:
     assert_embedded(core, *texts)
 
 
+def test_what_is_short_goes_first_behind_more_long_texts_than_are_looked_at(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = script.core
+    core.indexer._background = True  # As if it had a thread.
+    monkeypatch.setattr(indexer, "_LOOKED_AT", 4)
+    few = short(core, script.ada)
+    for number in range(6):
+        remember(core, script.bob, long(f"long{number}", 4000))
+    assert script.go_round()[0] == "short*50"
+    assert_embedded(core, *few)
+    assert not core.indexer.wait_for(script.bob.tenant, 0), "there may be more"
+    script.go_on()
+    assert core.indexer.wait_for(script.bob.tenant, 0)
+
+
 def test_texts_that_are_nearly_long_keep_nobody_waiting_either(script: Script) -> None:
     core = script.core
     few = short(core, script.ada, 20)

@@ -76,8 +76,10 @@ class IndexReads(Protocol):
         """Until when rows that wait for vectors are claimed, the last of them; None where none ever was."""
         ...
 
-    def waiting(self, now: datetime, limit: int) -> list[Unembedded]:
-        """Rows that wait for vectors and that nobody has claimed, the newest first."""
+    def waiting(self, now: datetime, limit: int, *, longest: int | None = None) -> list[Unembedded]:
+        """Rows that wait for vectors and that nobody has claimed, the newest first; with `longest`, only those whose
+        texts have at most so many bytes.
+        """
         ...
 
 

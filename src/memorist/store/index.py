@@ -96,8 +96,13 @@ class IndexStatements(TenantStatements):
         ((until,),) = self._rows("latest_claim")
         return from_micros(until) if until else None
 
-    def waiting(self, now: datetime, limit: int) -> list[Unembedded]:
-        return list(map(Unembedded._make, self._rows("list_waiting", now=to_micros(now), limit=limit)))
+    def waiting(self, now: datetime, limit: int, *, longest: int | None = None) -> list[Unembedded]:
+        asked = {"now": to_micros(now), "limit": limit}
+        if longest is None:
+            rows = self._rows("list_waiting", **asked)
+        else:
+            rows = self._rows("list_short_waiting", longest=longest, **asked)
+        return list(map(Unembedded._make, rows))
 
     def claim_waiting(
         self, rows: Sequence[tuple[str, str]], now: datetime, until: datetime, held: datetime | None = None

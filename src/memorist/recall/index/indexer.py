@@ -340,7 +340,10 @@ class Indexer:
         # Looked for before it is claimed: a claim is a write, and there is mostly nothing to do.
         waiting = self._store.read(tenant, lambda tx: tx.index.waiting(now, _LOOKED_AT), snapshot=False)
         long.take(tenant, [one for one in waiting if one.size > LONG])
-        chosen = next_of([one for one in waiting if one.size <= LONG], _CLAIM)
+        short = [one for one in waiting if one.size <= LONG]
+        if not short and len(waiting) == _LOOKED_AT:
+            short = self._store.read(tenant, lambda tx: tx.index.waiting(now, _CLAIM, longest=LONG), snapshot=False)
+        chosen = next_of(short, _CLAIM)
         return [(one.user, one.memory_id) for one in chosen]
 
     def _go_on(self, long: LongTexts) -> str:

@@ -42,6 +42,8 @@ class ClaimConformance(StoreFixtures):
         short, long, other = (one.size for one in found)
         assert short <= other < 1000 < 30_000 <= long < 50_000
         assert store.read(tenant, lambda tx: tx.index.waiting(START, 1)) == found[:1]
+        assert store.read(tenant, lambda tx: tx.index.waiting(START, 10, longest=1000)) == [found[0], found[2]]
+        assert store.read(tenant, lambda tx: tx.index.waiting(START, 1, longest=1000)) == found[:1]
 
     def test_claim_is_kept_for_longer_by_who_has_it(self, store: Store, tenant: str) -> None:
         memory = insert(store, make_memory(tenant))
@@ -82,16 +84,16 @@ class ClaimConformance(StoreFixtures):
         def latest() -> datetime | None:
             return store.read(tenant, lambda tx: tx.index.latest_claim())
 
+        until = START + timedelta(minutes=1)
+        later = START + timedelta(minutes=2)
         assert latest() is None
-        first, second = (insert(store, make_memory(tenant)) for _ in range(2))
+        newest = [insert(store, make_memory(tenant)) for _ in range(2)][1]
         assert latest() is None
-        for number, memory in enumerate((second, first), 1):
-            until = START + timedelta(minutes=number)
-            rows = [("ada", memory.id)]
-            store.write(tenant, lambda tx, rows=rows, until=until: tx.index.claim_waiting(rows, START, until))
-            assert latest() == until
-        save_vectors(store, tenant, make_embedded(first))
-        assert latest() == START + timedelta(minutes=1)
+        assert claim_waiting(store, tenant, START, later, 1) == [newest.id]
+        assert claim_waiting(store, tenant, START, until, 1)
+        assert latest() == later
+        save_vectors(store, tenant, make_embedded(newest))
+        assert latest() == until
 
     def test_claims_of_short_texts_are_released_and_others_stay(self, store: Store, tenant: str) -> None:
         texts = ("Grüße", "ü" * 500, "ü" * 30_000)

@@ -354,6 +354,15 @@ JOIN memories AS m ON m.id = i.memory_id
 WHERE m.tenant_id = :tenant
 ORDER BY i.claimed_until, i.memory_id DESC
 
+-- name: list_short_waiting
+-- The same of those whose texts have at most so many bytes: what is longer is passed over.
+SELECT i.user_id, i.memory_id, octet_length(m.content)
+FROM memory_index AS i
+JOIN memories AS m ON m.id = i.memory_id
+WHERE i.tenant_id = :tenant AND m.tenant_id = :tenant AND i.model = '' AND i.claimed_until <= :now
+    AND octet_length(m.content) <= :longest
+ORDER BY i.claimed_until, i.memory_id DESC LIMIT :limit
+
 -- name: any_of_models
 -- Whether a tenant has rows with vectors of some models.
 SELECT 1 FROM memory_index WHERE tenant_id = :tenant AND model {among_ids} LIMIT 1
