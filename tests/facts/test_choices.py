@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.facts.judges import ruling_of
+from memorist.facts.judges import HEEDS, ruling_of
 from memorist.facts.plain.changes import change_of
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.values import Ruling
@@ -12,12 +12,13 @@ from memorist.models.values import RULINGS
 from tests.facts.judges import local_judge
 from tests.facts.test_judging import fact
 
+ENDING = (ValueChange.ANOTHER, ValueChange.DENIED, ValueChange.RESTATED)
+
 CHOSEN_OTHERWISE = [
     ("User prefers metric units.", "User prefers imperial units."),
     ("User wants temperatures in Celsius.", "The user now wants temperatures in degrees Fahrenheit."),
     ("User wants dark mode.", "User wants light mode."),
     ("User prefers dark mode.", "User switched to light mode."),
-    ("User uses a dark theme in the editor.", "User uses a light theme in the editor."),
     ("User prefers tabs.", "User prefers spaces."),
     ("User prefers tabs in Go.", "User prefers spaces in Go."),
     ("The user prefers a 24-hour clock.", "User would like the 12h clock."),
@@ -32,19 +33,16 @@ CHOSEN_OTHERWISE = [
     ("User's preferred language is English.", "User's preferred language is German."),
     ("User wants prices in euros.", "User wants prices in dollars."),
     ("User wants to be contacted by e-mail.", "User wants to be contacted by phone."),
-    ("User works from home.", "User works in the office."),
     ("User is single.", "User is married."),
     ("The repository is private.", "The repository is public."),
     ("User prefers tea over coffee.", "User prefers coffee over tea."),
     ("User prefers tea to coffee.", "User prefers coffee to tea."),
     ("User prefers tabs over spaces.", "User prefers spaces."),
-    ("The project uses PostgreSQL.", "The project switched from PostgreSQL to MySQL."),
 ]
 
 DENIED = [
     ("The user likes dark mode.", "The user dislikes dark mode."),
     ("User likes coriander.", "User doesn’t like coriander anymore."),
-    ("User can't stand jazz.", "User loves jazz."),
     ("User wants reminders.", "User does not want reminders."),
     ("User eats meat.", "User no longer eats meat."),
     ("User never drinks coffee.", "User drinks coffee again."),
@@ -58,6 +56,9 @@ DENIED = [
 ]
 
 OTHER_VALUES = [
+    ("User uses a dark theme in the editor.", "User uses a light theme in the editor."),
+    ("The project uses PostgreSQL.", "The project switched from PostgreSQL to MySQL."),
+    ("User uses Java.", "User uses Python instead of Java."),
     ("The customer's plan is Pro.", "The customer's plan is Enterprise."),
     ("The customer is on the free plan.", "The customer upgraded to the Pro plan."),
     ("The team's subscription is Basic.", "The team's subscription is now Premium."),
@@ -159,7 +160,7 @@ def test_what_holds_instead_retires_the_older_one(older: str, newer: str) -> Non
 
 @pytest.mark.parametrize(("older", "newer"), [*CHOSEN_OTHERWISE, *DENIED])
 def test_so_it_is_the_other_way_round(older: str, newer: str) -> None:
-    assert change_of(newer, older) is ValueChange.ANOTHER
+    assert change_of(newer, older) in (ValueChange.ANOTHER, ValueChange.DENIED)
 
 
 @pytest.mark.parametrize(("older", "newer"), BESIDE)
@@ -167,7 +168,7 @@ def test_what_stands_beside_each_other_is_not_retired(older: str, newer: str) ->
     for one, other in ((older, newer), (newer, older)):
         verdict = local_judge().judge([(fact(other), fact(one))])[0]
         assert verdict.ruling is not Ruling.CONTRADICTS, verdict
-        assert change_of(one, other) not in (ValueChange.ANOTHER, ValueChange.RESTATED)
+        assert change_of(one, other) not in ENDING
 
 
 @pytest.mark.parametrize(("older", "newer"), APART)
@@ -196,6 +197,18 @@ def test_somebody_is_asked_about_a_fact_of_which_a_part_changed() -> None:
     assert (verdict.ruling, verdict.reason) == (Ruling.UNSURE, "A part of it may have changed.")
 
 
+def test_a_denial_that_the_model_does_not_see_is_in_doubt() -> None:
+    older, newer = "User can't stand jazz.", "User loves jazz."
+    assert change_of(older, newer) is ValueChange.DENIED
+    assert local_judge().judge([(fact(newer), fact(older))])[0].ruling is Ruling.UNSURE
+
+
+@pytest.mark.parametrize(("certain", "ruling"), [(HEEDS, Ruling.CONTRADICTS), (HEEDS - 0.01, Ruling.UNSURE)])
+def test_how_certain_the_model_must_be_of_a_denial(certain: float, ruling: Ruling) -> None:
+    likely = {**dict.fromkeys(RULINGS, 0.0), "contradicts": certain}
+    assert ruling_of(likely, ValueChange.DENIED).ruling is ruling
+
+
 @pytest.mark.parametrize(
     ("change", "ruling"),
     [
@@ -212,7 +225,8 @@ def test_what_the_words_say_holds_whatever_the_model_says(change: ValueChange, r
 
 _SOME = (
     "User user's prefers wants likes not no longer never stopped smoking dark light mode and , ; . lives in Rome plan "
-    "is on Pro over to switched from tabs spaces now moved wohnt ist nach gezogen are 1,200 's main default"
+    "is on Pro over to switched from tabs spaces now moved wohnt ist nach gezogen are 1,200 's main default "
+    "needs-review re-uses prefers/uses user'd prefer uses.py wants: 'd like instead of No, if Never"
 )
 
 
@@ -220,4 +234,4 @@ _SOME = (
 @given(*[st.lists(st.sampled_from(_SOME.split()), max_size=9).map(" ".join)] * 2)
 def test_any_words_are_compared(older: str, newer: str) -> None:
     assert change_of(older, newer) in (None, *ValueChange)
-    assert change_of(older, older) not in (ValueChange.ANOTHER, ValueChange.RESTATED, ValueChange.APART)
+    assert change_of(older, older) not in (*ENDING, ValueChange.APART)

@@ -52,6 +52,8 @@ RETIRES = 0.97
 wrongly lie below (`memorist bench judge`)."""
 AGREES = 0.9
 """How certain it must be where the words of two facts, too, seem to say so."""
+HEEDS = 0.2
+"""How certain it must be where a not is all that two facts differ in: below, it reads another not than the words do."""
 DOUBTS = 0.4
 """From here on a contradiction is possible, and somebody is asked."""
 MERGES = 0.3
@@ -124,7 +126,8 @@ def ruling_of(likely: dict[str, float], change: ValueChange | None = None, apart
     if change is ValueChange.APART:
         return Verdict(Ruling.UNRELATED, "They tell of different matters.", 1.0)
     if change is not None and likely["refines"] < MERGES:  # Valencia lies in Spain.
-        if change in (ValueChange.ANOTHER, ValueChange.RESTATED):
+        is_denied = change is ValueChange.DENIED and contradicts >= HEEDS
+        if is_denied or change in (ValueChange.ANOTHER, ValueChange.RESTATED):
             return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", 1.0)
         if change is ValueChange.LIKELY and contradicts >= AGREES:
             return Verdict(Ruling.CONTRADICTS, "There is one value of this at a time, and it is another.", contradicts)

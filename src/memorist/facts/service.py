@@ -38,6 +38,7 @@ _MOST_JUDGED = 100
 _MERGING = (Ruling.SAME, Ruling.REFINES)
 _ENDING = (
     ValueChange.ANOTHER,
+    ValueChange.DENIED,
     ValueChange.RESTATED,
     ValueChange.PART,
     ValueChange.LIKELY,

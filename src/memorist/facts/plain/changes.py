@@ -13,7 +13,7 @@ from enum import StrEnum, auto
 from memorist.facts.plain.choices import chosen_otherwise
 from memorist.facts.plain.parts import parts_of
 from memorist.facts.plain.places import LARGE_PLACES, NO_GERMAN_PLACES, NO_PLACES
-from memorist.facts.plain.polarity import opposed
+from memorist.facts.plain.polarity import Denial, opposed
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.plain.wording import counted_words, is_one_of_several, line_of, words_of
 
@@ -301,26 +301,32 @@ def _in_any_way(older: list[str], newer: list[str], how: Callable[[str, str], bo
 
 
 def _ends(older: str, newer: str) -> bool:
-    return _change_of_one(older, newer) is ValueChange.ANOTHER
+    return _change_of_one(older, newer) in (ValueChange.ANOTHER, ValueChange.DENIED)
 
 
 def _change_of_one(older: str, newer: str) -> ValueChange | None:
-    denied = opposed(older, newer)
-    choice = chosen_otherwise(older, newer)
-    if denied is not None or choice is not None:
+    denial = opposed(older, newer)
+    choice = None if denial else chosen_otherwise(older, newer)
+    if denial or (choice and choice.change is not ValueChange.BESIDE):
         if any(_AT_TIMES.search(one) for one in (older, newer)):
             return ValueChange.BESIDE
-        if denied is not None:
-            return None if is_one_of_several(denied) else ValueChange.ANOTHER
-        if choice is not None and is_one_of_several(choice.who):
-            return ValueChange.UNCERTAIN
-        return ValueChange.ANOTHER if choice is None or choice.is_certain else ValueChange.LIKELY
+        if denial:
+            return _change_by(denial)
+        if choice:
+            return ValueChange.UNCERTAIN if any(map(is_one_of_several, choice.who)) else choice.change
     for claim in _CLAIMS:
         old = claim.said.fullmatch(older)
         new = claim.said.fullmatch(newer) if old else None
         if old and new:
             return _change(claim, old, new)
-    return _one_of_many(words_of(older.casefold()), words_of(newer.casefold()))
+    many = _one_of_many(words_of(older.casefold()), words_of(newer.casefold()))
+    return many or (choice.change if choice else None)
+
+
+def _change_by(denial: Denial) -> ValueChange | None:
+    if not denial.is_meant:
+        return ValueChange.BESIDE
+    return None if is_one_of_several(denial.who) else ValueChange.DENIED
 
 
 def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:

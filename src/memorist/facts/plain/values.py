@@ -8,6 +8,8 @@ class ValueChange(StrEnum):
 
     ANOTHER = auto()
     """There is one value of this at a time, and the newer one names another."""
+    DENIED = auto()
+    """The newer one says the same with a not, or without it."""
     RESTATED = auto()
     """The newer one says again all that the older one says, and a part of it, or all, otherwise."""
     PART = auto()
