@@ -44,6 +44,29 @@ ONE_OF_SEVERAL_THINGS = [
     ("User wants to run 10 km in a race.", "User wants to run 10 miles in a race."),
     ("User wants a single room with quotes.", "User wants a double room with quotes."),
     ("User is learning a language: German.", "User is learning a language: French."),
+    ("Switzerland's official language is German.", "Switzerland's official language is French."),
+]
+
+SEVERAL_AT_ONCE = [
+    ("User's current medications are Aspirin.", "User's current medications are Ibuprofen."),
+    ("User's current medication is Aspirin.", "User's current medication is Ibuprofen."),
+    ("The company's main competitors are Globex.", "The company's main competitors are Initech."),
+    ("User's preferred brands are Nike.", "User's preferred brands are Adidas."),
+    ("The app's current languages are English.", "The app's current languages are Polish."),
+    ("The main characters are Ada.", "The main characters are Tom."),
+    ("The official documents are Passport.", "The official documents are Visa."),
+]
+
+TOLD_OF_OTHER_CASES = [
+    ("The rate limit is 100 on staging.", "The rate limit is 500 on production."),
+    ("The timeout is 30 on staging.", "The timeout is 60 on production."),
+    ("The default region is Frankfurt on staging.", "The default region is Dublin on production."),
+    ("The server listens on port 8080 on staging.", "The server listens on port 9090 on production."),
+    ("User's handle is @ada on GitHub.", "User's handle is @lovelace on Mastodon."),
+    ("User's username is Ada99 on GitHub.", "User's username is Lovelace on Reddit."),
+    ("The fee is $5 before noon.", "The fee is $10 after noon."),
+    ("The price is $5, small.", "The price is $9, large."),
+    ("User's provider is Aetna for health.", "User's provider is Comcast for internet."),
 ]
 
 OTHER_WORDS = [
@@ -73,6 +96,8 @@ BOTH_HOLD = [
     *USED_BESIDE_WHAT_IS_PREFERRED,
     *TWO_DENIALS,
     *ONE_OF_SEVERAL_THINGS,
+    *SEVERAL_AT_ONCE,
+    *TOLD_OF_OTHER_CASES,
     *OTHER_WORDS,
     *NOTHING_DENIED,
     *OF_SOME_ONE,

@@ -58,6 +58,8 @@ class _Claim:
     are_places: bool = False
     are_tiers: bool = False
     are_amounts: bool = False
+    has_details: bool = False
+    """Whether what follows the value tells more of it: Austin, Texas. Of other things it tells another case."""
 
 
 def _said(verbs: str, end: str = "") -> re.Pattern[str]:
@@ -90,6 +92,13 @@ _ATTRIBUTES = (
     "supervisor|advisor|team lead|headquarters|priority|severity|pronouns|(?:working|office|opening) hours|timeout|"
     "quota|limit|region"
 )
+# Of these there is one main, preferred or current one.
+_SINGLE = (
+    "database|language|locale|editor|browser|shell|terminal|operating system|os|font|theme|branch|server|host|"
+    "environment|region|time ?zone|currency|e-?mail|address|phone|number|contact|doctor|physician|dentist|employer|"
+    "job|role|position|title|manager|bank|account|city|residence|home|version|release|plan|tier|status|framework|"
+    "stack|model|supplier|provider|carrier|name|pharmacy|school"
+)
 # What is said before the value, the subject apart. Those of a line are about the same thing.
 _CLAIMS = (
     _Claim(
@@ -100,15 +109,17 @@ _CLAIMS = (
         (_NAMES,),
         (_NUMBERS, _THINGS, _WORDS),
         are_places=True,
+        has_details=True,
     ),
     *(
-        _Claim(_said(verbs, end), (_NAMES,), (_NUMBERS, _THINGS, _WORDS), are_places=True)
+        _Claim(_said(verbs, end), (_NAMES,), (_NUMBERS, _THINGS, _WORDS), are_places=True, has_details=True)
         for verbs, end in _HOMES_ABROAD
     ),
     _Claim(
         _said("works? (?:at|for)|is working (?:at|for)|(?:has )?joined|employer is|is employed by"),
         (_NAMES,),
         (_THINGS,),
+        has_details=True,
     ),
     _Claim(_said("name is|goes by|wants to be called"), (_NAMES,)),
     _Claim(_said("listens on(?: port)?|runs on port|port is"), (_NUMBERS,)),
@@ -121,8 +132,8 @@ _CLAIMS = (
     _Claim(_said("phone(?: number)? is"), (_NUMBERS,), (_THINGS,)),
     _Claim(_said("time ?zone is"), (_NAMES | _CODES,)),
     _Claim(_said("birthday is"), _DATES),
-    _Claim(_said("was born (?:in|on)"), (_NAMES, *_DATES), are_places=True),
-    _Claim(_said("is married to"), (_NAMES,)),
+    _Claim(_said("was born (?:in|on)"), (_NAMES, *_DATES), are_places=True, has_details=True),
+    _Claim(_said("is married to"), (_NAMES,), has_details=True),
     _Claim(_said("weighs"), (_NUMBERS,), are_amounts=True),
     _Claim(
         re.compile(r"(?P<who>.*favou?rite [\w ]+?) (?P<verb>is) (?P<value>.+)", re.IGNORECASE),
@@ -143,23 +154,31 @@ _CLAIMS = (
     ),
     _Claim(
         re.compile(
-            r"(?P<who>.*\b(?:default|main|primary|preferred|current|official) "
-            r"(?!problem|reason|goal|concern|issue|thing|worry|topic|interest|hobby|project|task)[\w ]{1,40}?) "
-            r"(?P<verb>is|are) (?:now )?(?P<value>.+)",
-            re.IGNORECASE,
-        ),
-        (_NAMES | _NUMBERS,),
-        (_WORDS,),
-        open=(_THINGS,),
-    ),
-    _Claim(
-        re.compile(
             rf"(?P<who>.*\b(?:{_ATTRIBUTES})) (?P<verb>is|are) (?:now )?(?P<value>.+)",
             re.IGNORECASE,
         ),
         (_NAMES | _NUMBERS,),
         open=(_WORDS, _THINGS),
         are_amounts=True,
+    ),
+    _Claim(
+        re.compile(
+            rf"(?P<who>.*\b(?:default [\w ]{{1,40}}?|(?:main|primary|preferred|current) (?:\w+ )?(?:{_SINGLE}))) "
+            r"(?P<verb>is) (?:now )?(?P<value>.+)",
+            re.IGNORECASE,
+        ),
+        (_NAMES | _NUMBERS,),
+        (_WORDS,),
+        open=(_THINGS,),
+    ),
+    # Of medicines, competitors and characters there may be several, each of them told by itself.
+    _Claim(
+        re.compile(
+            r"(?P<who>.*\b(?:default|main|primary|preferred|current|official) [\w ]{1,40}?) (?P<verb>is|are) "
+            r"(?:now )?(?P<value>.+)",
+            re.IGNORECASE,
+        ),
+        (),
     ),
 )
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
@@ -218,10 +237,14 @@ _MANY = re.compile(
     r"studied|has|have|been to|collects?)\b",
     re.IGNORECASE,
 )
-# What may follow a value without being a part of it.
+# What may follow a value without being a part of it: since when it holds, and where, for what or for whom.
+_WHEN = (
+    rf"since|because|last|this|in \d{{4}}|in (?:{_MONTHS}|{_SEASONS})|on (?:{_MONTHS}|{_DAYS})|now|these days|nowadays|"
+    "again|seit|jetzt|desde|ahora|depuis|maintenant"
+)
+_SINCE = re.compile(rf" (?:{_WHEN})\b.*$", re.IGNORECASE)
 _AFTER = re.compile(
-    rf"(?:,| (?:since|because|last|this|in \d{{4}}|in (?:{_MONTHS}|{_SEASONS})|now|these days|nowadays|from|as|on|"
-    r"again|after|before|seit|jetzt|desde|ahora|depuis|maintenant)\b).*$",
+    rf"(?:,| (?:{_WHEN}|from|as|on|after|before|for|in|at|with|when|if|while|during|under|within|per|by)\b).*$",
     re.IGNORECASE,
 )
 _TIER = re.compile(
@@ -331,7 +354,8 @@ def _change_by(denial: Denial) -> ValueChange | None:
 
 def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
     older, newer = said
-    values = [_AFTER.sub("", _SEVERAL.split(one["value"])[0]).strip() for one in said]
+    given = [_SEVERAL.split(one["value"])[0] for one in said]
+    values = [_AFTER.sub("", value).strip() for value in given]
     if (
         older["who"].casefold() != newer["who"].casefold()
         or _is_said_again(*(value.casefold() for value in values))
@@ -345,9 +369,10 @@ def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
     is_likely = any(shapes <= group for group in claim.likely)
     if not (is_certain or is_likely) and any(shapes <= group for group in claim.open):
         return None
+    of_other_cases = _are_of_other_cases(claim, *given)
     is_elsewhere = any(_is_no_place(claim, one["verb"], value) for one, value in zip(said, values, strict=True))
     goes_on = any(pattern.search(one[0]) for one in said for pattern in (_AS_WELL, _AS_WELL_ABROAD))
-    if is_elsewhere or goes_on or not (is_certain or is_likely):
+    if of_other_cases or is_elsewhere or goes_on or not (is_certain or is_likely):
         return ValueChange.BESIDE
     is_larger = claim.are_places and len({LARGE_PLACES.fullmatch(value) is None for value in values}) > 1
     if is_larger or is_one_of_several(older["who"]) or any(_LONG_AGO.search(one[0]) for one in said):
@@ -359,6 +384,19 @@ def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
 
 def _is_said_again(one: str, other: str) -> bool:
     return one in other or other in one or set(one.split()) == set(other.split())
+
+
+def _are_of_other_cases(claim: _Claim, one: str, other: str) -> bool:
+    """Whether two values hold side by side: the limit is 100 on staging, and 500 on production."""
+    cases = [_case_of(value) for value in (one, other)]
+    if claim.has_details:
+        return all(case and not case.startswith(",") for case in cases) and cases[0] != cases[1]
+    return cases[0] != cases[1]
+
+
+def _case_of(value: str) -> str:
+    found = _AFTER.search(value)
+    return _SINCE.sub("", found[0]).casefold().strip() if found else ""
 
 
 def _are_in_other_units(one: str, other: str) -> bool:
