@@ -19,6 +19,7 @@ CHOSEN_OTHERWISE = [
     ("User wants temperatures in Celsius.", "The user now wants temperatures in degrees Fahrenheit."),
     ("User wants dark mode.", "User wants light mode."),
     ("User prefers dark mode.", "User switched to light mode."),
+    ("The customer prefers dark mode.", "The customer prefers light mode."),
     ("User prefers tabs.", "User prefers spaces."),
     ("User prefers tabs in Go.", "User prefers spaces in Go."),
     ("The user prefers a 24-hour clock.", "User would like the 12h clock."),

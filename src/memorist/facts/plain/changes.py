@@ -12,7 +12,7 @@ from enum import StrEnum, auto
 
 from memorist.facts.plain.choices import chosen_otherwise
 from memorist.facts.plain.parts import parts_of
-from memorist.facts.plain.places import LARGE_PLACES, NO_GERMAN_PLACES, NO_PLACES
+from memorist.facts.plain.places import CITIES, LARGE_PLACES, NO_GERMAN_PLACES, NO_PLACES
 from memorist.facts.plain.polarity import Denial, opposed
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.plain.wording import counted_words, is_one_of_several, line_of, words_of
@@ -90,7 +90,7 @@ _ATTRIBUTES = (
     "fee|price|budget|seat|deploy target|user ?name|handle|nickname|currency|locale|(?:shoe|shirt|dress|font) size|"
     "height|weight|age|blood type|credit score|internet provider|provider|carrier|insurer|accountant|therapist|"
     "supervisor|advisor|team lead|headquarters|priority|severity|pronouns|(?:working|office|opening) hours|timeout|"
-    "quota|limit|region"
+    "quota|limit|region|blood pressure|heart rate|pulse|temperature"
 )
 # Of these there is one main, preferred or current one.
 _SINGLE = (
@@ -163,7 +163,8 @@ _CLAIMS = (
     ),
     _Claim(
         re.compile(
-            rf"(?P<who>.*\b(?:default [\w ]{{1,40}}?|(?:main|primary|preferred|current) (?:\w+ )?(?:{_SINGLE}))) "
+            r"(?P<who>.*\b(?:default [\w ]{1,40}?|(?:main|primary|preferred|current) (?:\w+ )?"
+            rf"(?:{_SINGLE})(?: of [\w ]{{1,40}}?)?)) "
             r"(?P<verb>is) (?:now )?(?P<value>.+)",
             re.IGNORECASE,
         ),
@@ -206,6 +207,16 @@ _OF_A_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 # One joins a club, a union or a network as well, and keeps the job: whom one joins "as a" something employs one.
 _JOINED = re.compile(r"\bjoined\b(?!.{0,200} as an? )", re.IGNORECASE)
 _MOVED = re.compile(r".*(?:moved|relocated)", re.IGNORECASE)
+# What tells that somebody lives elsewhere than before.
+_NEWLY = re.compile(
+    r"\b(?:now|moved|relocated|jetzt|nun|inzwischen|derzeit|aktuell|zog|(?:um)?gezogen|ahora|actualmente|mudó|mudado|"
+    r"trasladó|trasladado|maintenant|désormais|actuellement|déménagé|installée?)\b",
+    re.IGNORECASE,
+)
+# Names with an "and" are of one place as often as of two.
+_TWO_HOMES = re.compile(
+    r"\b(?:(?:liv|bas|resid)\w+ in|(?:moved|relocated) to) [A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2},? and [A-Z]"
+)
 # What is told with a year may be long over when it is told.
 _LONG_AGO = re.compile(
     rf"\b(?:moved|relocated|joined)\b.{{0,200}} in (?:(?:{_MONTHS}) )?(?:19|20)\d\d\b", re.IGNORECASE
@@ -244,7 +255,7 @@ _WHEN = (
 )
 _SINCE = re.compile(rf" (?:{_WHEN})\b.*$", re.IGNORECASE)
 _AFTER = re.compile(
-    rf"(?:,| (?:{_WHEN}|from|as|on|after|before|for|in|at|with|when|if|while|during|under|within|per|by)\b).*$",
+    rf"(?:,| (?:{_WHEN}|from|as|on|after|before|for|in|at|with|without|when|if|while|during|under|within|per|by)\b).*$",
     re.IGNORECASE,
 )
 _TIER = re.compile(
@@ -316,7 +327,8 @@ def _change_of_parts(older: str, newer: str) -> ValueChange | None:
     changed = [old for old in left if any(_in_any_way(old, new, _ends) for new in given)]
     if not changed:
         return None
-    return ValueChange.RESTATED if len(changed) == len(left) else ValueChange.PART
+    is_all = len(changed) == len(left) and not any(_TWO_HOMES.search(one) for one in (older, newer))
+    return ValueChange.RESTATED if is_all else ValueChange.PART
 
 
 def _in_any_way(older: list[str], newer: list[str], how: Callable[[str, str], bool]) -> bool:
@@ -363,7 +375,7 @@ def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
     ):
         return None
     if claim.are_amounts and _are_in_other_units(*values):
-        return None
+        return ValueChange.BESIDE
     shapes = {_shape(claim, value) for value in values}
     is_certain = any(shapes <= group for group in claim.certain)
     is_likely = any(shapes <= group for group in claim.likely)
@@ -374,8 +386,11 @@ def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
     goes_on = any(pattern.search(one[0]) for one in said for pattern in (_AS_WELL, _AS_WELL_ABROAD))
     if of_other_cases or is_elsewhere or goes_on or not (is_certain or is_likely):
         return ValueChange.BESIDE
-    is_larger = claim.are_places and len({LARGE_PLACES.fullmatch(value) is None for value in values}) > 1
-    if is_larger or is_one_of_several(older["who"]) or any(_LONG_AGO.search(one[0]) for one in said):
+    if (
+        (claim.are_places and _may_lie_in_another(newer[0], *values))
+        or is_one_of_several(older["who"])
+        or any(_LONG_AGO.search(one[0]) for one in said)
+    ):
         return ValueChange.UNCERTAIN
     is_certain &= not any(_JOINED.search(one[0]) for one in said)
     is_certain &= len({one["verb"].casefold().endswith(" for") for one in said}) == 1
@@ -386,11 +401,21 @@ def _is_said_again(one: str, other: str) -> bool:
     return one in other or other in one or set(one.split()) == set(other.split())
 
 
+def _may_lie_in_another(newer: str, *places: str) -> bool:
+    """Kreuzberg lies in Berlin, and Vienna in Austria; of large cities none lies in another."""
+    if len({LARGE_PLACES.fullmatch(place) is None for place in places}) > 1:
+        return True
+    are_known = all(
+        CITIES.fullmatch(place) or LARGE_PLACES.fullmatch(place) or _CODED.search(place) for place in places
+    )
+    return not are_known and not _NEWLY.search(newer)
+
+
 def _are_of_other_cases(claim: _Claim, one: str, other: str) -> bool:
     """Whether two values hold side by side: the limit is 100 on staging, and 500 on production."""
     cases = [_case_of(value) for value in (one, other)]
     if claim.has_details:
-        return all(case and not case.startswith(",") for case in cases) and cases[0] != cases[1]
+        return all(case and not case.startswith((",", "in ")) for case in cases) and cases[0] != cases[1]
     return cases[0] != cases[1]
 
 

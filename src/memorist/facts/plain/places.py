@@ -15,21 +15,43 @@ NO_PLACES = re.compile(
 # How one lives in German, where all nouns have a capital.
 NO_GERMAN_PLACES = re.compile(
     r"(?:unter)?miete|armut|scheidung|trennung|angst|frieden|freiheit|partnerschaft|einsamkeit|wohlstand|"
-    r"(?:wohn|lebens|haus)gemeinschaft|wg|elternzeit",
+    r"(?:wohn|lebens|haus)gemeinschaft|wg|elternzeit|rente|ehe|vollzeit|teilzeit|beziehung",
+    re.IGNORECASE,
+)
+# Cities that are no part of each other, by the names that they have in English, German, Spanish and French.
+CITIES = re.compile(
+    r"(?:amsterdam|ankara|antwerp|athens?|athen|atenas|athènes|atlanta|auckland|austin|bangalore|bangkok|barcelona|"
+    r"barcelone|basel|beijing|belgrade|berlin|berlín|bern|bilbao|birmingham|bogotá|bologna|bonn|bordeaux|boston|"
+    r"bratislava|bremen|brisbane|bristol|brno|brussels|brüssel|bruselas|bruxelles|bucharest|budapest|buenos aires|"
+    r"cairo|calgary|cape town|caracas|chicago|cologne|köln|copenhagen|kopenhagen|copenhague|dallas|delhi|denver|"
+    r"detroit|dortmund|dresden|dubai|dublin|düsseldorf|edinburgh|essen|florence|frankfurt|gdansk|geneva|genf|ginebra|"
+    r"genève|ghent|glasgow|gothenburg|granada|graz|guadalajara|hamburg|hamburgo|hambourg|hannover|hanoi|havana|helsinki|"
+    r"hong kong|houston|innsbruck|istanbul|jakarta|johannesburg|kiel|kraków|krakow|kyiv|kyoto|lagos|leeds|"
+    r"leipzig|lille|lima|linz|lisbon|lissabon|lisboa|lisbonne|liverpool|london|londres|los angeles|lyon|madrid|málaga|"
+    r"malmö|manchester|manila|marseille|medellín|melbourne|mexico city|miami|milan|mailand|milán|minsk|monterrey|"
+    r"montreal|montréal|moscow|moskau|moscú|moscou|mumbai|munich|münchen|múnich|münster|nairobi|nantes|naples|"
+    r"neapel|nápoles|new york|nice|nuremberg|nürnberg|oslo|osaka|ottawa|palermo|paris|parís|perth|philadelphia|"
+    r"phoenix|porto|portland|prague|prag|praga|quito|rennes|reykjavik|riga|rio de janeiro|rome|rom|roma|rosario|"
+    r"rotterdam|salzburg|san diego|san francisco|santiago|são paulo|sarajevo|seattle|seoul|sevilla|seville|shanghai|"
+    r"singapore|sofia|stockholm|strasbourg|stuttgart|sydney|tallinn|tampere|tbilisi|tel aviv|the hague|tokyo|tokio|"
+    r"toronto|toulouse|tunis|turin|turku|uppsala|utrecht|valencia|valparaíso|vancouver|venice|vienna|wien|viena|vienne|"
+    r"vilnius|warsaw|warschau|varsovia|varsovie|wellington|zagreb|zaragoza|zurich|zürich)",
     re.IGNORECASE,
 )
 # A city lies in a country, and both are told of one home.
 LARGE_PLACES = re.compile(
     r"(?:the )?(?:europe|asia|africa|scandinavia|albania|algeria|argentina|australia|austria|bangladesh|belarus|"
-    r"belgium|bolivia|bosnia|brazil|britain|great britain|bulgaria|cambodia|cameroon|canada|chile|china|colombia|"
+    r"belgium|bolivia|bosnia(?: and herzegovina)?|brazil|britain|great britain|bulgaria|cambodia|cameroon|canada|"
+    r"chile|china|colombia|"
     r"costa rica|croatia|cuba|cyprus|czechia|czech republic|denmark|ecuador|egypt|england|estonia|ethiopia|finland|"
     r"france|georgia|germany|ghana|greece|guatemala|hungary|iceland|india|indonesia|iran|iraq|ireland|israel|italy|"
     r"jamaica|japan|jordan|kazakhstan|kenya|korea|south korea|north korea|latvia|lebanon|lithuania|malaysia|malta|"
     r"mexico|moldova|mongolia|montenegro|morocco|mozambique|nepal|netherlands|new zealand|nicaragua|nigeria|"
     r"northern ireland|norway|pakistan|palestine|panama|paraguay|peru|philippines|poland|portugal|romania|russia|"
     r"rwanda|saudi arabia|scotland|senegal|serbia|slovakia|slovenia|south africa|spain|sri lanka|sudan|sweden|"
-    r"switzerland|syria|taiwan|tanzania|thailand|tunisia|turkey|türkiye|uganda|uk|ukraine|united kingdom|"
-    r"united states|uruguay|us|usa|u\.s\.a?|uzbekistan|venezuela|vietnam|wales|zambia|zimbabwe|alabama|alaska|arizona|"
+    r"switzerland|syria|taiwan|tanzania|thailand|tunisia|turkey|türkiye|trinidad and tobago|uganda|uk|ukraine|"
+    r"united kingdom|united states|uruguay|us|usa|u\.s\.a?|uzbekistan|venezuela|vietnam|wales|zambia|zimbabwe|"
+    r"alabama|alaska|arizona|"
     r"california|colorado|florida|hawaii|illinois|massachusetts|michigan|minnesota|new jersey|ohio|oregon|"
     r"pennsylvania|texas|virginia|ontario|quebec|bavaria|saxony|catalonia|andalusia|tuscany|sicily|provence|"
     # German.
