@@ -64,6 +64,7 @@ OTHER_VALUES = [
     ("The customer is on the free plan.", "The customer upgraded to the Pro plan."),
     ("The team's subscription is Basic.", "The team's subscription is now Premium."),
     ("User's salary is $92,000.", "User's salary is $104,000."),
+    ("User lives in Austin, Texas.", "User lives in Denver, Colorado."),
     ("User's seat is 14C.", "User's seat is 22A."),
     ("The main database is MongoDB.", "The main database is PostgreSQL."),
     ("The customer lives in Rome.", "The customer moved from Rome to Oslo."),

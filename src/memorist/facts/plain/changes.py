@@ -144,7 +144,7 @@ _CLAIMS = (
         re.compile(
             r"(?P<who>.*?)(?:'s)? (?P<verb>(?:plan|tier|subscription) is|(?:(?:is|are)(?: now)? on|has|uses|"
             r"subscribes to|(?:has )?(?:upgraded|downgraded|switched) to)(?= .{1,40} (?:plan|tier|subscription)$)) "
-            r"(?:now )?(?:the |an? )?(?P<value>[^,;]{1,60}?)(?: (?:plan|tier|subscription))?",
+            r"(?:now )?(?:the )?(?P<value>[^,;]{1,60}?)(?: (?:plan|tier|subscription))?",
             re.IGNORECASE,
         ),
         (_TIERS,),
@@ -188,6 +188,7 @@ _SEASONS = "spring|summer|autumn|winter"
 _DETERMINED = re.compile(
     r"(?:an?|the|his|her|their|my|our|its|your|this|that|another|some|one|two|several|different)\b"
 )
+_TITLE = re.compile(r"^(?:dr|prof|mr|mrs|ms)\.? ", re.IGNORECASE)
 _UNIT = re.compile(r"[^\W\d_]{2,}|[€$£¥%]")
 _CODED = re.compile(r"[\d@]")
 # What has a capital, and tells how somebody is.
@@ -226,7 +227,8 @@ _AS_WELL = re.compile(
     rf"\b(?:also|too|as well|besides|part[- ]time|freelance|on the side|sometimes|occasionally|often|temporarily|"
     rf"for now|for (?:an?|the|two|three|\d+) (?:days?|weeks?|months?|while|summer|winter|semester)|until|"
     rf"(?:{_DAYS})s|(?:on|at|over) (?:the )?weekends?|weekends|in the (?:mornings?|afternoons?|evenings?)|"
-    rf"at nights?|half (?:of )?the|every|each|volunteer\w*|intern(?:s|ed|ing|ships?)?|"
+    rf"at nights?|half (?:of )?the|every|each|volunteer\w*|"
+    r"as an? (?:consultant|contractor|advis[eo]r|tutor)|intern(?:s|ed|ing|ships?)?|"
     rf"(?:lives?|living|works?|working|based) .{{0,200}} in (?:the )?(?:{_SEASONS}))\b",
     re.IGNORECASE,
 )
@@ -250,8 +252,8 @@ _MANY = re.compile(
 )
 # What may follow a value without being a part of it: since when it holds, and where, for what or for whom.
 _WHEN = (
-    rf"since|because|last|this|in \d{{4}}|in (?:{_MONTHS}|{_SEASONS})|on (?:{_MONTHS}|{_DAYS})|now|these days|nowadays|"
-    "again|seit|jetzt|desde|ahora|depuis|maintenant"
+    rf"since|because|last|this|in (?:(?:{_MONTHS}) )?\d{{4}}|now|these days|nowadays|again|seit|jetzt|desde|ahora|"
+    "depuis|maintenant"
 )
 _SINCE = re.compile(rf" (?:{_WHEN})\b.*$", re.IGNORECASE)
 _AFTER = re.compile(
@@ -366,7 +368,7 @@ def _change_by(denial: Denial) -> ValueChange | None:
 
 def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
     older, newer = said
-    given = [_SEVERAL.split(one["value"])[0] for one in said]
+    given = [_SEVERAL.split(_TITLE.sub("", one["value"]))[0] for one in said]
     values = [_AFTER.sub("", value).strip() for value in given]
     if (
         older["who"].casefold() != newer["who"].casefold()
@@ -402,12 +404,10 @@ def _is_said_again(one: str, other: str) -> bool:
 
 
 def _may_lie_in_another(newer: str, *places: str) -> bool:
-    """Kreuzberg lies in Berlin, and Vienna in Austria; of large cities none lies in another."""
+    """Kreuzberg lies in Berlin, and Bavaria in Germany; of large cities none lies in another."""
     if len({LARGE_PLACES.fullmatch(place) is None for place in places}) > 1:
         return True
-    are_known = all(
-        CITIES.fullmatch(place) or LARGE_PLACES.fullmatch(place) or _CODED.search(place) for place in places
-    )
+    are_known = all(CITIES.fullmatch(place) or _CODED.search(place) for place in places)
     return not are_known and not _NEWLY.search(newer)
 
 

@@ -93,13 +93,14 @@ _GROUPS = (
         each_time=True,
     ),
     _Group(_sides("still | sparkling"), _any("water"), verbs=_any(_CHOSEN), each_time=True),
-    _Group(_sides("bullets | prose paragraphs"), _ANSWERS, alone=True),
-    _Group(_LENGTHS, _ANSWERS, may_be_told=True),
-    _Group(_LENGTHS, _TEXTS, may_be_told=True, each_time=True),
+    _Group(_sides("bullets | prose paragraphs"), _ANSWERS, alone=True, verbs=_any(_CHOSEN)),
+    _Group(_LENGTHS, _ANSWERS, verbs=_any(_CHOSEN), may_be_told=True),
+    _Group(_LENGTHS, _TEXTS, verbs=_any(_CHOSEN), may_be_told=True, each_time=True),
     _Group(_sides("briefly concisely | thoroughly verbosely"), alone=True, verbs=_any(_CHOSEN), may_be_told=True),
     _Group(
         _sides("formal | informal casual"),
         _ANSWERS | _any("tone style language register address"),
+        verbs=_any(_CHOSEN),
         may_be_told=True,
     ),
     _Group(_sides("formally | informally casually"), alone=True, verbs=_any(_CHOSEN), may_be_told=True),
@@ -267,7 +268,7 @@ def _change_at(old: _Statement, new: _Statement, at: int) -> ValueChange | None:
 
 
 def _is_told_of(group: _Group, words: list[str]) -> bool:
-    return bool(group.verbs.intersection(words)) or (group.may_be_told and words[0] in _TOLD)
+    return bool(group.verbs.intersection(words)) or (group.may_be_told and words[0] in _TOLD and _IS not in words)
 
 
 def _is_meant(group: _Group, words: list[str], at: int) -> bool:
