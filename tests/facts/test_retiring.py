@@ -14,7 +14,7 @@ RETIRED = [
     ("User lives in Rome.", "User lives in Oslo."),
     ("User lives in Rome.", "User moved to Oslo last spring."),
     ("Anna lives in Leeds.", "Anna has relocated to Bergen."),
-    ("Anna lives in Rome.", "Anna lives in Varese."),
+    ("Anna lives in Rome.", "Anna now lives in Varese."),
     ("User works at Acme.", "User works at International Paper."),
     ("User's time zone is CET.", "User's time zone is UTC+2."),
     ("Service A listens on port 8080.", "Service A listens on port 9090."),

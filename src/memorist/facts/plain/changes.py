@@ -12,7 +12,7 @@ from enum import StrEnum, auto
 
 from memorist.facts.plain.choices import chosen_otherwise
 from memorist.facts.plain.parts import parts_of
-from memorist.facts.plain.places import CITIES, LARGE_PLACES, NO_GERMAN_PLACES, NO_PLACES
+from memorist.facts.plain.places import CITIES, LARGE_PLACES, NO_GERMAN_PLACES, NO_PLACES, REGIONS
 from memorist.facts.plain.polarity import Denial, opposed
 from memorist.facts.plain.values import ValueChange
 from memorist.facts.plain.wording import counted_words, is_one_of_several, line_of, words_of
@@ -56,6 +56,7 @@ class _Claim:
     likely: tuple[frozenset[_Shape], ...] = ()
     open: tuple[frozenset[_Shape], ...] = ()
     are_places: bool = False
+    is_abroad: bool = False
     are_tiers: bool = False
     are_amounts: bool = False
     has_details: bool = False
@@ -112,7 +113,9 @@ _CLAIMS = (
         has_details=True,
     ),
     *(
-        _Claim(_said(verbs, end), (_NAMES,), (_NUMBERS, _THINGS, _WORDS), are_places=True, has_details=True)
+        _Claim(
+            _said(verbs, end), (_NAMES,), (_NUMBERS, _THINGS, _WORDS), are_places=True, is_abroad=True, has_details=True
+        )
         for verbs, end in _HOMES_ABROAD
     ),
     _Claim(
@@ -389,7 +392,7 @@ def _change(claim: _Claim, *said: re.Match[str]) -> ValueChange | None:
     if of_other_cases or is_elsewhere or goes_on or not (is_certain or is_likely):
         return ValueChange.BESIDE
     if (
-        (claim.are_places and _may_lie_in_another(newer[0], *values))
+        (claim.are_places and _may_lie_in_another(claim, newer[0], *values))
         or is_one_of_several(older["who"])
         or any(_LONG_AGO.search(one[0]) for one in said)
     ):
@@ -403,12 +406,17 @@ def _is_said_again(one: str, other: str) -> bool:
     return one in other or other in one or set(one.split()) == set(other.split())
 
 
-def _may_lie_in_another(newer: str, *places: str) -> bool:
-    """Kreuzberg lies in Berlin, and Bavaria in Germany; of large cities none lies in another."""
-    if len({LARGE_PLACES.fullmatch(place) is None for place in places}) > 1:
+def _may_lie_in_another(claim: _Claim, newer: str, *places: str) -> bool:
+    """Kreuzberg lies in Berlin, and Bavaria in Germany; of large cities none lies in another, nor of countries."""
+    are_large = [LARGE_PLACES.fullmatch(place) is not None for place in places]
+    if len({*are_large}) > 1:
         return True
-    are_known = all(CITIES.fullmatch(place) or _CODED.search(place) for place in places)
-    return not are_known and not _NEWLY.search(newer)
+    if _NEWLY.search(newer):
+        return False
+    if all(are_large):
+        return claim.is_abroad or any(REGIONS.fullmatch(place) for place in places)
+    known = [CITIES.fullmatch(place) is not None for place in places]
+    return not all(known) and (claim.is_abroad or any(known))
 
 
 def _are_of_other_cases(claim: _Claim, one: str, other: str) -> bool:

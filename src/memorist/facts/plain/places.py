@@ -27,15 +27,24 @@ CITIES = re.compile(
     r"detroit|dortmund|dresden|dubai|dublin|düsseldorf|edinburgh|essen|florence|frankfurt|gdansk|geneva|genf|ginebra|"
     r"genève|ghent|glasgow|gothenburg|granada|graz|guadalajara|hamburg|hamburgo|hambourg|hannover|hanoi|havana|helsinki|"
     r"hong kong|houston|innsbruck|istanbul|jakarta|johannesburg|kiel|kraków|krakow|kyiv|kyoto|lagos|leeds|"
-    r"leipzig|lille|lima|linz|lisbon|lissabon|lisboa|lisbonne|liverpool|london|londres|los angeles|lyon|madrid|málaga|"
+    r"leipzig|lille|lima|linz|lisbon|lissabon|lisboa|lisbonne|liverpool|london|londres|los angeles|"
+    r"lübeck|lyon|madrid|málaga|"
     r"malmö|manchester|manila|marseille|medellín|melbourne|mexico city|miami|milan|mailand|milán|minsk|monterrey|"
     r"montreal|montréal|moscow|moskau|moscú|moscou|mumbai|munich|münchen|múnich|münster|nairobi|nantes|naples|"
-    r"neapel|nápoles|new york|nice|nuremberg|nürnberg|oslo|osaka|ottawa|palermo|paris|parís|perth|philadelphia|"
+    r"neapel|nápoles|newcastle|new york|nice|nuremberg|nürnberg|oslo|osaka|ottawa|palermo|paris|parís|perth|philadelphia|"
     r"phoenix|porto|portland|prague|prag|praga|quito|rennes|reykjavik|riga|rio de janeiro|rome|rom|roma|rosario|"
     r"rotterdam|salzburg|san diego|san francisco|santiago|são paulo|sarajevo|seattle|seoul|sevilla|seville|shanghai|"
     r"singapore|sofia|stockholm|strasbourg|stuttgart|sydney|tallinn|tampere|tbilisi|tel aviv|the hague|tokyo|tokio|"
     r"toronto|toulouse|tunis|turin|turku|uppsala|utrecht|valencia|valparaíso|vancouver|venice|vienna|wien|viena|vienne|"
     r"vilnius|warsaw|warschau|varsovia|varsovie|wellington|zagreb|zaragoza|zurich|zürich)",
+    re.IGNORECASE,
+)
+# Large places that lie in others, or have such in them.
+REGIONS = re.compile(
+    r"(?:the )?(?:europe|asia|africa|scandinavia|britain|great britain|england|scotland|wales|northern ireland|uk|"
+    r"united kingdom|us|usa|u\.s\.a?|united states|canada|alabama|alaska|arizona|california|colorado|florida|georgia|"
+    r"hawaii|illinois|massachusetts|michigan|minnesota|new jersey|ohio|oregon|pennsylvania|texas|virginia|ontario|quebec|"
+    r"bavaria|saxony|catalonia|andalusia|tuscany|sicily|provence)",
     re.IGNORECASE,
 )
 # A city lies in a country, and both are told of one home.
