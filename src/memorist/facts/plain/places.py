@@ -31,7 +31,8 @@ CITIES = re.compile(
     r"lübeck|lyon|madrid|málaga|"
     r"malmö|manchester|manila|marseille|medellín|melbourne|mexico city|miami|milan|mailand|milán|minsk|monterrey|"
     r"montreal|montréal|moscow|moskau|moscú|moscou|mumbai|munich|münchen|múnich|münster|nairobi|nantes|naples|"
-    r"neapel|nápoles|newcastle|new york|nice|nuremberg|nürnberg|oslo|osaka|ottawa|palermo|paris|parís|perth|philadelphia|"
+    r"neapel|nápoles|newcastle|new york|nice|nuremberg|nürnberg|oslo|osaka|ottawa|palermo|paris|parís|perth|"
+    r"philadelphia|"
     r"phoenix|porto|portland|prague|prag|praga|quito|rennes|reykjavik|riga|rio de janeiro|rome|rom|roma|rosario|"
     r"rotterdam|salzburg|san diego|san francisco|santiago|são paulo|sarajevo|seattle|seoul|sevilla|seville|shanghai|"
     r"singapore|sofia|stockholm|strasbourg|stuttgart|sydney|tallinn|tampere|tbilisi|tel aviv|the hague|tokyo|tokio|"
@@ -43,7 +44,8 @@ CITIES = re.compile(
 REGIONS = re.compile(
     r"(?:the )?(?:europe|asia|africa|scandinavia|britain|great britain|england|scotland|wales|northern ireland|uk|"
     r"united kingdom|us|usa|u\.s\.a?|united states|canada|alabama|alaska|arizona|california|colorado|florida|georgia|"
-    r"hawaii|illinois|massachusetts|michigan|minnesota|new jersey|ohio|oregon|pennsylvania|texas|virginia|ontario|quebec|"
+    r"hawaii|illinois|massachusetts|michigan|minnesota|new jersey|ohio|oregon|pennsylvania|texas|virginia|ontario|"
+    r"quebec|"
     r"bavaria|saxony|catalonia|andalusia|tuscany|sicily|provence)",
     re.IGNORECASE,
 )
