@@ -17,6 +17,7 @@ from memorist.context.companion import Category
 from memorist.context.section import fence, fenced, fenced_chunks, fenced_lines, format_chunks, named_text
 from memorist.core import Core
 from memorist.facts.service import FactScope
+from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.learning.extractors.kinds import Vocabulary
 from memorist.memories.values import Draft, Governor, Kind, Memory, Status
@@ -316,7 +317,8 @@ def test_entry_that_was_written_anew_meanwhile_is_not_told_twice(
     asking: Core, ada: Principal, llm: ScriptedServer, clock: StepClock
 ) -> None:
     llm.scripts = [status(503)]
-    found = asking.extraction.read_messages(ada, "chat", SAID, governed_by=Governor.COMPANION)
+    turn = new_id("turn")
+    found = asking.extraction.read_messages(ada, "chat", SAID, source_ref=turn, governed_by=Governor.COMPANION)
     home = next(one.memory for one in found.memories if one.memory.content == LOCALLY[0])
     rewritten = asking.companion.rewrite(ada, home.id, "Lives in Rome, near the river.", Category.HISTORY)
     llm.always = says(finds(HOME))
