@@ -54,6 +54,7 @@ def drawings() -> dict[str, str]:
     return {
         "recall-speed.svg": draw_speed(read("recall-speed.json")),
         "recall-frontier-x86.svg": draw_frontier(read("recall-frontier-x86.json"), "x86"),
+        "recall-frontier-arm.svg": draw_frontier(read("recall-frontier-arm.json"), "ARM"),
     }
 
 
