@@ -23,7 +23,8 @@ SOURCE_WEIGHTS = {
     "madial": 3.0,
     "dialogue": 0.65,
     "sessions": 0.65,
-    "talk": 10.0,
+    "talk": 6.0,
+    "apart": 6.0,
 }
 """How often a question of each source is drawn: dialogue counts more than encyclopedia."""
 

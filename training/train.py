@@ -31,6 +31,8 @@ class Recipe:
     """The shares of the steps after which the embedder mines its own, harder, negatives."""
     gold: float = 0.3
     """What the answer itself counts in distillation, beside the teacher's 1."""
+    margins: float = 0.0
+    """What the distances between the teacher's scores count in distillation, beside its order."""
     groups: int = 4
     """A batch is sorted by length and cut into this many groups, so that short passages are not padded to long ones."""
 
@@ -109,7 +111,7 @@ def train_embedder(
 
 
 def train_reranker(
-    model: RerankingModel,
+    model: nn.Module,
     tables: Tables,
     negatives: Negatives,
     recipe: Recipe,
@@ -152,13 +154,23 @@ def train_students(
             scores = rerank_units(student, tables, questions, units, form, recipe.groups).masked_fill(empty, -1e4)
             followed = F.cross_entropy(scores, wanted.softmax(1))
             total = total + followed + recipe.gold * F.cross_entropy(scores, target)
+            if recipe.margins:
+                total = total + recipe.margins * _apart(scores, wanted, empty)
         return total / len(students)
 
     _run(nn.ModuleList(students), loss_of, recipe, seed, lambda _: None)
 
 
+def _apart(scores: Tensor, wanted: Tensor, empty: Tensor) -> Tensor:
+    """The mean square of how far apart two lists of scores are, wherever each begins."""
+    difference = (scores - wanted).masked_fill(empty, 0.0)
+    count = (~empty).sum(1, keepdim=True).clamp(min=1)
+    centred = (difference - difference.sum(1, keepdim=True) / count).masked_fill(empty, 0.0)
+    return centred.square().sum() / count.sum()
+
+
 def rerank_units(
-    model: RerankingModel, tables: Tables, questions: Tensor, units: Tensor, form: str, groups: int = 4
+    model: nn.Module, tables: Tables, questions: Tensor, units: Tensor, form: str, groups: int = 4
 ) -> Tensor:
     flat = units.flatten()
     asking = questions.repeat_interleave(units.shape[1])
@@ -166,7 +178,7 @@ def rerank_units(
     order = lengths.argsort()
     scores = [
         model(*paired(tables.questions.take(asking[part]), tables.passages[form].take(flat[part])))
-        for part in _groups(order, groups)
+        for part in _groups(order, groups, getattr(model, "padding_costs", False))
     ]
     return torch.cat(scores)[order.argsort()].view(units.shape)
 
@@ -178,9 +190,9 @@ def _embed_sorted(model: EmbeddingModel, tables: Tables, form: str, units: Tenso
     return torch.cat(vectors)[order.argsort()]
 
 
-def _groups(order: Tensor, count: int) -> Sequence[Tensor]:
-    """The accelerator computes no padding (Encoder.packed), and likes one big batch best."""
-    return order.chunk(1 if order.is_cuda else count)
+def _groups(order: Tensor, count: int, padding_costs: bool = False) -> Sequence[Tensor]:
+    """The accelerator computes no padding (Encoder.packed), and likes one big batch best; a model may differ."""
+    return order.chunk(1 if order.is_cuda and not padding_costs else count)
 
 
 def _list(sampler: Sampler, questions: Tensor, recipe: Recipe) -> Tensor:
