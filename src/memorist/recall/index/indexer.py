@@ -171,7 +171,7 @@ class Indexer:
         """The texts to embed for what was written; None where that would take too long to wait for."""
         if len(memories) > self._inline or sum(len(one.content) for one in memories) > _INLINE_WORDS * _LONG_WORD:
             return None
-        texts = self._store.read(tenant, partial(texts_of, memories))
+        texts = self._store.read(tenant, partial(texts_of, memories), snapshot=False)
         words = sum(passages.count_words(text) for one in texts for text in one)
         return texts if words <= _INLINE_WORDS else None
 
@@ -315,7 +315,7 @@ class Indexer:
         if ids:
             memories = self._store.read(tenant, lambda tx: tx.memories.get_many(ids), snapshot=False)
             try:
-                texts = self._store.read(tenant, partial(texts_of, memories))
+                texts = self._store.read(tenant, partial(texts_of, memories), snapshot=False)
                 if self._embed(tenant, memories, texts):
                     return len(ids)
             except ModelError:
