@@ -4,7 +4,6 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from datetime import timedelta
 
 import psycopg
@@ -16,14 +15,10 @@ from memorist.errors import StoreError, StoreUnavailable
 from memorist.memories import writing
 from memorist.memories.values import Draft
 from memorist.platform.values import Principal, Role, Tenant
-from memorist.recall.values import IndexPosition, Question
-from memorist.store.drivers import Connection
+from memorist.recall.values import IndexPosition
 from memorist.store.migrations import Migration, load_migrations
 from memorist.store.postgres import PARTITIONS, PostgresDriver
 from memorist.store.postgres_connections import (
-    AloneConnection,
-    PipelinedConnection,
-    PooledConnection,
     postgres_commands,
 )
 from memorist.store.sql_store import SqlStore
@@ -32,7 +27,6 @@ from memorist.testing import make_event, make_memory, make_record, new_tenant
 from memorist.testing.clocks import START
 from memorist.testing.conformance.helpers import insert
 from tests.support.postgres import CITUS, Postgres, become
-from tests.support.proxy import proxied
 from tests.support.stores import bare
 
 TENANT_TABLES = ("memories", "memory_events", "idempotency_keys")
@@ -175,111 +169,6 @@ def test_tenant_setting_does_not_outlive_its_transaction(store: SqlStore, writte
         left = connection.execute("SELECT current_setting('memorist.tenant', true)").fetchone()
         assert left[0] in (None, "")
         assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)
-
-
-def alone(store: SqlStore, tenant: str) -> list[str]:
-    """Ask for a memory as recall does, and return what the server has prepared on the connection that was asked."""
-
-    def work(connection: Connection) -> list[str]:
-        assert isinstance(connection, AloneConnection)
-        connection.rows(store.statements["get_memories"], {"tenant": tenant, "ids": ["mem_x"]})
-        listed = "SELECT statement FROM pg_prepared_statements WHERE from_sql AND statement LIKE '%FROM memories%'"
-        return [row[0] for row in connection._connection.execute(listed, prepare=False).fetchall()]
-
-    return store.driver.read(tenant, work, snapshot=False)
-
-
-@pytest.fixture
-def one_connection(postgres_url: str) -> Iterator[SqlStore]:
-    store = open_store(bare(postgres_url, pool_size=1))
-    yield store
-    store.close()
-
-
-@with_partitions
-def test_what_is_asked_often_is_planned_once(one_connection: SqlStore, tenant: str) -> None:
-    memory = make_memory(tenant)
-    one_connection.write(tenant, lambda tx: writing.insert(tx, memory))
-    assert [len(alone(one_connection, tenant)) for _ in range(7)] == [0, 0, 0, 0, 1, 1, 1]
-    for whose, found in ((tenant, [memory]), (new_tenant(), [])):
-        assert one_connection.read(whose, lambda tx: tx.memories.get_many([memory.id]), snapshot=False) == found
-
-
-@with_partitions
-def test_a_recall_is_two_messages_and_a_key_one(
-    postgres_url: str, tenant: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    core = open_core(bare(postgres_url, pool_size=1), background=False)
-    ada = Principal(tenant, Role.USER, "ada")
-    core.identity.create_tenant(tenant)
-    _, secret = core.identity.create_key(Principal(tenant, Role.ADMIN), Role.USER, user="ada")
-    core.memories.remember(ada, [Draft("The teapot is blue.")])
-    for _ in range(6):
-        assert len(core.recall.recall(ada, Question("teapot")).hits) == 1
-    asked: list[str] = []
-    execute = PooledConnection.execute
-
-    def counted(self: PooledConnection, query: str, *given: object, **named: object) -> object:
-        asked.append(query)
-        return execute(self, query, *given, **named)
-
-    monkeypatch.setattr(PooledConnection, "execute", counted)
-    core.recall.recall(ada, Question("teapot"))
-    assert [re.findall("EXECUTE|COMMIT", one) for one in asked] == [
-        ["EXECUTE", "EXECUTE", "COMMIT"],
-        ["EXECUTE", "COMMIT"],
-    ]
-    asked.clear()
-    core.identity.authenticate(secret)
-    assert len(asked) == 1
-    asked.clear()
-    core.memories.remember(ada, [Draft("The saucer is red.")])
-    assert len(asked) <= 7
-    core.close()
-
-
-@with_partitions
-def test_plan_that_is_lost_is_done_without(one_connection: SqlStore, tenant: str) -> None:
-    memory = make_memory(tenant)
-    one_connection.write(tenant, lambda tx: writing.insert(tx, memory))
-    for _ in range(6):
-        alone(one_connection, tenant)
-    driver = one_connection.driver
-    assert isinstance(driver, PostgresDriver)
-    with driver._pool.connection() as connection:
-        connection.execute("DEALLOCATE ALL")
-    for _ in range(2):
-        found = one_connection.read(tenant, lambda tx: tx.memories.get_many([memory.id]), snapshot=False)
-        assert found == [memory]
-    assert alone(one_connection, tenant) == []
-
-
-@pytest.mark.parametrize("has_proxy", [False, True])
-def test_behind_a_proxy_nothing_is_prepared(postgres_url: str, tenant: str, has_proxy: bool) -> None:
-    """It may lend another connection for each transaction, where others have prepared other things by the same name."""
-    with proxied(postgres_url) if has_proxy else nullcontext(postgres_url) as url:
-        store = open_store(bare(url, pool_size=1))
-        for _ in range(7):
-            memory = make_memory(tenant)
-            store.write(tenant, lambda tx, memory=memory: writing.insert_many(tx, [memory, make_memory(tenant)]))
-            assert store.read(tenant, lambda tx, memory=memory: tx.memories.get(memory.id)) == memory
-            assert store.read(tenant, lambda tx, memory=memory: tx.memories.get(memory.id), snapshot=False) == memory
-        driver = store.driver
-        assert isinstance(driver, PostgresDriver)
-        with driver._pool.connection() as connection:
-            ((prepared,),) = connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchall()
-        assert (prepared == 0) is has_proxy
-        store.close()
-
-
-def test_what_walks_an_index_is_not_left_prepared_in_a_pipeline(postgres_url: str) -> None:
-    with PooledConnection.connect(postgres_url, autocommit=True) as connection:
-        pipelined = PipelinedConnection(connection, ["BEGIN READ ONLY"])
-        for by_index, prepared in ((True, 0), (False, 1)):
-            statement = SqlStatement("two", "Two.", "SELECT 2", by_index=by_index)
-            assert pipelined.rows_of_each(statement, [{}] * 9) == [[(2,)]] * 9
-            listed = "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 2'"
-            assert connection.execute(listed, prepare=False).fetchall() == [(prepared,)]
 
 
 def test_hostile_tenant_name_is_only_a_name(store: SqlStore) -> None:

@@ -19,7 +19,9 @@ try:
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
     from memorist.store.postgres_connections import (
+        BY_INDEX,
         AloneConnection,
+        PartitionConnection,
         PipelinedConnection,
         PooledConnection,
         PostgresConnection,
@@ -135,7 +137,9 @@ class PostgresDriver:
         return self._retried(partial(attempt, begin, tenant, work))
 
     def write(self, tenant: str | None, work: Callable[[Connection], T]) -> T:
-        return self._retried(partial(self._in_one, "BEGIN", tenant, work))
+        if tenant is None or self._citus:
+            return self._retried(partial(self._in_one, "BEGIN", tenant, work))
+        return self._retried(partial(self._in_one, f"BEGIN; {BY_INDEX}", tenant, work, PartitionConnection))
 
     def exclusive(self, work: Callable[[Connection], T]) -> T:
         def locked(connection: Connection) -> T:
@@ -158,7 +162,13 @@ class PostgresDriver:
                     self._pool.check()
             return attempt()
 
-    def _in_one(self, begin: str, tenant: str | None, work: Callable[[Connection], T]) -> T:
+    def _in_one(
+        self,
+        begin: str,
+        tenant: str | None,
+        work: Callable[[Connection], T],
+        running: type[PostgresConnection] = PostgresConnection,
+    ) -> T:
         """All of the work in one transaction."""
         with self._pool.connection() as connection:
             try:
@@ -166,7 +176,7 @@ class PostgresDriver:
             except psycopg.OperationalError as error:
                 raise _NeverBegan(str(error)) from error
             try:
-                result = work(PostgresConnection(connection))
+                result = work(running(connection))
                 connection.execute("COMMIT")
             except BaseException:
                 if not connection.closed:

@@ -1,24 +1,40 @@
 """Statements on one connection of PostgreSQL: in the transaction that is open, or each in one of its own."""
 
 import re
-from collections import Counter
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
+from hashlib import blake2b
 from typing import Any
-from zlib import crc32
 
 import psycopg
+from psycopg import sql
 
 from memorist.store.drivers import Parameters, Row, Values
 from memorist.store.statements import SqlStatement
 
 _KEPT_AFTER = 5
-"""A plan is kept for what a connection was asked so often."""
+"""A plan is kept for what a connection was asked so often by one tenant."""
 
-_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan"
+_KEPT_FOR_ALL_AFTER = 64
+"""One for every tenant, where it was asked so often by tenants that have none of their own: it takes many times as long
+to make, since it is of all partitions, and a little longer to run.
+"""
+
+_MOST_PLANS = 256
+"""Plans that a connection keeps, of those used last."""
+
+_MOST_COUNTED = 4096
+"""Statements of which a connection knows how often they were asked, those of each tenant by themselves."""
+
+BY_INDEX = "SET LOCAL enable_seqscan = off"
 """A plan that is kept outlives what the tables held when it was made: one that walks an index is never far wrong."""
 
-_PARAMETER = re.compile(r"%\((\w+)\)s")
+_BY_KEPT_PLAN = f"{BY_INDEX}; SET LOCAL plan_cache_mode = force_generic_plan"
+
+_TENANT = "tenant"
+_PARAMETER = re.compile(r"%%|%\((\w+)\)s")
 _PLACE = re.compile(r"\$(\d+)")
 _INSERTED = re.compile(r"(?<=\bVALUES )(\([^()]*\))")
 
@@ -36,8 +52,8 @@ class PooledConnection(psycopg.Connection[Any]):
         super().__init__(*given, **named)
         self.keeps_plans = True
         """Whether that can be known: not through a proxy that lends the server's connections in turn."""
-        self.asked: Counter[str] = Counter()
-        self.kept: dict[str, str] = {}
+        self.plans = _Plans()
+        self.prepared_max = _MOST_PLANS
 
     def look_for_a_proxy(self) -> None:
         """Prepare nothing where a proxy lies between, which has a number of its own: it may lend another connection of
@@ -58,6 +74,34 @@ class PooledConnection(psycopg.Connection[Any]):
                 self.execute(command, prepare=False)
 
 
+class _Plans:
+    """Which statements the server has a plan of for us, and how often others were asked; both by their text."""
+
+    def __init__(self) -> None:
+        self._asked: OrderedDict[str, int] = OrderedDict()
+        self._kept: OrderedDict[str, str] = OrderedDict()
+
+    def find(self, text: str) -> str:
+        """What executes a statement by its plan; '' where there is none."""
+        if text not in self._kept:
+            return ""
+        self._kept.move_to_end(text)
+        return self._kept[text]
+
+    def count(self, text: str) -> int:
+        """Count that it was asked once more."""
+        count = self._asked[text] = self._asked.pop(text, 0) + 1
+        if len(self._asked) > _MOST_COUNTED:
+            self._asked.popitem(last=False)
+        return count
+
+    def keep(self, text: str, executing: str) -> str:
+        """Note a plan. Returns the text of one that is too many now, or ''."""
+        self._kept[text] = executing
+        self._asked.pop(text, None)
+        return self._kept.popitem(last=False)[0] if len(self._kept) > _MOST_PLANS else ""
+
+
 class PostgresConnection:
     """Runs statements on one psycopg connection."""
 
@@ -70,23 +114,29 @@ class PostgresConnection:
     def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
         # None leaves it to psycopg, which prepares what it sees often; a prepared plan may be kept for all values.
         prepare = None if self._prepares and not (statement.planned_anew or statement.by_index) else False
-        answer = self._connection.execute(statement.sql, parameters, prepare=prepare, binary=statement.in_binary)
-        return answer.fetchall()
+        text = self._text(statement, parameters)
+        return self._connection.execute(text, parameters, prepare=prepare, binary=statement.in_binary).fetchall()
 
     def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
         return [self.rows(statement, one) for one in parameters]
 
     def run(self, statement: SqlStatement, parameters: Parameters | Values) -> int:
-        return self._connection.execute(statement.sql, _by_name(statement, parameters)).rowcount
+        given = _by_name(statement, parameters)
+        return self._connection.execute(self._text(statement, given), given).rowcount
 
     def run_many(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
         if not parameters:
             return 0
         if statement.together:
             return self._insert_together(statement, parameters)
+        given = [_by_name(statement, one) for one in parameters]
         with self._connection.cursor() as cursor:
-            cursor.executemany(statement.sql, [_by_name(statement, one) for one in parameters])
+            cursor.executemany(self._text(statement, given[0]), given)
             return cursor.rowcount
+
+    def _text(self, statement: SqlStatement, parameters: Parameters) -> str:  # noqa: ARG002
+        """What is sent, with these parameters and others of the same tenant."""
+        return statement.sql
 
     def _insert_together(self, statement: SqlStatement, parameters: Sequence[Parameters | Values]) -> int:
         """Fewer statements than rows: a cluster sends each of them on to another node."""
@@ -97,6 +147,19 @@ class PostgresConnection:
     def script(self, text: str) -> None:
         for command in postgres_commands(text):
             self._connection.execute(command)
+
+
+class PartitionConnection(PostgresConnection):
+    """Runs the statements of a transaction with its tenant's name written into them, and not bound.
+
+    A server keeps no plan of a statement that may be about any tenant: one of all partitions looks dear to it, so that
+    it plans each time, for longer than it then runs. Of one partition it keeps what psycopg prepares.
+    """
+
+    __slots__ = ()
+
+    def _text(self, statement: SqlStatement, parameters: Parameters) -> str:
+        return _of_tenant(statement, parameters).sql
 
 
 class AloneConnection(PostgresConnection):
@@ -117,14 +180,16 @@ class AloneConnection(PostgresConnection):
         return self.rows_of_each(statement, [parameters])[0]
 
     def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+        if not parameters:
+            return []
         writer = psycopg.ClientCursor(self._connection)
-        if kept := self._kept(statement):
-            asked = [writer.mogrify(kept, [one[name] for name in statement.parameters]) for one in parameters]
+        of_tenant = _of_tenant(statement, parameters[0])
+        if kept := self._kept(of_tenant, statement):
             try:
-                return self._answers([_BY_INDEX, *asked])
+                return self._answers([_BY_KEPT_PLAN, *(writer.mogrify(kept, one) for one in parameters)])
             except _LOST:
                 self._pooled.keeps_plans = False
-        return self._answers([writer.mogrify(statement.sql, one) for one in parameters])
+        return self._answers([writer.mogrify(of_tenant.sql, one) for one in parameters])
 
     def _answers(self, asked: Sequence[str]) -> list[list[Row]]:
         try:
@@ -135,25 +200,31 @@ class AloneConnection(PostgresConnection):
                 self._connection.execute("ROLLBACK")
             raise
 
-    def _kept(self, statement: SqlStatement) -> str:
-        """What executes a statement by a plan that is kept; '' where none is."""
-        name, pooled = statement.name, self._pooled
-        if not pooled.keeps_plans or (statement.planned_anew and not statement.by_index):
+    def _kept(self, of_tenant: SqlStatement, statement: SqlStatement) -> str:
+        """What executes a statement by a plan that is kept, for its tenant or for all; '' where none is."""
+        if not self._pooled.keeps_plans or (statement.planned_anew and not statement.by_index):
             return ""
-        pooled.asked[name] += 1
-        if pooled.asked[name] == _KEPT_AFTER:
-            pooled.kept[name] = self._prepare(statement)
-        return pooled.kept.get(name, "")
+        found = self._kept_after(_KEPT_AFTER, of_tenant)
+        return found or ("" if of_tenant is statement else self._kept_after(_KEPT_FOR_ALL_AFTER, statement))
+
+    def _kept_after(self, often: int, statement: SqlStatement) -> str:
+        plans = self._pooled.plans
+        if found := plans.find(statement.sql):
+            return found
+        if plans.count(statement.sql) != often or not (executing := self._prepare(statement)):
+            return ""
+        if excess := plans.keep(statement.sql, executing):
+            self._connection.execute(f"DEALLOCATE {_plan_name(excess)}", prepare=False)
+        return executing
 
     def _prepare(self, statement: SqlStatement) -> str:
-        # Named by what it says: a proxy may hand us what another release has prepared.
-        name = f"memorist_{crc32(statement.sql.encode()):08x}"
-        places = statement.parameters
+        name = _plan_name(statement.sql)
         try:
             self._connection.execute(f"PREPARE {name} AS {_numbered(statement)}", prepare=False)
         except (psycopg.errors.SyntaxErrorOrAccessRuleViolation, *_LOST):
             return ""  # Such as one whose parameters have no type of their own.
-        return f"EXECUTE {name} ({', '.join(['%s'] * len(places))})" if places else f"EXECUTE {name}"
+        places = ", ".join(f"%({one})s" for one in statement.parameters)
+        return f"EXECUTE {name} ({places})" if places else f"EXECUTE {name}"
 
 
 class PipelinedConnection(PostgresConnection):
@@ -195,7 +266,26 @@ def postgres_commands(script: str) -> list[str]:
 def _numbered(statement: SqlStatement) -> str:
     """A statement with numbers for its parameters, in their order."""
     places = {one: f"${number}" for number, one in enumerate(statement.parameters, start=1)}
-    return _PARAMETER.sub(lambda found: places[found[1]], statement.sql).replace("%%", "%")
+    return _PARAMETER.sub(lambda found: places[found[1]] if found[1] else "%", statement.sql)
+
+
+def _plan_name(text: str) -> str:
+    # Named by what it says: a proxy may hand us what another release has prepared.
+    return f"memorist_{blake2b(text.encode(), digest_size=16).hexdigest()}"
+
+
+def _of_tenant(statement: SqlStatement, parameters: Parameters) -> SqlStatement:
+    """The same for one tenant, where the server plans it for each: what inserts is not planned by partition."""
+    if _TENANT not in statement.parameters or statement.planned_anew or statement.sql.startswith("INSERT"):
+        return statement
+    return _written_for(statement, parameters[_TENANT])
+
+
+@lru_cache(_MOST_COUNTED)
+def _written_for(statement: SqlStatement, tenant: str) -> SqlStatement:
+    name = sql.Literal(tenant).as_string().replace("%", "%%")
+    others = tuple(one for one in statement.parameters if one != _TENANT)
+    return replace(statement, sql=statement.sql.replace(f"%({_TENANT})s", name), parameters=others, seals=())
 
 
 @cache

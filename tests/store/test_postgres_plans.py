@@ -1,0 +1,237 @@
+"""Which plans PostgreSQL keeps for us, of whom, and that nobody sees more by them."""
+
+import re
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import pytest
+
+from memorist.bootstrap import open_core, open_store
+from memorist.memories import writing
+from memorist.memories.values import Draft, Kind
+from memorist.platform.values import Principal, Role
+from memorist.recall.values import Question
+from memorist.store import postgres_connections
+from memorist.store.drivers import Connection
+from memorist.store.postgres import PostgresDriver
+from memorist.store.postgres_connections import AloneConnection, PipelinedConnection, PooledConnection
+from memorist.store.sql_store import SqlStore
+from memorist.store.statements import SqlStatement
+from memorist.testing import make_memory, new_tenant
+from tests.support.postgres import CITUS, Postgres, become
+from tests.support.proxy import proxied
+from tests.support.stores import bare
+
+with_partitions = pytest.mark.skipif(bool(CITUS), reason="a cluster has shards instead")
+
+HOSTILE = "50%% of 100%(tenant)s' \\"
+
+
+@pytest.fixture(scope="module")
+def postgres_url(postgres: Postgres) -> str:
+    """A database with as many partitions as one in production has; the one that all others share has fewer."""
+    url = postgres.url(postgres.create_database())
+    open_core(bare(url)).close()
+    return url
+
+
+@pytest.fixture
+def database_url(postgres_url: str) -> str:
+    return postgres_url
+
+
+def alone(store: SqlStore, tenant: str) -> list[str]:
+    """Ask for a memory as recall does, and return what the server has prepared on the connection that was asked."""
+
+    def work(connection: Connection) -> None:
+        assert isinstance(connection, AloneConnection)
+        connection.rows(store.statements["get_memories"], {"tenant": tenant, "ids": ["mem_x"]})
+
+    store.driver.read(tenant, work, snapshot=False)
+    return prepared_of(store)
+
+
+def prepared_of(store: SqlStore) -> list[str]:
+    """What the server has prepared for recall on the one connection."""
+    driver = store.driver
+    assert isinstance(driver, PostgresDriver)
+    with driver._pool.connection() as connection:
+        listed = "SELECT statement FROM pg_prepared_statements WHERE from_sql AND statement LIKE '%FROM memories%'"
+        return [row[0] for row in connection.execute(listed, prepare=False).fetchall()]
+
+
+@pytest.fixture
+def one_connection(postgres_url: str) -> Iterator[SqlStore]:
+    store = open_store(bare(postgres_url, pool_size=1))
+    yield store
+    store.close()
+
+
+@with_partitions
+def test_what_is_asked_often_is_planned_once(one_connection: SqlStore, tenant: str) -> None:
+    memory = make_memory(tenant)
+    one_connection.write(tenant, lambda tx: writing.insert(tx, memory))
+    assert [len(alone(one_connection, tenant)) for _ in range(7)] == [0, 0, 0, 0, 1, 1, 1]
+    for whose, found in ((tenant, [memory]), (new_tenant(), [])):
+        assert one_connection.read(whose, lambda tx: tx.memories.get_many([memory.id]), snapshot=False) == found
+
+
+@with_partitions
+def test_a_recall_is_two_messages_and_a_key_one(
+    postgres_url: str, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = open_core(bare(postgres_url, pool_size=1), background=False)
+    ada = Principal(tenant, Role.USER, "ada")
+    core.identity.create_tenant(tenant)
+    _, secret = core.identity.create_key(Principal(tenant, Role.ADMIN), Role.USER, user="ada")
+    core.memories.remember(ada, [Draft("The teapot is blue.")])
+    for _ in range(6):
+        assert len(core.recall.recall(ada, Question("teapot")).hits) == 1
+    asked: list[str] = []
+    execute = PooledConnection.execute
+
+    def counted(self: PooledConnection, query: str, *given: object, **named: object) -> object:
+        asked.append(query)
+        return execute(self, query, *given, **named)
+
+    monkeypatch.setattr(PooledConnection, "execute", counted)
+    core.recall.recall(ada, Question("teapot"))
+    assert [re.findall("EXECUTE|COMMIT", one) for one in asked] == [
+        ["EXECUTE", "EXECUTE", "COMMIT"],
+        ["EXECUTE", "COMMIT"],
+    ]
+    asked.clear()
+    core.identity.authenticate(secret)
+    assert len(asked) == 1
+    asked.clear()
+    core.memories.remember(ada, [Draft("The saucer is red.")])
+    assert len(asked) <= 7
+    core.close()
+
+
+@with_partitions
+def test_plan_that_is_lost_is_done_without(one_connection: SqlStore, tenant: str) -> None:
+    memory = make_memory(tenant)
+    one_connection.write(tenant, lambda tx: writing.insert(tx, memory))
+    for _ in range(6):
+        alone(one_connection, tenant)
+    driver = one_connection.driver
+    assert isinstance(driver, PostgresDriver)
+    with driver._pool.connection() as connection:
+        connection.execute("DEALLOCATE ALL")
+    for _ in range(2):
+        found = one_connection.read(tenant, lambda tx: tx.memories.get_many([memory.id]), snapshot=False)
+        assert found == [memory]
+    assert alone(one_connection, tenant) == []
+
+
+@pytest.mark.parametrize("has_proxy", [False, True])
+def test_behind_a_proxy_nothing_is_prepared(postgres_url: str, tenant: str, has_proxy: bool) -> None:
+    """It may lend another connection for each transaction, where others have prepared other things by the same name."""
+    with proxied(postgres_url) if has_proxy else nullcontext(postgres_url) as url:
+        store = open_store(bare(url, pool_size=1))
+        for _ in range(7):
+            memory = make_memory(tenant)
+            store.write(tenant, lambda tx, memory=memory: writing.insert_many(tx, [memory, make_memory(tenant)]))
+            assert store.read(tenant, lambda tx, memory=memory: tx.memories.get(memory.id)) == memory
+            assert store.read(tenant, lambda tx, memory=memory: tx.memories.get(memory.id), snapshot=False) == memory
+        driver = store.driver
+        assert isinstance(driver, PostgresDriver)
+        with driver._pool.connection() as connection:
+            ((prepared,),) = connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchall()
+        assert (prepared == 0) is has_proxy
+        store.close()
+
+
+def test_what_walks_an_index_is_not_left_prepared_in_a_pipeline(postgres_url: str) -> None:
+    with PooledConnection.connect(postgres_url, autocommit=True) as connection:
+        pipelined = PipelinedConnection(connection, ["BEGIN READ ONLY"])
+        for by_index, prepared in ((True, 0), (False, 1)):
+            statement = SqlStatement("two", "Two.", "SELECT 2", by_index=by_index)
+            assert pipelined.rows_of_each(statement, [{}] * 9) == [[(2,)]] * 9
+            listed = "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 2'"
+            assert connection.execute(listed, prepare=False).fetchall() == [(prepared,)]
+
+
+# Of one tenant, and of all
+
+
+def explained(store: SqlStore, tenant: str, prepared: str) -> str:
+    """How the server runs a statement that was prepared on the one connection."""
+    driver = store.driver
+    assert isinstance(driver, PostgresDriver)
+    with driver._pool.connection() as connection, connection.transaction():
+        become(connection, tenant)
+        connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        listed = "SELECT name, parameter_types FROM pg_prepared_statements WHERE statement = %s"
+        ((name, types),) = connection.execute(listed, [prepared], prepare=False).fetchall()
+        given = ", ".join(["'{}'"] * (types.count(",") + 1))
+        return str(connection.execute(f"EXPLAIN EXECUTE {name} ({given})", prepare=False).fetchall())
+
+
+@with_partitions
+def test_plan_of_one_tenant_is_of_its_partition(one_connection: SqlStore, tenant: str) -> None:
+    for _ in range(5):
+        (prepared,) = alone(one_connection, tenant) or [""]
+    assert f"tenant_id = '{tenant}'" in prepared
+    assert len(set(re.findall(r"memories_p\d\d", explained(one_connection, tenant, prepared)))) == 1
+
+
+@with_partitions
+def test_tenants_that_ask_seldom_share_a_plan(
+    one_connection: SqlStore, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_connections, "_KEPT_FOR_ALL_AFTER", 6)
+    tenants = [tenant, *(new_tenant() for _ in range(6))]
+    memories = {one: make_memory(one) for one in tenants}
+    for one, memory in memories.items():
+        one_connection.write(one, lambda tx, memory=memory: writing.insert(tx, memory))
+    ids = [memory.id for memory in memories.values()]
+    for asked, one in enumerate(tenants, start=1):
+        found = one_connection.read(one, lambda tx: tx.memories.get_many(ids), snapshot=False)
+        assert found == [memories[one]], "nobody else's are found"
+        assert len(prepared_of(one_connection)) == (asked >= 6)
+    (prepared,) = prepared_of(one_connection)
+    assert "tenant_id = $1" in prepared
+
+
+@with_partitions
+def test_only_the_plans_used_last_are_kept(
+    one_connection: SqlStore, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_connections, "_MOST_PLANS", 2)
+    tenants = [tenant, new_tenant(), new_tenant()]
+    for one in tenants:
+        for _ in range(5):
+            kept = alone(one_connection, one)
+    assert {one for one in tenants for text in kept if one in text} == set(tenants[1:])
+    for _ in range(4):
+        assert len(alone(one_connection, tenant)) == 2
+    kept = alone(one_connection, tenant)
+    assert {one for one in tenants for text in kept if one in text} == {tenant, tenants[2]}
+
+
+@with_partitions
+def test_write_that_was_made_often_is_not_planned_each_time(one_connection: SqlStore, tenant: str) -> None:
+    for _ in range(14):
+        message = make_memory(tenant, kind=Kind.CHAT_MESSAGE, session="tea")
+        one_connection.write(tenant, lambda tx, message=message: writing.insert(tx, message))
+    driver = one_connection.driver
+    assert isinstance(driver, PostgresDriver)
+    with driver._pool.connection() as connection:
+        listed = "SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE 'WITH messages%'"
+        ((by_kept_plan,),) = connection.execute(listed, prepare=False).fetchall()
+    assert by_kept_plan > 0
+
+
+@pytest.mark.parametrize("name", [HOSTILE, "'; DROP TABLE memories; --", "$1", "{}"])
+def test_name_of_a_tenant_is_only_a_name_in_a_plan(one_connection: SqlStore, name: str) -> None:
+    other = make_memory(new_tenant())
+    one_connection.write(other.tenant, lambda tx: writing.insert(tx, other))
+    for count in range(1, 13):
+        memory = make_memory(name, kind=Kind.CHAT_MESSAGE, session="tea")
+        assert one_connection.write(name, lambda tx, memory=memory: writing.insert(tx, memory)) is True
+        ids = [memory.id, other.id]
+        assert one_connection.read(name, lambda tx, ids=ids: tx.memories.get_many(ids), snapshot=False) == [memory]
+        assert one_connection.read(name, lambda tx: tx.index.size("ada"), snapshot=False) == count
+    assert one_connection.write(name, lambda tx: tx.memories.hold([memory.id, other.id])) == {memory.id}
