@@ -235,3 +235,12 @@ def test_name_of_a_tenant_is_only_a_name_in_a_plan(one_connection: SqlStore, nam
         assert one_connection.read(name, lambda tx, ids=ids: tx.memories.get_many(ids), snapshot=False) == [memory]
         assert one_connection.read(name, lambda tx: tx.index.size("ada"), snapshot=False) == count
     assert one_connection.write(name, lambda tx: tx.memories.hold([memory.id, other.id])) == {memory.id}
+
+
+@pytest.mark.parametrize("texts", [[], ["a"], ["", " b ", 'c"d', "e\\f", "{g,h}", "NULL", "\u00fc\n'"]])
+def test_list_arrives_as_it_was_given(one_connection: SqlStore, texts: list[str]) -> None:
+    listing = SqlStatement("listing", "A list.", "SELECT unnest(CAST(%(ids)s AS text[]))", ("ids",))
+    given = {"ids": one_connection.driver.encode_list(texts)}
+    for snapshot in (True, False):
+        rows = one_connection.driver.read("*", lambda connection: connection.rows(listing, given), snapshot=snapshot)
+        assert [row[0] for row in rows] == texts
