@@ -8,8 +8,9 @@ import pytest
 
 from memorist.bootstrap import open_core, open_store
 from memorist.memories import writing
-from memorist.memories.values import Draft, Kind
+from memorist.memories.values import Draft, Kind, Memory
 from memorist.platform.values import Principal, Role
+from memorist.ports import Writer
 from memorist.recall.values import Question
 from memorist.store import postgres_connections
 from memorist.store.drivers import Connection
@@ -212,16 +213,34 @@ def test_only_the_plans_used_last_are_kept(
 
 
 @with_partitions
-def test_write_that_was_made_often_is_not_planned_each_time(one_connection: SqlStore, tenant: str) -> None:
-    for _ in range(14):
-        message = make_memory(tenant, kind=Kind.CHAT_MESSAGE, session="tea")
-        one_connection.write(tenant, lambda tx, message=message: writing.insert(tx, message))
+@pytest.mark.parametrize(
+    ("part", "most"),
+    [
+        pytest.param("WITH messages", 0, id="walks an index"),
+        pytest.param("FOR KEY SHARE SKIP LOCKED", 0, id="walks an index, too"),
+        pytest.param("SELECT id, tenant_id, content", 5, id="is left to the server"),
+    ],
+)
+def test_what_a_write_asks_often_is_not_planned_each_time(
+    one_connection: SqlStore, tenant: str, part: str, most: int
+) -> None:
+    said = [make_memory(tenant, kind=Kind.CHAT_MESSAGE, session="tea") for _ in range(14)]
+    for message in said:
+        one_connection.write(tenant, lambda tx, message=message: write_as_the_indexer_does(tx, message))
     driver = one_connection.driver
     assert isinstance(driver, PostgresDriver)
     with driver._pool.connection() as connection:
-        listed = "SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE 'WITH messages%'"
-        ((by_kept_plan,),) = connection.execute(listed, prepare=False).fetchall()
+        listed = "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE %s"
+        ((by_kept_plan, anew),) = connection.execute(listed, [f"%{part}%"], prepare=False).fetchall()
+        assert connection.execute("SHOW plan_cache_mode", prepare=False).fetchone() == ("auto",)
     assert by_kept_plan > 0
+    assert anew <= most
+
+
+def write_as_the_indexer_does(tx: Writer, message: Memory) -> None:
+    writing.insert(tx, message)
+    tx.index.turn_before(message)
+    assert tx.memories.hold([message.id], wait=False) == {message.id}
 
 
 @pytest.mark.parametrize("name", [HOSTILE, "'; DROP TABLE memories; --", "$1", "{}"])

@@ -31,7 +31,8 @@ _MOST_COUNTED = 4096
 BY_INDEX = "SET LOCAL enable_seqscan = off"
 """A plan that is kept outlives what the tables held when it was made: one that walks an index is never far wrong."""
 
-_BY_KEPT_PLAN = f"{BY_INDEX}; SET LOCAL plan_cache_mode = force_generic_plan"
+_BY_KEPT_PLAN = "SET LOCAL plan_cache_mode = force_generic_plan"
+_AS_BEFORE = "SET LOCAL plan_cache_mode TO DEFAULT"
 
 _TENANT = "tenant"
 _PARAMETER = re.compile(r"%%|%\((\w+)\)s")
@@ -149,56 +150,14 @@ class PostgresConnection:
             self._connection.execute(command)
 
 
-class PartitionConnection(PostgresConnection):
-    """Runs the statements of a transaction with its tenant's name written into them, and not bound.
+class _PlanningConnection(PostgresConnection):
+    """Has the server keep plans, where it can be known which it has."""
 
-    A server keeps no plan of a statement that may be about any tenant: one of all partitions looks dear to it, so that
-    it plans each time, for longer than it then runs. Of one partition it keeps what psycopg prepares.
-    """
+    __slots__ = ("_pooled",)
 
-    __slots__ = ()
-
-    def _text(self, statement: SqlStatement, parameters: Parameters) -> str:
-        return _of_tenant(statement, parameters).sql
-
-
-class AloneConnection(PostgresConnection):
-    """Reads with each statement in a transaction of its own, which takes one message to the server instead of three.
-
-    A message of several statements can bind no parameters, so they are written into it, escaped by psycopg. What is
-    asked often is prepared: on tables of many partitions, planning takes several times as long as the rest.
-    """
-
-    __slots__ = ("_opening", "_pooled")
-
-    def __init__(self, connection: PooledConnection, opening: Sequence[str]) -> None:
+    def __init__(self, connection: PooledConnection) -> None:
         super().__init__(connection)
         self._pooled = connection
-        self._opening = opening
-
-    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
-        return self.rows_of_each(statement, [parameters])[0]
-
-    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
-        if not parameters:
-            return []
-        writer = psycopg.ClientCursor(self._connection)
-        of_tenant = _of_tenant(statement, parameters[0])
-        if kept := self._kept(of_tenant, statement):
-            try:
-                return self._answers([_BY_KEPT_PLAN, *(writer.mogrify(kept, one) for one in parameters)])
-            except _LOST:
-                self._pooled.keeps_plans = False
-        return self._answers([writer.mogrify(of_tenant.sql, one) for one in parameters])
-
-    def _answers(self, asked: Sequence[str]) -> list[list[Row]]:
-        try:
-            answer = self._connection.execute("; ".join([*self._opening, *asked, "COMMIT"]), prepare=False)
-            return [result.fetchall() for result in answer.results() if _has_rows(result)]
-        except psycopg.Error:
-            if not self._connection.closed:
-                self._connection.execute("ROLLBACK")
-            raise
 
     def _kept(self, of_tenant: SqlStatement, statement: SqlStatement) -> str:
         """What executes a statement by a plan that is kept, for its tenant or for all; '' where none is."""
@@ -225,6 +184,66 @@ class AloneConnection(PostgresConnection):
             return ""  # Such as one whose parameters have no type of their own.
         places = ", ".join(f"%({one})s" for one in statement.parameters)
         return f"EXECUTE {name} ({places})" if places else f"EXECUTE {name}"
+
+
+class PartitionConnection(_PlanningConnection):
+    """Runs the statements of a transaction with its tenant's name written into them, and not bound.
+
+    A server keeps no plan of a statement that may be about any tenant: one of all partitions looks dear to it, so that
+    it plans each time, for longer than it then runs. Of one partition it keeps what psycopg prepares, unless it expects
+    less of a plan for the values: it is told to where a statement is to walk an index.
+    """
+
+    __slots__ = ()
+
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
+        kept = self._kept(_of_tenant(statement, parameters), statement) if statement.by_index else ""
+        if not kept:
+            return super().rows(statement, parameters)
+        asked = psycopg.ClientCursor(self._connection).mogrify(kept, parameters)
+        answer = self._connection.execute("; ".join([_BY_KEPT_PLAN, asked, _AS_BEFORE]), prepare=False)
+        return _all_rows(answer)[0]
+
+    def _text(self, statement: SqlStatement, parameters: Parameters) -> str:
+        return _of_tenant(statement, parameters).sql
+
+
+class AloneConnection(_PlanningConnection):
+    """Reads with each statement in a transaction of its own, which takes one message to the server instead of three.
+
+    A message of several statements can bind no parameters, so they are written into it, escaped by psycopg. What is
+    asked often is prepared: on tables of many partitions, planning takes several times as long as the rest.
+    """
+
+    __slots__ = ("_opening",)
+
+    def __init__(self, connection: PooledConnection, opening: Sequence[str]) -> None:
+        super().__init__(connection)
+        self._opening = opening
+
+    def rows(self, statement: SqlStatement, parameters: Parameters) -> list[Row]:
+        return self.rows_of_each(statement, [parameters])[0]
+
+    def rows_of_each(self, statement: SqlStatement, parameters: Sequence[Parameters]) -> list[list[Row]]:
+        if not parameters:
+            return []
+        writer = psycopg.ClientCursor(self._connection)
+        of_tenant = _of_tenant(statement, parameters[0])
+        if kept := self._kept(of_tenant, statement):
+            try:
+                return self._answers([BY_INDEX, _BY_KEPT_PLAN, *(writer.mogrify(kept, one) for one in parameters)])
+            except _LOST:
+                self._pooled.keeps_plans = False
+        return self._answers([writer.mogrify(of_tenant.sql, one) for one in parameters])
+
+    def _answers(self, asked: Sequence[str]) -> list[list[Row]]:
+        try:
+            answer = self._connection.execute("; ".join([*self._opening, *asked, "COMMIT"]), prepare=False)
+            return _all_rows(answer)
+        except psycopg.Error:
+            if not self._connection.closed:
+                self._connection.execute("ROLLBACK")
+            raise
 
 
 class PipelinedConnection(PostgresConnection):
@@ -305,6 +324,11 @@ def _some_at_once(statement: SqlStatement, rows: Sequence[Parameters | Values]) 
         while start + size <= len(values):
             yield size, [value for one in values[start : start + size] for value in one]
             start += size
+
+
+def _all_rows(answer: psycopg.Cursor[Any]) -> list[list[Row]]:
+    """Those of each of several statements that has any."""
+    return [result.fetchall() for result in answer.results() if _has_rows(result)]
 
 
 def _has_rows(result: psycopg.Cursor[Any]) -> bool:

@@ -25,6 +25,7 @@ SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS tex
 SELECT payload FROM memory_events WHERE tenant_id = :tenant AND seq = :seq FOR UPDATE
 
 -- name: hold_free_memories
+-- plan: by index
 -- The same, but for those that somebody erases now.
 SELECT id FROM memories WHERE tenant_id = :tenant AND id = ANY (CAST(:ids AS text[])) ORDER BY id FOR KEY SHARE SKIP LOCKED
 

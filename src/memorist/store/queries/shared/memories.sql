@@ -390,6 +390,7 @@ WHERE tenant_id = :tenant AND user_id = :user_id AND session_id = :session_id AN
 ORDER BY id DESC LIMIT 1
 
 -- name: list_followers
+-- plan: by index
 -- What may be embedded with the words of some messages: whatever was said after each, up to the next message that counts
 -- or is one of them. What is one of them, or has no words left, is not told.
 WITH messages AS (
