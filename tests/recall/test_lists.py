@@ -96,11 +96,25 @@ def test_what_fills_a_list_up_is_never_among_the_farthest(
     question = np.full(SIZE, 0.1, dtype=np.float32)  # From which nothing differs in each bit.
     for far in (10, 500, 100_000):
         monkeypatch.setattr(lists, "_FAR", far)
-        _, farthest = _lists(view).near(question)
-        assert farthest.size == min(far, _lists(view).size)
+        *_, farthest = _lists(view).near(question)
+        assert min(far, _lists(view).size) <= farthest.size <= 2 * far
+        assert distinct(farthest).size == farthest.size
         bits = np.unpackbits(_lists(view).sketches, axis=1, count=SIZE)
         differing = SIZE - bits.sum(axis=1, dtype=np.int64)
         assert sorted(differing[farthest]) == sorted(differing)[differing.size - farthest.size :]
+
+
+def test_sketches_tell_about_how_near_the_windows_of_the_nearest_lists_are(made: tuple[View, Scores]) -> None:
+    view, given = made
+    errors = []
+    for question in _questions(30):
+        windows, cosines, _ = _lists(view).near(question)
+        assert windows.size >= 300
+        exact = (given @ question)[view.matrix.places[windows], view.matrix.firsts[windows]]
+        errors.append(cosines - exact)
+    errors = np.concatenate(errors)
+    assert abs(errors.mean()) < 0.01
+    assert errors.std() < 0.08
 
 
 def test_of_texts_that_are_alike_only_some_are_looked_at() -> None:

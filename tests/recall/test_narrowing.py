@@ -115,8 +115,8 @@ def saved(shelf: Shelf, file: Path) -> Shelf:
 @pytest.fixture(autouse=True)
 def _looks_at_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """As few as there would be of a million."""
-    monkeypatch.setattr("memorist.recall.index.lists.COMPARED", 300)
-    for name, value in {"_ENOUGH": 40, "_FEW": 500, "_KEPT": 150}.items():
+    monkeypatch.setattr("memorist.recall.index.lists.COMPARED", 2000)
+    for name, value in {"_ENOUGH": 40, "_FEW": 500, "_KEPT": 150, "_NEAR": 300}.items():
         monkeypatch.setattr(f"memorist.recall.narrowing.{name}", value)
     monkeypatch.setattr("memorist.recall.index.postings._LIKELY", 600)
     monkeypatch.setattr("memorist.recall.index.postings._LOOKED_THROUGH", 2000)
@@ -158,6 +158,45 @@ def test_few_rows_are_looked_at_and_the_first_ten_are_the_same(shelf: Shelf, lib
     assert isinstance(part, PartOfShelf)
     assert part.size < view.size / 4
     assert agreement(view, library, 60) >= 0.99
+
+
+def test_what_is_best_by_words_and_meaning_together_is_found_where_many_are_better_by_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.recall.index.postings._LIKELY", 300)
+    monkeypatch.setattr("memorist.recall.index.postings._LOOKED_INTO", 300)
+    rng, store = np.random.default_rng(4), Rows()
+
+    def put(vector: Scores, text: str) -> None:
+        number = len(store.rows)
+        store.put(f"mem_{number:04}", [text], thread=f"s{number}", vectors=vectors.pack(_unit(vector)[np.newaxis]))
+
+    asked, *apart = map(_unit, rng.standard_normal((3001, SIZE), dtype=np.float32))
+    put(asked + apart[0] * np.float32(0.8), "the owl in the tower")
+    for number, one in enumerate(apart[1:]):
+        if number % 5 == 0:
+            put(asked + one * np.float32(0.2), f"anything {number}")
+        else:
+            put(one, "the owl in the tower" if number % 5 == 1 else f"else {number}")
+    made = Shelf("ada", MODEL)
+    refreshed(made, store)
+    view = refreshed(saved(made, tmp_path / "file"), store)
+    assert first(looked_at_all(view, asking("owl tower"), asked))[0] == "mem_0000"
+    assert first(looked_at_few(view, asking("owl tower"), asked))[0] == "mem_0000"
+
+
+def test_what_words_count_is_measured_by_the_turns_whose_words_fit_best_together(
+    shelf: Shelf, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorist.recall.narrowing._KEPT", 20)
+    view = refreshed(shelf, library.store)
+    for _ in range(20):
+        query, vector = library.question()
+        few, every = looked_at_few(view, asking(query), vector), looked_at_all(view, asking(query), vector)
+        part = few.candidates.views[0]
+        assert isinstance(part, PartOfShelf)
+        here = few.first(10)
+        assert few.words.normal[here] == pytest.approx(every.words.normal[part.at[here]], abs=0.02)
 
 
 def test_what_comes_first_is_compared_as_it_is_and_the_rest_about_so(shelf: Shelf, library: Library) -> None:

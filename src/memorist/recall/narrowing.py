@@ -15,8 +15,7 @@ from memorist import words
 from memorist.memories.searchable import Standing
 from memorist.recall import filters, joining
 from memorist.recall.candidates import candidates
-from memorist.recall.fusion import Fusion, share_of_meaning
-from memorist.recall.index import lists
+from memorist.recall.fusion import FUSION, Fusion, share_of_meaning
 from memorist.recall.index.columns import Array, distinct
 from memorist.recall.index.matrix import Cosines, Near, Sketched
 from memorist.recall.index.part import PartOfShelf
@@ -30,12 +29,18 @@ _ENOUGH = 128
 """If fewer rows that are named may come back, the lists were not made for such a question."""
 
 _READ = 160
-"""Rows whose vectors are read: at least, and `_TIMES` as many for each that is wanted."""
+_NEAREST = 32
+"""Rows whose vectors are read: at least, and `_TIMES` as many for each that is wanted; and those that look nearest, up
+to which scores are normalised.
+"""
 
 _KEPT = 640
 _TIMES = 4
-_CLOSEST = 160
+_CLOSEST = 40
 """Rows that stay: at least, and for each that is wanted. Of the closest, turns next to their neighbours count, too."""
+
+_NEAR = 2048
+"""Of the windows that are nearest, those that fit best with their words."""
 
 _SPARE = 2
 """Of the best so many times as many are asked whether they may come back, before all are."""
@@ -43,6 +48,9 @@ _SPARE = 2
 _THREADS = 24
 _OF_A_THREAD = 64
 _FARTHEST = 32
+_FULLEST = 32
+"""Rows whose words fit best, with the turns around them: what words count is normalised up to the best."""
+
 _WAITING = 512
 _FEW = 4096
 _ALL = 8192
@@ -90,7 +98,8 @@ def _read_first(found: Worded, vector: Scores, fusion: Fusion, count: int) -> No
     for view in found.candidates.views:
         if isinstance(view, PartOfShelf):
             own = places[(places >= start) & (places < start + view.size)] - start
-            view.compare(vector, distinct(np.concatenate([own, view.needed])))
+            nearest = _first_of(view.cosines(vector)[0], _NEAREST)
+            view.compare(vector, distinct(np.concatenate([own, nearest, view.needed])))
         start += view.size
 
 
@@ -103,6 +112,11 @@ class _Named:
     waiting: Array
     likely: Likely
     sketched: Sketched
+    fullest: Array
+    """Those whose words fit best together with those of the turns around them."""
+
+    most: float
+    """How well the best of these fit."""
 
     @classmethod
     def of(cls, view: View, all_of: Sequence[PostingLists | PostingsAt], terms: Sequence[int], number: int) -> "_Named":
@@ -111,7 +125,20 @@ class _Named:
         waiting = view.waiting()
         waiting = waiting[view.columns["standing"][waiting] == Standing.LIVE][-_WAITING:]
         places = distinct(np.concatenate([found.places, waiting])) if waiting.size else found.places
-        return cls(terms, places, waiting, found, view.matrix.sketched(places))
+        fitting = _fitting(view, found, found.places).bm25
+        fullest, most = found.places[_first_of(fitting, _FULLEST)], float(fitting.max(initial=0))
+        return cls(terms, places, waiting, found, view.matrix.sketched(places), fullest, most)
+
+
+def _fitting(view: View, found: Likely, places: Array) -> Wording:
+    """About how well the words of some rows fit, with those of the turns around them."""
+    assert view.turns is not None
+    said = found.said(places)
+    around = np.zeros(places.size, dtype=np.float32)
+    for beside in (view.columns["previous"].take(places), view.turns.after(places)):
+        around += np.where(beside >= 0, found.sums.take(beside), np.uint16(0))
+    around *= np.float32(FUSION.text_neighbours * found.step)
+    return replace(said, bm25=said.bm25 + around)
 
 
 def _said(view: View, terms: Sequence[int], places: Array) -> Wording:
@@ -145,14 +172,13 @@ class _Narrowing:
 
     def _by_both(self, vector: Scores) -> View:
         near = self.view.matrix.near(vector)
-        nearest = _first_of(near.cosines, lists.COMPARED)
-        nearest = nearest[near.places[nearest] >= 0]
+        nearest = self._nearest(near)
         places = distinct(np.concatenate([self.named.places, near.places[nearest]]))
         found = Cosines.none(places.size)
         found.put_best(np.searchsorted(places, near.places[nearest]), near.cosines[nearest])
         of_named = self.view.matrix.estimated(vector, near, self.named.sketched)
         found.cosines[np.searchsorted(places, self.named.places)] = of_named.cosines
-        chosen = self._chosen(places, self.named.likely.said(places), found, near.low)
+        chosen = self._chosen(places, _fitting(self.view, self.named.likely, places), found, near.low)
         if chosen.count >= self.enough:
             return self._at(self._around(chosen, near), near, vector)
         wanted = self._few_that_are_wanted()
@@ -165,6 +191,24 @@ class _Narrowing:
         # What is normalised among few is read as it is.
         return self._at(places, near, vector, places if places.size <= _ALL else wanted[:_ALL])
 
+    def _nearest(self, near: Near) -> Array:
+        """The numbers of windows that fit best by words and meaning together: what fits both a little may be among the
+        best of neither.
+        """
+        scores = self._mixed(self.named.likely.said(near.places), near.cosines, near.low)
+        scores[near.places < 0] = -1
+        numbers = _first_of(scores, _NEAR)
+        return numbers[near.places[numbers] >= 0]
+
+    def _mixed(self, said: Wording, cosines: Scores, low: float) -> Scores:
+        """How well rows fit by words and meaning together. `low` is how near the farthest row is."""
+        high = float(cosines.max(initial=0))
+        share = share_of_meaning(self.fusion, high)
+        mixed = (cosines - np.float32(low)) * np.float32(share / max(high - low, 1e-9))
+        mixed += said.bm25 * np.float32((1 - share) / max(self.named.most, 1e-9))
+        mixed += said.coverage**2 * np.float32(self.fusion.coverage)
+        return mixed
+
     def _few_that_are_wanted(self) -> Array | None:
         """All rows that may come back; None where these are many."""
         wanted = np.flatnonzero(_wanted(self.view, self.asked)[1])
@@ -175,14 +219,10 @@ class _Narrowing:
 
     def _chosen(self, places: Array, said: Wording, found: Cosines | None, low: float) -> "_Chosen":
         """Of some rows those that fit best by words and meaning together. `low` is how near the farthest row is."""
-        scores = normalised(said.bm25)
-        if found is not None:
-            cosines = found.known()
-            high = float(cosines.max(initial=0))
-            share = share_of_meaning(self.fusion, high)
-            spread = (cosines - np.float32(low)) / np.float32(max(high - low, 1e-9))
-            scores = np.float32(1 - share) * scores + np.float32(share) * spread
-        scores = scores + np.float32(self.fusion.coverage) * said.coverage**2
+        if found is None:
+            scores = normalised(said.bm25) + np.float32(self.fusion.coverage) * said.coverage**2
+        else:
+            scores = self._mixed(said, found.known(), low)
         # Mostly all may come back, and only the best have to be asked.
         first = np.sort(_first_of(scores, _SPARE * self.most))
         chosen = self._allowed(places[first], scores[first])
@@ -218,6 +258,8 @@ class _Narrowing:
             turns.of_threads(threads, np.unique(threads[first]), _OF_A_THREAD),
             farthest,
             self._beside(farthest),
+            self.named.fullest,
+            self._beside(self.named.fullest),
             asked_about,
             self._beside(asked_about),
             self._waiting(),

@@ -2,8 +2,8 @@
 
 The lists are made when a large shelf is saved: the file has the vectors list by list, and a sketch of each, one bit a
 dimension. A question looks at the sketches of one list in five. How near it is to a vector is told by the sketch well
-enough to choose which few vectors are read. These are read from the file, not mapped: a question needs others each
-time, and they would stay in this process's memory.
+enough to choose, together with the words of its row, which few vectors are read. These are read from the file, not
+mapped: a question needs others each time, and they would stay in this process's memory.
 """
 
 import threading
@@ -19,17 +19,17 @@ from memorist.recall.index.columns import Array
 from memorist.recall.index.snapshot import SavedRows
 from memorist.recall.ranking import Scores
 
-PROBED = 8
+PROBED = 5
 """A question looks into one list in so many: questions lie apart from what answers them, so that few would not do."""
 
-COMPARED = 2048
+COMPARED = 16_384
 """Sketches of these lists that are looked at more closely; of those that differ alike some more, but not any number."""
 
 _TIMES = 2
 """So many times as many at most: texts that are alike have the same sketch, and there may be any number of them."""
 
 _FARTHEST = 32
-_FAR = 512
+_FAR = 192
 """The farthest lists, and how many of their sketches are looked at more closely, those that differ most."""
 
 _MUCH = 0.98
@@ -39,6 +39,9 @@ _PADDED = 16
 """What the number of sketches that are compared at once is a multiple of: others take several times as long."""
 
 _SAMPLE = 16
+_OF_SAMPLE = 64
+"""One distance in so many tells which are least, as long as there are so many of these."""
+
 _ROUNDS = 5
 _SAMPLED = 32
 """Vectors of a list by which its centre is found."""
@@ -199,54 +202,41 @@ class Lists:
         """How many vectors are in lists."""
         return int(self.ends[-1])
 
-    def near(self, question: Scores) -> tuple[Array, Array]:
-        """The windows that are nearest by their sketches, and some that are farthest, ascending: these tell how far the
-        farthest rows are.
+    def near(self, question: Scores) -> tuple[Array, Scores, Array]:
+        """The windows of the nearest lists that differ least by their sketches, and about how near each is; and of the
+        farthest lists some windows that differ most: these tell how far the farthest rows are.
         """
         begins = np.concatenate([[0], self.ends[:-1]])
         order = np.argsort(-self.centres.products(question), kind="stable")
         order = order[begins[order] < self.ends[order]]  # All vectors of a list may be gone.
-        asked = _asked(question)
-        probed = order[: -(-order.size // PROBED)]
-        nearest = _nearest(self._distances(asked, probed, begins), COMPARED)
-        far = order[-_FARTHEST:]
-        farthest = self._farthest(self._distances(asked, far, begins), far, begins)
-        return self._windows_at(nearest, probed, begins), np.sort(self._windows_at(farthest, far, begins))
+        windows, cosines = self._scanned(question, order[: -(-order.size // PROBED)], begins, COMPARED)
+        farthest, _ = self._scanned(-question, order[-_FARTHEST:], begins, _FAR)
+        return windows, cosines, farthest
 
-    def _farthest(self, distances: Array, lists: Array, begins: Array) -> Array:
-        """The numbers of the greatest distances of some lists, without those of nothing."""
-        counts = self.ends[lists] - begins[lists]
-        padded = counts + -counts % _PADDED
-        inside = np.arange(distances.size) - np.repeat(np.cumsum(padded) - padded, padded)
-        numbers = np.flatnonzero(inside < np.repeat(counts, padded))
-        if numbers.size <= _FAR:
-            return numbers
-        return numbers[np.argpartition(distances[numbers], numbers.size - _FAR)[-_FAR:]]
-
-    def _distances(self, asked: Array, lists: Array, begins: Array) -> Array:
-        """How much the sketches of some lists differ from a question, and after each list some of nothing."""
+    def _scanned(self, question: Scores, lists: Array, begins: Array, most: int) -> tuple[Array, Scores]:
+        """About so many windows of some lists, and about how near they are."""
+        asked, step = _asked(question)
         compare = numkong.hammings_packed
+        counts = self.ends[lists] - begins[lists]
+        ends = np.cumsum(counts)
         # Held here: all may be let go of meanwhile.
-        held = self.packed.of(lists.tolist(), lambda number: self._packed(number, begins))
-        found = np.concatenate([np.asarray(compare(asked, packed)) for packed in held], axis=1)
-        distances: Array = 2 * found[0] + found[1]
-        return distances
+        held = zip(self.packed.of(lists.tolist(), lambda one: self._packed(one, begins)), counts.tolist(), strict=True)
+        # After each list there are some sketches of nothing.
+        parts = [np.asarray(compare(asked, packed))[:, :count] for packed, count in held]
+        distances, rest = np.concatenate(parts, axis=1)
+        distances += distances
+        distances += rest
+        numbers = _nearest(distances, most)
+        offsets = np.repeat(self.ends[lists] - ends, np.diff(np.searchsorted(numbers, ends), prepend=0))
+        windows = numbers + offsets
+        products = np.float32(3 * question.size) - 2 * distances[numbers].astype(np.float32)
+        products *= self.factors.take(windows) * step
+        return windows, products + np.float32(question @ self.mean)
 
     def _packed(self, number: int, begins: Array) -> Any:
         sketches = self.sketches[begins[number] : self.ends[number]]
         padded = np.zeros((-len(sketches) % _PADDED, sketches.shape[1]), dtype=np.uint8)
         return numkong.hammings_pack(np.concatenate([sketches, padded]), dtype="uint1")
-
-    def _windows_at(self, numbers: Array, lists: Array, begins: Array) -> Array:
-        """The windows with these numbers among the distances of some lists."""
-        counts = self.ends[lists] - begins[lists]
-        padded = counts + -counts % _PADDED
-        offsets = np.cumsum(padded) - padded
-        of_list = np.searchsorted(offsets, numbers, side="right") - 1
-        inside = numbers - offsets[of_list]
-        is_one = inside < counts[of_list]
-        windows: Array = (inside + begins[lists][of_list])[is_one]
-        return windows
 
     def sketches_of(self, windows: Array) -> "Sketches":
         bits = np.unpackbits(self.sketches.take(windows, axis=0), axis=1, count=self.mean.size)
@@ -295,17 +285,23 @@ def sketch_of(steps: vectors.Steps, scales: Scores, mean: Scores) -> tuple[Array
     return sketches, squares / np.maximum(np.abs(apart).sum(axis=1), np.float32(1e-9))
 
 
-def _asked(question: Scores) -> Array:
-    """A question in two bits a dimension: whether it is above 0 there, which counts twice, and whether it is by much.
-    Not above the mean: that is in all vectors, whose sketches tell what they have beside it.
+def _asked(question: Scores) -> tuple[Array, np.float32]:
+    """A question in two bits a dimension, and what the least of its four steps stands for: whether it is above 0 there,
+    which counts twice, and whether it is by much. Not above the mean: that is in all vectors, whose sketches tell what
+    they have beside it.
     """
+    amounts = np.abs(question)
     is_above = question > 0
-    is_much = np.abs(question) > np.float32(_MUCH) * np.sqrt(np.mean(question**2))
-    return np.packbits(np.stack([is_above, is_above == is_much]), axis=1)
+    is_much = amounts > np.float32(_MUCH) * np.sqrt(np.mean(question**2))
+    steps = np.where(is_much, np.float32(3), np.float32(1))
+    unit = np.float32(amounts @ steps / (steps @ steps))
+    return np.packbits(np.stack([is_above, is_above == is_much]), axis=1), unit
 
 
 def _nearest(distances: Array, count: int) -> Array:
     """The numbers of about so many of the least distances."""
+    if distances.size <= count:
+        return np.arange(distances.size)
     bound = _bound(distances, count)
     nearest = np.flatnonzero(distances <= bound)
     if nearest.size > _TIMES * count:
@@ -317,9 +313,9 @@ def _nearest(distances: Array, count: int) -> Array:
 
 def _bound(distances: Array, count: int) -> int:
     """The distance within which there are about so many."""
-    step = _SAMPLE if distances.size > _SAMPLE * count else 1
+    step = max(1, min(_SAMPLE, count // _OF_SAMPLE))
     totals = np.cumsum(np.bincount(distances[::step]))
-    return int(np.searchsorted(totals, min(count, distances.size) // step))
+    return int(np.searchsorted(totals, count // step))
 
 
 def runs(windows: Array) -> list[tuple[int, int]]:

@@ -18,9 +18,8 @@ from memorist.recall.ranking import Scores
 _BLOCK = 8192
 _SMALLEST_BLOCK = 64
 _UNKNOWN = np.float32(-2)
-_FAR = 128
 _FARTHEST = 32
-"""Vectors that are read to know how far the farthest are, and how many of their rows count as such."""
+"""Of the vectors that are read to know how far the farthest are, how many of their rows count as such."""
 
 _PIECE = 16_384
 """Rows whose sketches are held at once, a byte for each of their bits."""
@@ -273,19 +272,21 @@ class MatrixView:
         return vector
 
     def near(self, question: Scores) -> "Near":
-        """The rows that are nearest to a question by the sketches of their windows, or in no list yet; and how far the
-        farthest ones are.
+        """The rows of the nearest lists that are near a question by the sketches of their windows, and those in no list
+        yet; and how far the farthest ones are.
         """
         assert self.lists is not None
-        windows, far = self.lists.near(question)
+        windows, cosines, far = self.lists.near(question)
         late = self._late(question)
-        places = np.concatenate([self.places[windows], late.places])
-        cosines = np.concatenate([self.lists.estimated(question, self.lists.sketches_of(windows)), late.cosines])
-        far = far[self.places[far] >= 0]
-        far = np.sort(far[_least(self.lists.estimated(question, self.lists.sketches_of(far)), _FAR)])
+        far = np.sort(far[self.places[far] >= 0])
         lows = self._compared(question, self.lists.rows.read(runs(far))) * self.scales[far]
-        low = min(float(lows.min(initial=0)), float(late.cosines.min(initial=0)))
-        return Near(places, cosines, distinct(self.places[far[_least(lows, _FARTHEST)]]), low, late)
+        return Near(
+            np.concatenate([self.places.take(windows), late.places]),
+            np.concatenate([cosines, late.cosines]),
+            distinct(self.places[far[_least(lows, _FARTHEST)]]),
+            min(float(lows.min(initial=0)), float(late.cosines.min(initial=0))),
+            late,
+        )
 
     def sketched(self, places: Array) -> "Sketched":
         """The sketches of some rows, whose places ascend."""

@@ -25,6 +25,11 @@ class TurnOrder:
     def of(cls, arrays: Mapping[str, Array]) -> "TurnOrder":
         return cls(arrays["turns.following"], arrays["turns.by_thread"], arrays["turns.starts"])
 
+    def after(self, places: Array) -> Array:
+        """The turn that the file has after each, or -1."""
+        known = places < self.following.size
+        return np.where(known, self.following.take(np.where(known, places, 0)), -1)
+
     def beside(self, previous: Array, threads: Array, places: Array) -> Array:
         """The turns right before and after some rows. `threads` has the number of each row's."""
         known = self.following.size
