@@ -209,13 +209,17 @@ class Lists:
         begins = np.concatenate([[0], self.ends[:-1]])
         order = np.argsort(-self.centres.products(question), kind="stable")
         order = order[begins[order] < self.ends[order]]  # All vectors of a list may be gone.
-        windows, cosines = self._scanned(question, order[: -(-order.size // PROBED)], begins, COMPARED)
-        farthest, _ = self._scanned(-question, order[-_FARTHEST:], begins, _FAR)
+        asked, step = _asked(question)
+        windows, distances = self._least(asked, order[: -(-order.size // PROBED)], begins, COMPARED)
+        cosines = np.float32(3 * question.size) - 2 * distances.astype(np.float32)
+        cosines *= self.factors.take(windows) * step
+        cosines += np.float32(question @ self.mean)
+        # What differs most from a question differs least from its opposite.
+        farthest, _ = self._least(~asked, order[-_FARTHEST:], begins, _FAR)
         return windows, cosines, farthest
 
-    def _scanned(self, question: Scores, lists: Array, begins: Array, most: int) -> tuple[Array, Scores]:
-        """About so many windows of some lists, and about how near they are."""
-        asked, step = _asked(question)
+    def _least(self, asked: Array, lists: Array, begins: Array, most: int) -> tuple[Array, Array]:
+        """About so many windows of some lists whose sketches differ least from a question, and by how much."""
         compare = numkong.hammings_packed
         counts = self.ends[lists] - begins[lists]
         ends = np.cumsum(counts)
@@ -228,10 +232,7 @@ class Lists:
         distances += rest
         numbers = _nearest(distances, most)
         offsets = np.repeat(self.ends[lists] - ends, np.diff(np.searchsorted(numbers, ends), prepend=0))
-        windows = numbers + offsets
-        products = np.float32(3 * question.size) - 2 * distances[numbers].astype(np.float32)
-        products *= self.factors.take(windows) * step
-        return windows, products + np.float32(question @ self.mean)
+        return numbers + offsets, distances[numbers]
 
     def _packed(self, number: int, begins: Array) -> Any:
         sketches = self.sketches[begins[number] : self.ends[number]]

@@ -345,6 +345,8 @@ class MatrixView:
     def _late(self, question: Scores) -> "Late":
         assert self.lists is not None
         listed = self.lists.size
+        if listed == self.scales.size:
+            return Late(self.places[:0], self.scales[:0], self.places[:0])
         groups = slice(listed, None)  # In lists each window is a group.
         counts = np.diff(self.starts[groups], append=self.scales.size)
         firsts = accumulate((len(block) for block in self.blocks), initial=0)
