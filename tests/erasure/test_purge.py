@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from memorist.bootstrap import open_core
+from memorist.context.companion import Category
 from memorist.core import Core
 from memorist.erasure.samples import strings_in, texts_of
 from memorist.erasure.values import ErasureKind, ErasureStatus
@@ -15,9 +16,10 @@ from memorist.errors import Forbidden, InvalidField, NotFound
 from memorist.ids import new_id
 from memorist.ingestion.service import Message
 from memorist.memories.values import Draft, Memory
+from memorist.platform import access
 from memorist.platform.values import Event, Owner, Principal, Role
 from memorist.settings import Settings
-from memorist.testing import StepClock, make_memory
+from memorist.testing import StepClock, make_memory, make_turn
 from memorist.testing.clocks import START
 from memorist.turns.values import Turn, TurnEvent, TurnStatus
 from tests.erasure.plant import Planter, plant_key
@@ -225,6 +227,30 @@ def test_names_that_somebody_chose_are_looked_for() -> None:
     assert strings_in(before) == ["name of a friend", "his telephone number", "at the office"]
     memory = make_memory("t", content="a text", meta={"name of a friend": 1})
     assert "name of a friend" in texts_of(memory)
+
+
+def test_key_of_who_read_for_the_user_is_no_alarm(core: Core, ada: Principal, admin: Principal) -> None:
+    """The history of an entry names it, and the key lives on."""
+    key, _ = core.identity.create_key(admin, Role.SERVICE)
+    core.companion.add(ada, "I want to run every day", Category.GOAL)
+    reading = access.acting(Principal(ada.tenant, Role.SERVICE, key_id=key.id), user="ada")
+    (entry,) = core.companion.list(reading).items
+    assert key.id in [event.payload.get("key") for event in core.memories.events(ada, entry.id)]
+    verification = core.erasure.purge_user(admin, "ada").verification
+    assert verification is not None
+    assert verification.ok, verification
+    assert [one.id for one in core.identity.list_keys(admin)] == [key.id]
+
+
+def test_receipt_and_turn_that_a_memory_named_are_no_alarm(core: Core, ada: Principal) -> None:
+    turn = make_turn(status=TurnStatus.COMPLETED)
+    core.store.write(ada.tenant, lambda tx: tx.turns.insert(turn))
+    said = core.memories.remember(ada, [Draft("what was said in the turn", source_ref=turn.id)])[0].memory
+    learned = core.memories.remember(ada, [Draft("what was learned of it", source_ref=said.id)])[0].memory
+    for memory_id in (said.id, learned.id):
+        verification = core.erasure.erase(ada, [memory_id]).verification
+        assert verification is not None
+        assert verification.ok, verification
 
 
 def test_reads_that_were_not_written_yet_are_dropped(

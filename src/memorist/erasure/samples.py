@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memorist.memories.values import Memory
-from memorist.platform.erased_names import is_memory_id
+from memorist.platform.erased_names import is_bare_id
 
 # Long enough that none is anywhere by chance, short enough to lie within one page of a file mostly.
 PIECE = 24
@@ -28,9 +28,9 @@ class Samples:
 
 
 def pieces_of(text: str) -> list[bytes]:
-    """At most three pieces of a text; none of one that is too short to be told from others, or only names a memory."""
-    if is_memory_id(text):
-        return []  # Whose own row has it, where that is there.
+    """At most three pieces of a text; none of one that is too short to be told from others, or is only an id."""
+    if is_bare_id(text):
+        return []  # The row that it names has it, where that is there: a memory's, or a key's that lives on.
     run = max(_RUN.findall(text), key=len, default="").strip().encode()
     if len(run) < SHORTEST:
         return []

@@ -19,7 +19,8 @@ PURGED = "purged"
 
 _UNTOLD = "untold"
 
-_ID = re.compile(r"mem_[0-7][0-9A-HJKMNP-TV-Z]{25}")
+# What a memory or its history names beside memories: who read it, where it came from, what was done with it.
+_ID = re.compile(r"(?:job|key|mem|rcpt|turn)_[0-7][0-9A-HJKMNP-TV-Z]{25}")
 # The key of a tool output is its memory's id with another beginning.
 _NAMED = re.compile(r"(?:mem|tout)_([0-7][0-9A-HJKMNP-TV-Z]{25})")
 
@@ -32,7 +33,8 @@ def memory_id_of(hexadecimal_id: str) -> str:
     return parse_id("mem", hexadecimal_id)
 
 
-def is_memory_id(text: str) -> bool:
+def is_bare_id(text: str) -> bool:
+    """Whether a text is an id of ours and no more: 128 bits that say nothing."""
     return _ID.fullmatch(text) is not None
 
 
