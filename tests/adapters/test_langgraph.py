@@ -21,8 +21,10 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from memorist.adapters.langgraph import MemoristStore, _document_id
-from memorist.errors import NotFound
-from memorist.surfaces.library import Memorist
+from memorist.client import Client
+from memorist.errors import Forbidden, NotFound
+from memorist.platform.values import Role
+from memorist.surfaces.library import Handle, Memorist
 from memorist.testing import new_tenant
 from memorist.verbs import Verbs
 from tests.http.conftest import Served
@@ -262,6 +264,96 @@ def test_items_of_one_user_are_not_seen_by_another(by_keyword: Served, tenant: s
     ada.put(("a",), "k", {"v": "secret plan"})
     assert bob.get(("a",), "k") is None
     assert bob.search((), query="secret plan") == []
+
+
+@pytest.fixture
+def planted(by_keyword: Served, tenant: str, memories: Verbs) -> Handle:
+    """Somebody who shares documents that look like items of everybody's stores, with ada among those who see them."""
+    bob = Memorist(by_keyword.core).user("bob", tenant=tenant)
+    text = json.dumps({"value": {"v": "planted green tea"}, "ttl": 1, "expires_at": START_TIME.isoformat()})
+    bob.add_document('["a", "k"]', text, document_id=_document_id(("a",), "k"), shared=True)
+    lasting = json.dumps({"value": {"v": "more planted green tea"}})
+    bob.add_document('["a", "other"]', lasting, document_id=_document_id(("a",), "other"), shared=True)
+    bob.add_document("no place", "no item", document_id="langgraph/none", shared=True)
+    assert len(list(memories.iterate_documents())) == 3
+    return bob
+
+
+def test_what_somebody_else_shares_is_no_item(planted: Handle, store: MemoristStore) -> None:
+    assert store.get(("a",), "k") is None
+    assert store.get(("a",), "other") is None
+    assert store.search(()) == store.search((), query="green tea") == []
+    assert store.list_namespaces() == []
+    assert store.sweep() == 0
+    store.put(("a",), "k", {"v": "mine"})
+    (found,) = store.search((), query="green tea")
+    assert found.value == {"v": "mine"}
+    assert (found.score or 0) < 0.1, "that of the planted text"
+    for key in ("k", "other"):
+        store.delete(("a",), key)
+    assert store.get(("a",), "k") is None
+    assert len(list(planted.iterate_documents())) == 3
+
+
+def test_service_deletes_items_of_its_user_alone(by_keyword: Served, tenant: str, planted: Handle) -> None:
+    key = by_keyword.key(tenant, Role.SERVICE, None)
+    with Client(by_keyword.url, api_key=key, user="ada") as client:
+        store = MemoristStore(client)
+        store.put(("a",), "own", {"v": 1})
+        for name in ("k", "other", "own"):
+            store.delete(("a",), name)
+        assert store.search(()) == []
+        assert store.sweep() == 0
+    assert len(list(planted.iterate_documents())) == 3
+
+
+def test_store_of_nobody_is_refused(by_keyword: Served, tenant: str) -> None:
+    with Client(by_keyword.url, api_key=by_keyword.key(tenant, Role.ADMIN, None)) as client:
+        store = MemoristStore(client)
+        with pytest.raises(Forbidden, match="acts for nobody"):
+            store.put(("a",), "k", {"v": 1})
+        with pytest.raises(Forbidden, match="acts for nobody"):
+            store.search(())
+        assert list(client.iterate_documents()) == []
+
+
+@pytest.mark.parametrize("title", ["Notes", "{}", "[]", '["k"]', '["a", 1]', "[[], 2]"])
+def test_title_that_is_no_place_is_skipped(store: MemoristStore, memories: Verbs, title: str) -> None:
+    store.put(("a",), "k", {"v": 1})
+    memories.add_document(title, json.dumps({"value": {}}), document_id="langgraph/odd", shared=False)
+    assert keys(store.search(())) == ["k"]
+    assert store.list_namespaces() == [("a",)]
+    assert store.sweep() == 0
+
+
+def test_item_that_goes_during_a_sweep_is_nothing_to_sweep(memories: Verbs) -> None:
+    for_writing = MemoristStore(memories, now=Clock())
+    for key in ("one", "other"):
+        for_writing.put(("a",), key, {"v": 1}, ttl=1)
+
+    def now() -> datetime:
+        """Whoever looks at the time sees all but the first item go."""
+        for document in list(memories.iterate_documents())[1:]:
+            memories.forget_document(document.id)
+        return START_TIME + timedelta(minutes=2)
+
+    assert MemoristStore(memories, now=now).sweep() == 1
+    assert list(memories.iterate_documents()) == []
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_number_that_json_does_not_have_is_refused(store: MemoristStore, number: float) -> None:
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        store.put(("a",), "k", {"deep": [{"v": number}]})
+    assert store.get(("a",), "k") is None
+
+
+def test_question_of_any_length_is_asked(store: MemoristStore) -> None:
+    store.put(("a",), "tea", {"text": "green tea"})
+    store.put(("a",), "car", {"text": "a blue wagon"})
+    for query in ("green tea" + " and more" * 2_000, "green\x00 tea \ud800"):
+        assert [item.key for item in store.search(("a",), query=query)] == ["tea", "car"]
+    assert [item.score for item in store.search(("a",), query="\x00")] == [None, None]
 
 
 def test_graph_remembers_between_its_runs(store: MemoristStore) -> None:

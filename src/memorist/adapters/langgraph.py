@@ -4,7 +4,8 @@ store = MemoristStore(Memorist.open("./memories").user("ada"))
 graph = builder.compile(store=store)
 
 An item is a document whose id is made of its namespace and key, so that reading one is a single lookup; its value is
-the text, so that recall finds it, in a search of the store as everywhere else.
+the text, so that recall finds it, in a search of the store as everywhere else. What others share is no item, whatever
+its id.
 """
 
 import asyncio
@@ -32,11 +33,13 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from memorist.errors import InvalidJson, NotFound
+from memorist.adapters.texts import question_in
+from memorist.errors import Forbidden, InvalidJson, NotFound
 from memorist.ingestion.service import StoredDocument
 from memorist.ingestion.values import Document
 from memorist.memories.values import Kind
 from memorist.platform import validation
+from memorist.platform.values import Owner
 from memorist.times import SystemClock
 from memorist.verbs import Verbs
 
@@ -70,14 +73,14 @@ class _Stored:
 
 
 class MemoristStore(BaseStore):
-    """A LangGraph store over a handle of the library or a `Client`. Safe to share between threads.
+    """A LangGraph store over a handle of the library or a `Client`, for one user. Safe to share between threads.
 
     Everything is searched by words and by meaning, without an `index` of its own: `index=False` keeps an item out of
     searches with a query, and a list of fields says which come first. `ttl` sets the defaults of the time to live.
     """
 
     supports_ttl = True
-    __slots__ = ("_memories", "_now", "ttl_config")
+    __slots__ = ("_memories", "_now", "_owner", "ttl_config")
 
     def __init__(
         self,
@@ -87,14 +90,19 @@ class MemoristStore(BaseStore):
         now: Callable[[], datetime] | None = None,
     ) -> None:
         self._memories = memories
+        self._owner: Owner | None = None
         self._now = now or SystemClock().now
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Reads see the store as it was before the writes; of several writes of one item the last holds."""
+        """Reads see the store as it was before the writes; of several writes of one item the last holds.
+
+        Raises Forbidden where the handle or the client acts for nobody.
+        """
         asked = list(ops)
         for op in asked:
             validate_op_namespace(op)
+        self._whose()
         results = [None if isinstance(op, PutOp) else self._read(op) for op in asked]
         for put in {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}.values():
             self._put(put)
@@ -126,20 +134,42 @@ class MemoristStore(BaseStore):
     # Items
 
     def _get(self, document_id: str) -> _Stored | None:
+        stored = self._stored(document_id)
+        if stored is not None and self._is_expired(stored):
+            self._forget(stored.id)
+            return None
+        return stored
+
+    def _stored(self, document_id: str) -> _Stored | None:
+        document = self._document(document_id)
+        return None if document is None else _decoded(document)
+
+    def _document(self, document_id: str) -> Document | None:
         try:
             document = self._memories.get_document(document_id)
         except NotFound:
             return None
-        stored = _decoded(document)
-        if self._is_expired(stored):
-            self._forget(stored.id)
-            return None
-        return stored
+        return document if self._has(document.owner) else None
+
+    def _has(self, owner: Owner) -> bool:
+        """Whether what belongs to that owner is of this store. Anybody can give a shared document the id of an item."""
+        return owner.has_name and owner.user == self._whose().user
+
+    def _whose(self) -> Owner:
+        """Whom the store is of; asked once. Raises Forbidden where it would be everybody."""
+        if self._owner is None:
+            principal = self._memories.principal
+            owner = Owner(principal.user, principal.agent)
+            if not owner.has_name:
+                raise Forbidden("The items of a store are one user's, and this key acts for nobody. Name the user.")
+            self._owner = owner
+        return self._owner
 
     def _put(self, op: PutOp) -> None:
         if op.value is None:
             self._forget(_document_id(op.namespace, op.key))
             return
+        _check_numbers(op.value)
         index = op.index if op.index is False else (op.index or True)
         title, document_id = _title(op.namespace, op.key), _document_id(op.namespace, op.key)
         written = self._write(document_id, title, dict(op.value), op.ttl, index)
@@ -170,6 +200,8 @@ class MemoristStore(BaseStore):
         return self._memories.add_document(title, text, document_id=document_id, shared=False)
 
     def _forget(self, document_id: str) -> None:
+        if self._document(document_id) is None:
+            return  # What may be there besides is not the store's.
         try:
             self._memories.forget_document(document_id)
         except NotFound:
@@ -190,7 +222,7 @@ class MemoristStore(BaseStore):
     # Searching
 
     def _search(self, op: SearchOp) -> Iterator[SearchItem]:
-        scores = self._scores(op.query) if op.query else {}
+        scores = self._scores(op.query)
         listed = [one for one in self._list() if _is_below(one.namespace, op.namespace_prefix)]
         listed.sort(key=lambda one: (-scores.get(one.id, -1.0), -one.updated_at.timestamp(), one.id))
         found = 0
@@ -217,27 +249,33 @@ class MemoristStore(BaseStore):
         item = stored.item
         return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
-    def _scores(self, query: str) -> dict[str, float]:
+    def _scores(self, query: str | None) -> dict[str, float]:
         """How well each item answers, by the best of its parts."""
+        question = question_in(query)
+        if not question:
+            return {}
         recalled = self._memories.recall(
-            query, source_kinds=[Kind.DOCUMENT_CHUNK], budget_tokens=_SEARCHED_TOKENS, min_score=0.0
+            question, source_kinds=[Kind.DOCUMENT_CHUNK], budget_tokens=_SEARCHED_TOKENS, min_score=0.0
         )
         scores: dict[str, float] = {}
         for hit in recalled.hits:
             source = hit.memory.source_ref or ""
-            if source.startswith(_FOLDER):
+            if source.startswith(_FOLDER) and self._has(hit.memory.owner):
                 scores[source] = max(hit.score, scores.get(source, 0.0))
         return scores
 
     def _all(self) -> Iterator[_Stored]:
         for one in list(self._list()):
-            yield _decoded(self._memories.get_document(one.id))
+            stored = self._stored(one.id)
+            if stored is not None:
+                yield stored
 
     def _list(self) -> Iterator[_Listed]:
         for document in self._memories.iterate_documents():
-            if document.id.startswith(_FOLDER):
-                *namespace, _ = json.loads(document.title)
-                yield _Listed(document.id, tuple(namespace), document.updated_at)
+            if document.id.startswith(_FOLDER) and self._has(document.owner):
+                place = _place(document.title)
+                if place is not None:
+                    yield _Listed(document.id, place[0], document.updated_at)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -262,17 +300,38 @@ def _title(namespace: Namespace, key: str) -> str:
     return title
 
 
+def _place(title: str) -> tuple[Namespace, str] | None:
+    """The namespace and the key that a title tells; None where it is no place."""
+    try:
+        labels = json.loads(title)
+    except ValueError:
+        return None
+    if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) for label in labels):
+        return None
+    return tuple(labels[:-1]), labels[-1]
+
+
+def _check_numbers(value: Any) -> None:
+    """Raises ValueError for numbers that JSON does not have: no other program could read the item."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError as error:
+        raise ValueError("The value of an item is plain JSON, without NaN or infinity.") from error
+
+
 def _decoded(document: Document) -> _Stored:
+    place = _place(document.title)
     try:
         record = json.loads(document.content)
-        *namespace, key = json.loads(document.title)
         value = record["value"]
-    except (ValueError, LookupError, TypeError) as error:
-        raise InvalidJson(f"The item {document.title} cannot be read: it was changed outside of the store.") from error
+    except (ValueError, LookupError, TypeError):
+        value = None
+    if place is None or not isinstance(value, dict):
+        raise InvalidJson(f"The item {document.title} cannot be read: it was changed outside of the store.")
     item = Item(
         value=value,
-        key=key,
-        namespace=tuple(namespace),
+        key=place[1],
+        namespace=place[0],
         created_at=document.created_at,
         updated_at=document.updated_at,
     )
